@@ -5,207 +5,248 @@ import "C"
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-// Add is a + b, element by element; b repeats into a.
+// Add a + b, element by element; b repeats into a.
 //
-// The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] + b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_add(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Sub is a - b, element by element; b repeats into a.
+// Sub a - b, element by element; b repeats into a.
 //
-// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] - b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 	return c.construct("sub", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_sub(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Mul is a * b, element by element; b repeats into a.
+// Mul a * b, element by element; b repeats into a.
 //
-// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] * b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_mul(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Div is a / b, element by element; b repeats into a.
+// Div a / b, element by element; b repeats into a.
 //
-// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By
-// 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+// Computes c[i] = a[i] / b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//     By 0 it is an infinity, 0 by 0 NaN.
+//   - Result: The type of a.
 func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_div(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Maximum is the larger of a and b, element by element; b repeats into a.
+// Maximum the larger of a and b, element by element; b repeats into a.
 //
-// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape;
-// each dimension of b is 1 or divides that of a, and a zero one meets only a
-// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
-// once. NaN where one of the two is; 0 is more than -0. The result is of a's
-// type.
+// Computes c[i] = max(a[i], b[i mod b's shape]).
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//     NaN where one of the two is; 0 is more than -0.
+//   - Result: The type of a.
 func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("maximum", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_maximum(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Minimum is the smaller of a and b, element by element; b repeats into a.
+// Minimum the smaller of a and b, element by element; b repeats into a.
 //
-// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape;
-// each dimension of b is 1 or divides that of a, and a zero one meets only a
-// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
-// once. NaN where one of the two is; 0 is more than -0. The result is of a's
-// type.
+// Computes c[i] = min(a[i], b[i mod b's shape]).
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//     NaN where one of the two is; 0 is more than -0.
+//   - Result: The type of a.
 func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("minimum", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_minimum(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Pow is a to the power of b, element by element; b repeats into a.
+// Pow a to the power of b, element by element; b repeats into a.
 //
-// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is
-// not whole, 1 for b = 0 whatever a is. The result is of a's type.
+// Computes c[i] = a[i] ^ b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//     Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b
+//     is not whole, 1 for b = 0 whatever a is.
+//   - Result: The type of a.
 func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 	return c.construct("pow", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_pow(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Eq is 1 where a equals b and 0 elsewhere, element by element; b repeats into
-// a.
+// Eq 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
 //
-// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] == b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 	return c.construct("eq", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_eq(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Ne is 1 where a is not b and 0 elsewhere, element by element; b repeats into
-// a.
+// Ne 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
 //
-// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] != b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 1;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ne", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ne(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Lt is 1 where a is less than b and 0 elsewhere, element by element; b repeats
+// Lt 1 where a is less than b and 0 elsewhere, element by element; b repeats
 // into a.
 //
-// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's
-// shape; each dimension of b is 1 or divides that of a, and a zero one meets
-// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
-// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] < b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("lt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_lt(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Le is 1 where a is at most b and 0 elsewhere, element by element; b repeats
-// into a.
+// Le 1 where a is at most b and 0 elsewhere, element by element; b repeats into
+// a.
 //
-// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] <= b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 	return c.construct("le", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_le(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Gt is 1 where a is more than b and 0 elsewhere, element by element; b repeats
+// Gt 1 where a is more than b and 0 elsewhere, element by element; b repeats
 // into a.
 //
-// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's
-// shape; each dimension of b is 1 or divides that of a, and a zero one meets
-// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
-// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] > b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("gt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_gt(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Ge is 1 where a is at least b and 0 elsewhere, element by element; b repeats
+// Ge 1 where a is at least b and 0 elsewhere, element by element; b repeats
 // into a.
 //
-// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] >= b[i mod b's shape] else 0.
+//
+//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
+//     and a zero one meets only a zero in a.
+//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
+//     0 and -0 are equal.
+//   - Result: The type of a.
 func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ge", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ge(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Add1 is a + b for a b of one element.
+// Add1 a + b for a b of one element.
 //
-// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element.
-// Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The
-// result is of a's type.
+// Computes c[i] = a[i] + b[0].
+//
+//   - Shapes: c has a's shape, b one element.
+//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add1", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_add1(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Where is a where the condition is not 0, and b elsewhere, element by element;
+// Where a where the condition is not 0, and b elsewhere, element by element;
 // condition and b repeat into a.
 //
-// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else
-// b[i mod b's shape]. Shapes: c has a's shape; each dimension of condition and
-// of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN
-// as a condition is not 0.
+// Computes c[i] = a[i] if condition[i mod its shape] != 0 else
+// b[i mod b's shape].
+//
+//   - Shapes: c has a's shape; each dimension of condition and of b is 1 or
+//     divides that of a, and a zero one meets only a zero in a.
+//   - Types: Condition, a and b each F32, F16 or BF16; c of a's type, b rounded
+//     to it. NaN as a condition is not 0.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
 		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
 	})
 }
 
-// ScaleOptions is what [Context.Scale] may be given. Zeros are the defaults.
+// ScaleOptions holds the optional attributes of [Context.Scale]. A field that
+// is zero has its default.
 type ScaleOptions struct {
-	// What is added.
+	// What is added. Default: 0.
 	Bias float64
 }
 
-// Scale is a * scale + bias, element by element.
+// Scale a * scale + bias, element by element.
 //
-// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, where product and sum are each rounded.
-// The result is of a's type. scale: what each element is multiplied by.
+// Computes c[i] = a[i] * scale + bias.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, where product and sum are each
+//     rounded.
+//   - Result: The type of a.
+//   - scale: what each element is multiplied by.
 func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tensor, error) {
 	params := C.tl_scale_params{struct_size: C.sizeof_tl_scale_params}
 	if options != nil {
@@ -216,476 +257,592 @@ func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tenso
 	})
 }
 
-// Clamp is a, but no less than min and no more than max, element by element.
+// Clamp a, but no less than min and no more than max, element by element.
 //
-// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min
-// above max is refused. The result is of a's type. min: the least. max: the
-// most.
+// Computes c[i] = min(max, max(min, a[i])).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A
+//     min above max is refused.
+//   - Result: The type of a.
+//   - min: the least.
+//   - max: the most.
 func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
 	return c.construct("clamp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_clamp(c.ptr, a.ptr, C.double(min), C.double(max))
 	})
 }
 
-// Fill is a tensor like a of one value.
+// Fill a tensor like a of one value.
 //
-// The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16;
-// the value is rounded to it. The result is of a's type. value: all of the
-// result.
+// Computes c[i] = value.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; the value is rounded to it.
+//   - Result: The type of a.
+//   - value: all of the result.
 func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	return c.construct("fill", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_fill(c.ptr, a.ptr, C.double(value))
 	})
 }
 
-// OutProd is sums of outer products: of a's rows by b's rows, each with the one
-// of its number.
+// OutProd sums of outer products: of a's rows by b's rows, each with the one of
+// its number.
 //
-// The result c: c[m, n, i2, i3] = sum over k of
-// a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b
-// (n, k, X, Y), c (m, n, X, Y); x divides X and y divides Y, as in
-// [Context.MulMat], which it is the product of of both operands transposed. k =
-// 0 gives zeros. Types: a of any float type or weight format, b F32, F16 or
-// BF16; multiplied and added up in F32, no operand is rounded. An a with blocks
-// is decoded beforehand, on the CPU into memory for all of it. The result is
-// F32.
+// Computes c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] *
+// b[n, k, i2, i3].
+//
+//   - Shapes: a (m, k, x, y), b (n, k, X, Y), c (m, n, X, Y); x divides X and y
+//     divides Y, as in [Context.MulMat], which it is the product of of both
+//     operands transposed. k = 0 gives zeros.
+//   - Types: a of any float type or weight format, b F32, F16 or BF16;
+//     multiplied and added up in F32, no operand is rounded. An a with blocks
+//     is decoded beforehand, on the CPU into memory for all of it.
+//   - Result: F32.
 func (c *Context) OutProd(a, b *Tensor) (*Tensor, error) {
 	return c.construct("out_prod", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_out_prod(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// OutProdID is sums of outer products of a's and b's columns, for each expert
+// OutProdID sums of outer products of a's and b's columns, for each expert
 // those of its own columns.
 //
-// The result c: c[n, m, e] = sum over the (u, t) with ids[u, t] = e of
-// a[n, u mod x, t] * b[m, u, t]. Shapes: a (n, x, tokens), b (m, used, tokens),
-// ids (used, tokens), c (n, m, experts); x divides used: a has one column for
-// all experts of a token (x = 1) or one for each. An expert without columns
-// gets zeros. The number -1 stands for no expert: its columns are not read.
-// Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and added up
-// in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is
-// rounded. The result is F32. Computing fails with [StatusInvalidArgument],
-// naming the place, for a number that is no expert's and not -1. experts: how
-// many there are; 0 to 2147483647.
+// Computes c[n, m, e] = sum over the (u, t) with ids[u, t] = e of
+// a[n, u mod x, t] * b[m, u, t].
+//
+//   - Shapes: a (n, x, tokens), b (m, used, tokens), ids (used, tokens), c
+//     (n, m, experts); x divides used: a has one column for all experts of a
+//     token (x = 1) or one for each. An expert without columns gets zeros. The
+//     number -1 stands for no expert: its columns are not read.
+//   - Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and
+//     added up in F32 in the order of the columns, (0, 0), (1, 0) and so on, no
+//     operand is rounded.
+//   - Result: F32.
+//   - experts: how many there are. Range: 0 to 2^31 - 1.
+//   - Computing fails with [StatusInvalidArgument] for a number that is no
+//     expert's and not -1. The message names the first such element.
 func (c *Context) OutProdID(a, b, ids *Tensor, experts int64) (*Tensor, error) {
 	return c.construct("out_prod_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_out_prod_id(c.ptr, a.ptr, b.ptr, ids.ptr, C.int64_t(experts))
 	})
 }
 
-// Transpose is a with dimensions 0 and 1 swapped.
+// Transpose a with dimensions 0 and 1 swapped.
 //
-// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
-// a: nothing is computed. Shapes: a's extents, the first two swapped. Types:
-// any without blocks. The result is of a's type.
+// Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
+//
+//   - Shapes: a's extents, the first two swapped.
+//   - Types: Any without blocks.
+//   - Result: A view of a. Nothing is computed.
 func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_transpose(c.ptr, a.ptr)
 	})
 }
 
-// StopGradient is a, where gradients end.
+// StopGradient a, where gradients end.
 //
-// The result c: c[i] = a[i]. The result is a view of a: nothing is computed.
-// Shapes: c has a's shape and strides. Types: any. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has a's shape and strides.
+//   - Types: Any.
+//   - Result: A view of a. Nothing is computed.
 func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 	return c.construct("stop_gradient", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_stop_gradient(c.ptr, a.ptr)
 	})
 }
 
-// Cont is a contiguous copy.
+// Cont a contiguous copy.
 //
-// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any. Exact. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has a's shape, and its elements lie side by side.
+//   - Types: Any. Exact.
+//   - Result: The type of a.
 func (c *Context) Cont(a *Tensor) (*Tensor, error) {
 	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cont(c.ptr, a.ptr)
 	})
 }
 
-// Cpy is dst with src's elements copied into it.
+// Cpy dst with src's elements copied into it.
 //
-// dst's elements, in their order, become src's. The result is a view of dst:
-// make it an output, or use it, for this to happen. Shapes: as many elements on
-// both sides. Whatever comes later in the graph and reads dst, through any
-// view, sees them. dst must not be constant, no two of its elements may share
-// memory, nor may one of it and one of src, unless both are the same elements.
-// Types: any into any, converted as by [Context.Cast]. Computing fails with
-// [StatusInvalidArgument], naming the place, for a value that dst's type cannot
-// hold.
+// dst's elements, in their order, become src's.
+//
+//   - Shapes: As many elements on both sides. Whatever comes later in the graph
+//     and reads dst, through any view, sees them. dst must not be constant, no
+//     two of its elements may share memory, nor may one of it and one of src,
+//     unless both are the same elements.
+//   - Types: Any into any, converted as by [Context.Cast].
+//   - Result: A view of dst, which is overwritten when the node is computed.
+//     Make the result an output of the graph, or use it in another node:
+//     otherwise nothing is written.
+//   - Computing fails with [StatusInvalidArgument] for a value that dst's type
+//     cannot hold. The message names the first such element.
 func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
 		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
 	})
 }
 
-// Dup is a copy.
+// Dup a copy.
 //
-// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any. Exact. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has a's shape, and its elements lie side by side.
+//   - Types: Any. Exact.
+//   - Result: The type of a.
 func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_dup(c.ptr, a.ptr)
 	})
 }
 
-// GetRows is a's rows of these numbers.
+// GetRows a's rows of these numbers.
 //
-// The result c: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]. Shapes: a
-// (n, m, x, y), rows (r, x, y), c (n, r, x, y); a row may be taken any number
-// of times. Types: a any, rows I32 or I64; c of a's type where that is an
-// integer, else F32. Exact but for F64, which is rounded. Computing fails with
-// [StatusInvalidArgument], naming the place, for a number that is no row's.
+// Computes c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3].
+//
+//   - Shapes: a (n, m, x, y), rows (r, x, y), c (n, r, x, y); a row may be
+//     taken any number of times.
+//   - Types: a any, rows I32 or I64; c of a's type where that is an integer,
+//     else F32. Exact but for F64, which is rounded.
+//   - Computing fails with [StatusInvalidArgument] for a number that is no
+//     row's. The message names the first such element.
 func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 	return c.construct("get_rows", []*Tensor{a, rows}, func() *C.tl_tensor {
 		return C.tl_get_rows(c.ptr, a.ptr, rows.ptr)
 	})
 }
 
-// SetRows is a with b's rows stored as its rows of these numbers.
+// SetRows a with b's rows stored as its rows of these numbers.
 //
-// In the result a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
-// The result is a view of a: make it an output, or use it, for this to happen.
-// Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'), x' dividing x and
-// y' dividing y. Where a row is named twice, the later one stays. a must not be
-// constant, and no two of its elements nor one of it and one of b or rows may
-// share memory. Types: a and b any, b is converted to a's type as by
-// [Context.Cast]; rows I32 or I64. The result is of a's type. Computing fails
-// with [StatusInvalidArgument], naming the place, for a number that is no
-// row's, whose row is left out, or a value that a's type cannot hold.
+// Computes a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
+//
+//   - Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'), x' dividing x
+//     and y' dividing y. Where a row is named twice, the later one stays. a
+//     must not be constant, and no two of its elements nor one of it and one of
+//     b or rows may share memory.
+//   - Types: a and b any, b is converted to a's type as by [Context.Cast]; rows
+//     I32 or I64.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - Computing fails with [StatusInvalidArgument] for a number that is no
+//     row's, whose row is left out, or a value that a's type cannot hold. The
+//     message names the first such element.
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
 	})
 }
 
-// Abs is the absolute value of each element.
+// Abs the absolute value of each element.
 //
-// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = |a[i]|.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 	return c.construct("abs", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_abs(c.ptr, a.ptr)
 	})
 }
 
-// Neg is -a, element by element.
+// Neg -a, element by element.
 //
-// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16;
-// computed in F32 and rounded once. Of 0 it is -0. The result is of a's type.
+// Computes c[i] = -a[i].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. Of 0 it is -0.
+//   - Result: The type of a.
 func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 	return c.construct("neg", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_neg(c.ptr, a.ptr)
 	})
 }
 
-// Sqr is the square of each element.
+// Sqr the square of each element.
 //
-// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = a[i] * a[i].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 	return c.construct("sqr", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sqr(c.ptr, a.ptr)
 	})
 }
 
-// Sqrt is the square root of each element.
+// Sqrt the square root of each element.
 //
-// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. NaN below 0. The result is of a's
-// type.
+// Computes c[i] = sqrt(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN below 0.
+//   - Result: The type of a.
 func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
 	return c.construct("sqrt", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sqrt(c.ptr, a.ptr)
 	})
 }
 
-// Log is the natural logarithm of each element.
+// Log the natural logarithm of each element.
 //
-// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN
-// below. The result is of a's type.
+// Computes c[i] = log(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//     -infinity of 0, NaN below.
+//   - Result: The type of a.
 func (c *Context) Log(a *Tensor) (*Tensor, error) {
 	return c.construct("log", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_log(c.ptr, a.ptr)
 	})
 }
 
-// Exp is e to the power of each element.
+// Exp e to the power of each element.
 //
-// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's
-// type.
+// Computes c[i] = e ^ a[i].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Exp(a *Tensor) (*Tensor, error) {
 	return c.construct("exp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_exp(c.ptr, a.ptr)
 	})
 }
 
-// Expm1 is e to the power of each element, less 1, with all digits near 0.
+// Expm1 e to the power of each element, less 1, with all digits near 0.
 //
-// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: F32, F16
-// or BF16; computed in F32, within 2 ulp, and rounded once. The result is of
-// a's type.
+// Computes c[i] = e ^ a[i] - 1.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Expm1(a *Tensor) (*Tensor, error) {
 	return c.construct("expm1", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_expm1(c.ptr, a.ptr)
 	})
 }
 
-// Sin is the sine of each element, in radians.
+// Sin the sine of each element, in radians.
 //
-// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
-// result is of a's type.
+// Computes c[i] = sin(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//     NaN of infinity.
+//   - Result: The type of a.
 func (c *Context) Sin(a *Tensor) (*Tensor, error) {
 	return c.construct("sin", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sin(c.ptr, a.ptr)
 	})
 }
 
-// Cos is the cosine of each element, in radians.
+// Cos the cosine of each element, in radians.
 //
-// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
-// result is of a's type.
+// Computes c[i] = cos(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//     NaN of infinity.
+//   - Result: The type of a.
 func (c *Context) Cos(a *Tensor) (*Tensor, error) {
 	return c.construct("cos", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cos(c.ptr, a.ptr)
 	})
 }
 
-// Sgn is the sign of each element: -1, 0 or 1.
+// Sgn the sign of each element: -1, 0 or 1.
 //
-// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has
-// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and
-// NaN stay. The result is of a's type.
+// Computes c[i] = a[i] / |a[i]|, or a[i] where that is 0.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN
+//     stay.
+//   - Result: The type of a.
 func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
 	return c.construct("sgn", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sgn(c.ptr, a.ptr)
 	})
 }
 
-// Step is 1 where an element is above 0, and 0 elsewhere.
+// Step 1 where an element is above 0, and 0 elsewhere.
 //
-// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
-// of a's type.
+// Computes c[i] = 1 if a[i] > 0 else 0.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+//   - Result: The type of a.
 func (c *Context) Step(a *Tensor) (*Tensor, error) {
 	return c.construct("step", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_step(c.ptr, a.ptr)
 	})
 }
 
-// Floor is the largest whole number that is no more than each element.
+// Floor the largest whole number that is no more than each element.
 //
-// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = floor(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 	return c.construct("floor", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_floor(c.ptr, a.ptr)
 	})
 }
 
-// Ceil is the smallest whole number that is no less than each element.
+// Ceil the smallest whole number that is no less than each element.
 //
-// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = ceil(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 	return c.construct("ceil", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_ceil(c.ptr, a.ptr)
 	})
 }
 
-// Round is the nearest whole number to each element, of two the one away from
-// 0.
+// Round the nearest whole number to each element, of two the one away from 0.
 //
-// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result
-// is of a's type.
+// Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Round(a *Tensor) (*Tensor, error) {
 	return c.construct("round", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_round(c.ptr, a.ptr)
 	})
 }
 
-// Trunc is each element without its fraction.
+// Trunc each element without its fraction.
 //
-// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
-// a's type.
+// Computes c[i] = sgn(a[i]) * floor(|a[i]|).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_trunc(c.ptr, a.ptr)
 	})
 }
 
-// Erf is the error function of each element.
+// Erf the error function of each element.
 //
-// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
-// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-// ulp, and rounded once. The result is of a's type.
+// Computes c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Erf(a *Tensor) (*Tensor, error) {
 	return c.construct("erf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_erf(c.ptr, a.ptr)
 	})
 }
 
-// Relu is each element where it is above 0, and 0 elsewhere.
+// Relu each element where it is above 0, and 0 elsewhere.
 //
-// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16
-// or BF16; computed in F32 and rounded once. NaN stays. The result is of a's
-// type.
+// Computes c[i] = max(a[i], 0).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+//   - Result: The type of a.
 func (c *Context) Relu(a *Tensor) (*Tensor, error) {
 	return c.construct("relu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_relu(c.ptr, a.ptr)
 	})
 }
 
-// Sigmoid is the logistic function of each element.
+// Sigmoid the logistic function of each element.
 //
-// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
-// once. The result is of a's type.
+// Computes c[i] = 1 / (1 + e ^ -a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("sigmoid", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sigmoid(c.ptr, a.ptr)
 	})
 }
 
-// Tanh is the hyperbolic tangent of each element.
+// Tanh the hyperbolic tangent of each element.
 //
-// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's
-// type.
+// Computes c[i] = tanh(a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
 	return c.construct("tanh", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_tanh(c.ptr, a.ptr)
 	})
 }
 
-// Elu is each element where it is above 0, and e to its power less 1 elsewhere.
+// Elu each element where it is above 0, and e to its power less 1 elsewhere.
 //
-// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Elu(a *Tensor) (*Tensor, error) {
 	return c.construct("elu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_elu(c.ptr, a.ptr)
 	})
 }
 
-// Softplus is the logarithm of 1 + e to the power of each element.
+// Softplus the logarithm of 1 + e to the power of each element.
 //
-// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32,
-// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
-// The result is of a's type.
+// Computes c[i] = log(1 + e ^ a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
 	return c.construct("softplus", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_softplus(c.ptr, a.ptr)
 	})
 }
 
-// Silu is each element times its [Context.Sigmoid] (swish).
+// Silu each element times its [Context.Sigmoid] (swish).
 //
-// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
-// once. The result is of a's type.
+// Computes c[i] = a[i] / (1 + e ^ -a[i]).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Silu(a *Tensor) (*Tensor, error) {
 	return c.construct("silu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_silu(c.ptr, a.ptr)
 	})
 }
 
-// Gelu is the Gaussian error linear unit of each element, by its approximation
+// Gelu the Gaussian error linear unit of each element, by its approximation
 // with tanh.
 //
-// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
-// a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-// within 1e-6 of the result, and rounded once. The result is of a's type.
+// Computes c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
+// a[i]^3))).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu(c.ptr, a.ptr)
 	})
 }
 
-// GeluErf is the Gaussian error linear unit of each element, by the error
+// GeluErf the Gaussian error linear unit of each element, by the error
 // function.
 //
-// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_erf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu_erf(c.ptr, a.ptr)
 	})
 }
 
-// GeluQuick is the Gaussian error linear unit of each element, by its
+// GeluQuick the Gaussian error linear unit of each element, by its
 // approximation with [Context.Sigmoid].
 //
-// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-// rounded once. The result is of a's type.
+// Computes c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_quick", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu_quick(c.ptr, a.ptr)
 	})
 }
 
-// Hardswish is each element times its [Context.Hardsigmoid].
+// Hardswish each element times its [Context.Hardsigmoid].
 //
-// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
 	return c.construct("hardswish", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_hardswish(c.ptr, a.ptr)
 	})
 }
 
-// Hardsigmoid is [Context.Sigmoid] of each element by three straight lines.
+// Hardsigmoid [Context.Sigmoid] of each element by three straight lines.
 //
-// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-// rounded once. The result is of a's type.
+// Computes c[i] = min(max(a[i] + 3, 0), 6) / 6.
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+//     rounded once.
+//   - Result: The type of a.
 func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("hardsigmoid", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_hardsigmoid(c.ptr, a.ptr)
 	})
 }
 
-// LeakyRelu is each element where it is above 0, and slope times it elsewhere.
+// LeakyRelu each element where it is above 0, and slope times it elsewhere.
 //
-// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
-// The result is of a's type. slope: what elements below 0 are multiplied by.
+// Computes c[i] = a[i] if a[i] > 0 else slope * a[i].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+//   - Result: The type of a.
+//   - slope: what elements below 0 are multiplied by.
 func (c *Context) LeakyRelu(a *Tensor, slope float64) (*Tensor, error) {
 	return c.construct("leaky_relu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_leaky_relu(c.ptr, a.ptr, C.double(slope))
 	})
 }
 
-// Xielu is the integrated exponential linear unit of each element (arXiv
+// Xielu the integrated exponential linear unit of each element (arXiv
 // 2411.13010).
 //
-// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
-// min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32,
-// F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands,
-// and rounded once. The result is of a's type. alphaN: what multiplies below 0;
-// it is taken as it is, without a softplus first. alphaP: what multiplies the
-// square above 0, as it is too. beta: the slope at 0. eps: what the exponent
-// below 0 is at most; models have -1e-6.
+// Computes c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
+// min(a[i], eps) - 1 - a[i]) + beta a[i].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of
+//     the two summands, and rounded once.
+//   - Result: The type of a.
+//   - alphaN: what multiplies below 0; it is taken as it is, without a softplus
+//     first.
+//   - alphaP: what multiplies the square above 0, as it is too.
+//   - beta: the slope at 0.
+//   - eps: what the exponent below 0 is at most; models have -1e-6.
 func (c *Context) Xielu(a *Tensor, alphaN float64, alphaP float64, beta float64, eps float64) (*Tensor, error) {
 	return c.construct("xielu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_xielu(c.ptr, a.ptr, C.double(alphaN), C.double(alphaP), C.double(beta), C.double(eps))
 	})
 }
 
-// GluOp is what [Context.Glu] takes: the activation: [Context.Relu],
+// GluOp is the attribute op of [Context.Glu]: the activation: [Context.Relu],
 // [Context.Gelu], [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of
 // swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
 // and up is first brought between -limit and limit, and 1 added.
@@ -701,32 +858,36 @@ const (
 	GluOpSwigluOai  GluOp = C.TL_GLU_OP_SWIGLU_OAI
 )
 
-// GluOptions is what [Context.Glu] may be given. Zeros are the defaults.
+// GluOptions holds the optional attributes of [Context.Glu]. A field that is
+// zero has its default.
 type GluOptions struct {
-	// 1: gate and up are two operands, and b must be there.
+	// 1: gate and up are two operands, and b must be there. Default: false.
 	Split bool
-	// 1: gate and up change places.
+	// 1: gate and up change places. Default: false.
 	Swapped bool
-	// Of swiglu_oai alone: the factor inside of its logistic function; 0 =
-	// the default, 1.702.
+	// Of swiglu_oai alone: the factor inside of its logistic function.
+	// Default: 1.702.
 	Alpha float64
-	// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the
-	// default, 7.
+	// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38.
+	// Default: 7.
 	Limit float64
 }
 
-// Glu is one operand through an activation, times another (a gated linear
-// unit).
+// Glu one operand through an activation, times another (a gated linear unit).
 //
-// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has
-// a's shape, gate is a and up is b, and c has a's shape. Without it a is
-// (2 n, m, x, y) and c (n, m, x, y): gate is the first half of each row, up the
-// second. Types: a and b each F32, F16 or BF16; computed in F32, the activation
-// within 1e-6, its product rounded once. The result is of a's type. b may be
-// nil: left out. op: the activation: [Context.Relu], [Context.Gelu],
-// [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g
-// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first
-// brought between -limit and limit, and 1 added.
+// Computes c[i] = activation(gate[i]) * up[i].
+//
+//   - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's
+//     shape. Without it a is (2 n, m, x, y) and c (n, m, x, y): gate is the
+//     first half of each row, up the second.
+//   - Types: a and b each F32, F16 or BF16; computed in F32, the activation
+//     within 1e-6, its product rounded once.
+//   - Result: The type of a.
+//   - b is optional: nil leaves it out.
+//   - op: the activation: [Context.Relu], [Context.Gelu], [Context.Silu],
+//     [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g s(alpha g) for g
+//     = min(gate, limit), s the logistic function, and up is first brought
+//     between -limit and limit, and 1 added.
 func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, error) {
 	b = orNone(b)
 	params := C.tl_glu_params{struct_size: C.sizeof_tl_glu_params}
@@ -741,100 +902,123 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 	})
 }
 
-// Norm is each row of a less its mean, divided by its standard deviation (layer
+// Norm each row of a less its mean, divided by its standard deviation (layer
 // normalisation, without weight and bias).
 //
-// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
-// variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16
-// or BF16; sums as by [Context.Sum], the rest in F32, rounded once. The result
-// is of a's type. eps: added to the variance, so that rows that do not vary
-// become 0; 0 to 1e38.
+// Computes c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
+// variance(x) = mean((x - mean(x))^2).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once.
+//   - Result: The type of a.
+//   - eps: added to the variance, so that rows that do not vary become 0.
+//     Range: 0 to 1e38.
 func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// RmsNorm is each row of a divided by the root of its mean square.
+// RmsNorm each row of a divided by the root of its mean square.
 //
-// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-// rounded once. The result is of a's type. eps: added to the mean square, so
-// that rows of zeros stay zeros; 0 to 1e38.
+// Computes c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once.
+//   - Result: The type of a.
+//   - eps: added to the mean square, so that rows of zeros stay zeros. Range: 0
+//     to 1e38.
 func (c *Context) RmsNorm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("rms_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_rms_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// L2Norm is each row of a divided by its length.
+// L2Norm each row of a divided by its length.
 //
-// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has
-// a's shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in
-// F32, rounded once. The result is of a's type. eps: the least length that is
-// divided by, so that rows of zeros stay zeros; 0 to 1e38.
+// Computes c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once.
+//   - Result: The type of a.
+//   - eps: the least length that is divided by, so that rows of zeros stay
+//     zeros. Range: 0 to 1e38.
 func (c *Context) L2Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("l2_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_l2_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// GroupNorm is each group of channels, which are dimension 2, less its mean,
+// GroupNorm each group of channels, which are dimension 2, less its mean,
 // divided by its standard deviation.
 //
-// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the
-// elements {n, m, channels of the group} that a[i] is among: of k =
-// ceil(channels / groups), group j has channels j k to j k + k - 1; the last
-// ones have what is left. Shapes: a (n, m, channels, batch), c has a's shape.
-// Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32, rounded
-// once. The result is of a's type. groups: how many there are, the number of
-// channels at most; 1 to 9007199254740992.0. eps: added to the variance, so
-// that groups that do not vary become 0; 0 to 1e38.
+// Computes c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements
+// {n, m, channels of the group} that a[i] is among: of k = ceil(channels /
+// groups), group j has channels j k to j k + k - 1; the last ones have what is
+// left.
+//
+//   - Shapes: a (n, m, channels, batch), c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once.
+//   - Result: The type of a.
+//   - groups: how many there are, the number of channels at most. At least 1.
+//   - eps: added to the variance, so that groups that do not vary become 0.
+//     Range: 0 to 1e38.
 func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, error) {
 	return c.construct("group_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_group_norm(c.ptr, a.ptr, C.int64_t(groups), C.double(eps))
 	})
 }
 
-// SoftMax is each row of a as weights that sum to 1.
+// SoftMax each row of a as weights that sum to 1.
 //
-// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
-// max(a[r])). Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by
-// [Context.Sum], the rest in F32, rounded once. -infinity has the weight 0; a
-// row of nothing else, or with NaN or infinity in it, becomes NaN. The result
-// is of a's type.
+// Computes c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
+// max(a[r])).
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once. -infinity has the weight 0; a row of nothing else, or with
+//     NaN or infinity in it, becomes NaN.
+//   - Result: The type of a.
 func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("soft_max", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_soft_max(c.ptr, a.ptr)
 	})
 }
 
-// SoftMaxExtOptions is what [Context.SoftMaxExt] may be given. Zeros are the
-// defaults.
+// SoftMaxExtOptions holds the optional attributes of [Context.SoftMaxExt]. A
+// field that is zero has its default.
 type SoftMaxExtOptions struct {
-	// The factor of a; 0 = the default, 1.
+	// The factor of a. Default: 1.
 	Scale float64
-	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
-	// 10000.
+	// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range:
+	// 0 to 10000. Default: 0.
 	MaxBias float64
 }
 
-// SoftMaxExt is each row of a, scaled and masked, as weights that sum to 1
+// SoftMaxExt each row of a, scaled and masked, as weights that sum to 1
 // (attention's weights).
 //
-// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of
-// e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x
-// and sinks[h]; h is the index in dimension 2, the head. What is left out is
-// not there. slope(h) = 1 where max_bias is 0, else with n the largest power of
-// 2 that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
+// Computes c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] -
+// m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x and
+// sinks[h]; h is the index in dimension 2, the head. What is left out is not
+// there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2
+// that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
 // 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
-// Short, Test Long, 2022). Shapes: a (n, m, heads, batch), mask (n, m', x, y):
-// m' at least m (further rows are not read), x dividing heads and y batch;
-// sinks (heads); c has a's shape. Types: a and mask each F32, F16 or BF16,
-// sinks F32; sums as by [Context.Sum], the rest in F32, rounded once. -infinity
-// has the weight 0; a row of nothing else, without sinks, becomes NaN, as does
-// one with NaN or infinity in it. The result is of a's type. mask and sinks may
-// be nil: left out.
+// Short, Test Long, 2022).
+//
+//   - Shapes: a (n, m, heads, batch), mask (n, m', x, y): m' at least m
+//     (further rows are not read), x dividing heads and y batch; sinks (heads);
+//     c has a's shape.
+//   - Types: a and mask each F32, F16 or BF16, sinks F32; sums as by
+//     [Context.Sum], the rest in F32, rounded once. -infinity has the weight 0;
+//     a row of nothing else, without sinks, becomes NaN, as does one with NaN
+//     or infinity in it.
+//   - Result: The type of a.
+//   - mask and sinks are optional: nil leaves one out.
 func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions) (*Tensor, error) {
 	mask, sinks = orNone(mask), orNone(sinks)
 	params := C.tl_soft_max_ext_params{struct_size: C.sizeof_tl_soft_max_ext_params}
@@ -847,23 +1031,26 @@ func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions)
 	})
 }
 
-// LogSoftMax is the logarithms of the weights that [Context.SoftMax] makes of
-// each row of a.
+// LogSoftMax the logarithms of the weights that [Context.SoftMax] makes of each
+// row of a.
 //
-// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m
-// the largest of a[r]. Shapes: c has a's shape. Types: F32, F16 or BF16; sums
-// as by [Context.Sum], the rest in F32, rounded once. -infinity stays
-// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN.
-// The result is of a's type.
+// Computes c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the
+// largest of a[r].
+//
+//   - Shapes: c has a's shape.
+//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+//     rounded once. -infinity stays -infinity; a row of nothing else, or with
+//     NaN or infinity in it, becomes NaN.
+//   - Result: The type of a.
 func (c *Context) LogSoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("log_soft_max", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_log_soft_max(c.ptr, a.ptr)
 	})
 }
 
-// RopeMode is what [Context.Rope] takes: which elements are pairs: normal 2 k
-// and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-// positions by sections; normal is the default.
+// RopeMode is the attribute Mode of [Context.Rope]: which elements are pairs:
+// normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope
+// pairs have positions by sections. Default: normal.
 type RopeMode int32
 
 // The values of RopeMode.
@@ -873,60 +1060,65 @@ const (
 	RopeModeMrope  RopeMode = C.TL_ROPE_MODE_MROPE
 )
 
-// RopeOptions is what [Context.Rope] may be given. Zeros are the defaults.
+// RopeOptions holds the optional attributes of [Context.Rope]. A field that is
+// zero has its default.
 type RopeOptions struct {
 	// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k
-	// and k + n_dims / 2, and with mrope pairs have positions by sections;
-	// normal is the default.
+	// and k + n_dims / 2, and with mrope pairs have positions by sections.
+	// Default: normal.
 	Mode RopeMode
-	// So many of a row's first elements are turned; even; 0: all; 0 to
-	// 1048576.
+	// So many of a row's first elements are turned; even; 0: all. Range: 0
+	// to 1048576. Default: 0.
 	NDims int64
 	// Of mrope alone: so many pairs in a row have the token's first
-	// position, its second and so on, and then from the first one again; 0
-	// to 1048576.
+	// position, its second and so on, and then from the first one again.
+	// Each 0 to 1048576.
 	Sections [4]int64
-	// The context that the model was trained for; with ext_factor above 0;
-	// 0 to 9007199254740992.0.
+	// The context that the model was trained for; with ext_factor above 0.
+	// At least 0. Default: 0.
 	NCtxOrig int64
-	// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the
-	// default, 10000.
+	// What the pairs' frequencies are powers of. Range: 0.001 to 1e38.
+	// Default: 10000.
 	FreqBase float64
-	// The factor of positions that stretches a context; 1e-6 to 1000000; 0
-	// = the default, 1.
+	// The factor of positions that stretches a context. Range: 1e-6 to
+	// 1000000. Default: 1.
 	FreqScale float64
-	// How much of YaRN there is; 0: none; 0 to 1000000.
+	// How much of YaRN there is; 0: none. Range: 0 to 1000000. Default: 0.
 	ExtFactor float64
-	// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+	// The factor of the result. Range: 1e-6 to 1000000. Default: 1.
 	AttnFactor float64
-	// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6
-	// to 1000000000; 0 = the default, 32.
+	// Pairs with more turns than this in n_ctx_orig are not stretched.
+	// Range: 1e-6 to 1000000000. Default: 32.
 	BetaFast float64
-	// Pairs with fewer turns than this are stretched wholly; 1e-6 to
-	// 1000000000; 0 = the default, 1.
+	// Pairs with fewer turns than this are stretched wholly. Range: 1e-6 to
+	// 1000000000. Default: 1.
 	BetaSlow float64
-	// 1: turned the other way round, by -t.
+	// 1: turned the other way round, by -t. Default: false.
 	Inverse bool
 }
 
-// Rope is pairs of each row of a turned by angles that grow with the row's
+// Rope pairs of each row of a turned by angles that grow with the row's
 // position (rotary position embedding).
 //
-// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x
-// sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) /
+// Computes pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin
+// t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) /
 // freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
 // m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
 // 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high -
 // low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high
 // = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims
 // ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay
-// as they are. Shapes: a (n, heads, tokens, batch), positions (tokens) or
-// (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode mrope
-// positions are (4 tokens) or (4 tokens, batch): all of the first section, then
-// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or
-// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m
-// (|x| + |y|), rounded once to a's type. The result is of a's type. freqFactors
-// may be nil: left out.
+// as they are.
+//
+//   - Shapes: a (n, heads, tokens, batch), positions (tokens) or
+//     (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode
+//     mrope positions are (4 tokens) or (4 tokens, batch): all of the first
+//     section, then all of the second, and so on.
+//   - Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles
+//     in F64, the rest in F32, within 8 2^-24 m (|x| + |y|), rounded once to
+//     a's type.
+//   - Result: The type of a.
+//   - freqFactors is optional: nil leaves it out.
 func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) (*Tensor, error) {
 	freqFactors = orNone(freqFactors)
 	params := C.tl_rope_params{struct_size: C.sizeof_tl_rope_params}
@@ -950,41 +1142,46 @@ func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) 
 	})
 }
 
-// FlashAttnExtOptions is what [Context.FlashAttnExt] may be given. Zeros are
-// the defaults.
+// FlashAttnExtOptions holds the optional attributes of [Context.FlashAttnExt].
+// A field that is zero has its default.
 type FlashAttnExtOptions struct {
-	// The factor of products; 0: 1 / sqrt(n).
+	// The factor of products; 0: 1 / sqrt(n). Default: 0.
 	Scale float64
-	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
-	// 10000.
+	// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range:
+	// 0 to 10000. Default: 0.
 	MaxBias float64
-	// What products stay below; 0: they do not; 0 to 1000000.
+	// What products stay below; 0: they do not. Range: 0 to 1000000.
+	// Default: 0.
 	LogitSoftcap float64
 }
 
-// FlashAttnExt is attention: for each query the mean of the values, weighted by
+// FlashAttnExt attention: for each query the mean of the values, weighted by
 // the softmax of its products with the keys.
 //
-// The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the
-// softmax over j of x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
+// Computes c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax
+// over j of x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
 // mask[j, t]; with sinks e^sinks[h] is one more of the softmax's summands, of
 // no value. With logit_softcap s above 0 the product's part is s tanh(scale (q
 // . k) / s). slope(h) = 1 where max_bias is 0, else with p the largest power of
 // 2 that is no more than the heads 2^(-max_bias (h + 1) / p) for h < p, and
 // 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train
 // Short, Test Long, 2022). h' = h / (heads / heads') is the head of keys and
-// values that query head h shares with others, b' in the same way. Shapes: q
-// (n, tokens, heads, batch), k (n, keys, heads', batch'), v
-// (m, keys, heads', batch'): heads' divides heads and batch' batch; mask
-// (keys, tokens', x, y): tokens' at least tokens (further rows are not read), x
-// dividing heads and y batch; sinks (heads); c (m, heads, tokens, batch).
-// Types: q and mask each F32, F16 or BF16; k and v each a float type or a
-// format with blocks, sinks F32. Computed in F32: products and sums of up to
-// 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is
-// -infinity for all queries of a block are skipped; the values of other masked
-// ones count 0 times, which is NaN where they are not finite. A query with no
-// key, without sinks, becomes NaN, as does one with NaN or infinity among its
-// products. The result is F32. mask and sinks may be nil: left out.
+// values that query head h shares with others, b' in the same way.
+//
+//   - Shapes: q (n, tokens, heads, batch), k (n, keys, heads', batch'), v
+//     (m, keys, heads', batch'): heads' divides heads and batch' batch; mask
+//     (keys, tokens', x, y): tokens' at least tokens (further rows are not
+//     read), x dividing heads and y batch; sinks (heads); c
+//     (m, heads, tokens, batch).
+//   - Types: q and mask each F32, F16 or BF16; k and v each a float type or a
+//     format with blocks, sinks F32. Computed in F32: products and sums of up
+//     to 144 keys and then block by block, e^x within 1e-6. Keys of which the
+//     mask is -infinity for all queries of a block are skipped; the values of
+//     other masked ones count 0 times, which is NaN where they are not finite.
+//     A query with no key, without sinks, becomes NaN, as does one with NaN or
+//     infinity among its products.
+//   - Result: F32.
+//   - mask and sinks are optional: nil leaves one out.
 func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnExtOptions) (*Tensor, error) {
 	mask, sinks = orNone(mask), orNone(sinks)
 	params := C.tl_flash_attn_ext_params{struct_size: C.sizeof_tl_flash_attn_ext_params}
@@ -998,70 +1195,82 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 	})
 }
 
-// Sum is the sum of all of a's elements.
+// Sum the sum of all of a's elements.
 //
-// The result c: c[0] = sum over all i of a[i]. Shapes: c (1); of no elements it
-// is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements,
-// each in 32 parts and these pairwise, the blocks in F64: off by at most
-// 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
-// places alone. The result is F32.
+// Computes c[0] = sum over all i of a[i].
+//
+//   - Shapes: c (1); of no elements it is 0.
+//   - Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each
+//     in 32 parts and these pairwise, the blocks in F64: off by at most 2^-18.6
+//     of the sum of the magnitudes. The order follows from the elements' places
+//     alone.
+//   - Result: F32.
 func (c *Context) Sum(a *Tensor) (*Tensor, error) {
 	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sum(c.ptr, a.ptr)
 	})
 }
 
-// SumRows is the sums of a's rows.
+// SumRows the sums of a's rows.
 //
-// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a
-// (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0. Types: a F32, F16
-// or BF16; summed as by [Context.Sum]. The result is F32.
+// Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
+//
+//   - Shapes: a (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0.
+//   - Types: a F32, F16 or BF16; summed as by [Context.Sum].
+//   - Result: F32.
 func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sum_rows(c.ptr, a.ptr)
 	})
 }
 
-// Mean is the means of a's rows.
+// Mean the means of a's rows.
 //
-// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
-// Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
-// Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
-// rounded once. The result is F32.
+// Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
+//
+//   - Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
+//   - Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
+//     rounded once.
+//   - Result: F32.
 func (c *Context) Mean(a *Tensor) (*Tensor, error) {
 	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_mean(c.ptr, a.ptr)
 	})
 }
 
-// Cumsum is the running sums of a's rows.
+// Cumsum the running sums of a's rows.
 //
-// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes:
-// c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum has
-// more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs
-// of 16 pairwise and these one after the other, what lies before 1024 elements
-// as by [Context.Sum]: off by at most 2^-18.7 of the sum of the magnitudes up
-// to there. The result is F32.
+// Computes c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3].
+//
+//   - Shapes: c has a's shape.
+//   - Types: a F32, F16 or BF16, c F32 as all sums: a long sum has more digits
+//     than 16 bits hold. Summed in F32 in blocks of 256 elements, runs of 16
+//     pairwise and these one after the other, what lies before 1024 elements as
+//     by [Context.Sum]: off by at most 2^-18.7 of the sum of the magnitudes up
+//     to there.
+//   - Result: F32.
 func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 	return c.construct("cumsum", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cumsum(c.ptr, a.ptr)
 	})
 }
 
-// Argmax is the place of the largest element of each of a's rows.
+// Argmax the place of the largest element of each of a's rows.
 //
-// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is
-// largest. Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1. Types: a
-// F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0.
-// -0 and 0 are equal. The result is I32.
+// Computes c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest.
+//
+//   - Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1.
+//   - Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN
+//     alone it is 0. -0 and 0 are equal.
+//   - Result: I32.
 func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
 	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_argmax(c.ptr, a.ptr)
 	})
 }
 
-// ArgsortOrder is what [Context.Argsort] takes: whether the least element comes
-// first, or the largest; asc is the default.
+// ArgsortOrder is the attribute Order of [Context.Argsort]: whether the least
+// element comes first, or the largest. Default: asc.
 type ArgsortOrder int32
 
 // The values of ArgsortOrder.
@@ -1070,20 +1279,21 @@ const (
 	ArgsortOrderDesc ArgsortOrder = C.TL_ARGSORT_ORDER_DESC
 )
 
-// ArgsortOptions is what [Context.Argsort] may be given. Zeros are the
-// defaults.
+// ArgsortOptions holds the optional attributes of [Context.Argsort]. A field
+// that is zero has its default.
 type ArgsortOptions struct {
-	// Whether the least element comes first, or the largest; asc is the
-	// default.
+	// Whether the least element comes first, or the largest. Default: asc.
 	Order ArgsortOrder
 }
 
-// Argsort is the places of a's elements in order, row by row.
+// Argsort the places of a's elements in order, row by row.
 //
-// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending,
-// >=. Shapes: c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32,
-// F16 or BF16. Equal elements keep their order in both directions, -0 and 0 are
-// equal, and NaN is last in both directions. The result is I32.
+// Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=.
+//
+//   - Shapes: c has a's shape; rows of at most 2^31 - 1 elements.
+//   - Types: a F32, F16 or BF16. Equal elements keep their order in both
+//     directions, -0 and 0 are equal, and NaN is last in both directions.
+//   - Result: I32.
 func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	params := C.tl_argsort_params{struct_size: C.sizeof_tl_argsort_params}
 	if options != nil {
@@ -1094,54 +1304,67 @@ func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	})
 }
 
-// TopK is the places of the k largest elements of each of a's rows, the largest
+// TopK the places of the k largest elements of each of a's rows, the largest
 // first.
 //
-// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's
-// row (i1, i2, i3). Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at
-// most 2^31 - 1. Types: a F32, F16 or BF16. Of equal elements the first comes
-// first, -0 and 0 are equal, and NaN is less than everything. The result is
-// I32. k: how many of each row; 0 to 2147483647.
+// Computes c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row
+// (i1, i2, i3).
+//
+//   - Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at most 2^31 -
+//     1.
+//   - Types: a F32, F16 or BF16. Of equal elements the first comes first, -0
+//     and 0 are equal, and NaN is less than everything.
+//   - Result: I32.
+//   - k: how many of each row. Range: 0 to 2^31 - 1.
 func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
 	return c.construct("top_k", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_top_k(c.ptr, a.ptr, C.int64_t(k))
 	})
 }
 
-// CountEqual is how many elements of a and b are equal.
+// CountEqual how many elements of a and b are equal.
 //
-// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a
-// and b of one shape, c (1). Types: a and b of one type without blocks. NaN
-// equals nothing, -0 and 0 are equal. The result is I64.
+// Computes c[0] = how many i there are for which a[i] = b[i].
+//
+//   - Shapes: a and b of one shape, c (1).
+//   - Types: a and b of one type without blocks. NaN equals nothing, -0 and 0
+//     are equal.
+//   - Result: I64.
 func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_count_equal(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// CrossEntropyLoss is the mean over the rows of the cross entropy of b and the
+// CrossEntropyLoss the mean over the rows of the cross entropy of b and the
 // soft_max of a.
 //
-// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
-// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of
-// one shape, c (1); of no rows it is NaN. Types: a and b each F32, F16 or BF16.
-// Each row is taken relative to its largest element, so that no exponential
-// overflows; sums as by [Context.Sum]. Where b is 0 nothing is added, though a
-// be -infinity; a NaN of either makes the result NaN. The result is F32.
+// Computes c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]).
+//
+//   - Shapes: a (logits) and b (labels, as probabilities) of one shape, c (1);
+//     of no rows it is NaN.
+//   - Types: a and b each F32, F16 or BF16. Each row is taken relative to its
+//     largest element, so that no exponential overflows; sums as by
+//     [Context.Sum]. Where b is 0 nothing is added, though a be -infinity; a
+//     NaN of either makes the result NaN.
+//   - Result: F32.
 func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Repeat is a, repeated until it fills a shape.
+// Repeat a, repeated until it fills a shape.
 //
-// The result c: c[i0, i1, i2, i3] =
-// a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a (n0, n1, n2, n3), c
-// (ne), whose extents are multiples of a's. Elementwise operations repeat an
-// operand by themselves, and a [Context.View] with strides of 0 repeats rows
-// without copying them. Types: any. Exact. The result is of a's type. ne: the
-// result's shape, four extents.
+// Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
+//
+//   - Shapes: a (n0, n1, n2, n3), c (ne), whose extents are multiples of a's.
+//     Elementwise operations repeat an operand by themselves, and a
+//     [Context.View] with strides of 0 repeats rows without copying them.
+//   - Types: Any. Exact.
+//   - Result: The type of a.
+//   - ne: the result's shape, four extents.
 func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1152,25 +1375,31 @@ func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	})
 }
 
-// Concat is a with b behind it in a dimension.
+// Concat a with b behind it in a dimension.
 //
-// The result c: c[i] = a[i] where i is below a's extent n in the dimension,
-// b[i - n] elsewhere. Shapes: a and b have one shape but for the dimension, in
-// which c has the sum of their extents. Types: any, the same for a and b.
-// Exact. The result is of a's type. dim: the dimension, counted from the
-// contiguous one; 0 to 3.
+// Computes c[i] = a[i] where i is below a's extent n in the dimension, b[i - n]
+// elsewhere.
+//
+//   - Shapes: a and b have one shape but for the dimension, in which c has the
+//     sum of their extents.
+//   - Types: Any, the same for a and b. Exact.
+//   - Result: The type of a.
+//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
 func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("concat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_concat(c.ptr, a.ptr, b.ptr, C.int64_t(dim))
 	})
 }
 
-// Pad is a with zeros behind its last elements in each dimension.
+// Pad a with zeros behind its last elements in each dimension.
 //
-// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums
-// of a's extents and p's. Types: any; of a format with blocks the first of p is
-// whole blocks. Exact. The result is of a's type. p: how many zeros, of each
-// dimension; 0 or more.
+// Computes c[i] = a[i] where a has it, 0 elsewhere.
+//
+//   - Shapes: c has the sums of a's extents and p's.
+//   - Types: Any; of a format with blocks the first of p is whole blocks.
+//     Exact.
+//   - Result: The type of a.
+//   - p: how many zeros, of each dimension. Each at least 0.
 func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	var cP [4]C.int64_t
 	for i, value := range p {
@@ -1181,26 +1410,32 @@ func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	})
 }
 
-// PadReflect1d is a's rows, continued beyond both ends by their mirror images.
+// PadReflect1d a's rows, continued beyond both ends by their mirror images.
 //
-// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
-// behind it a[n - 2], a[n - 3], ... Shapes: a (n, ..), c (p0 + n + p1, ..); p0
-// and p1 are below n. Types: any without blocks. Exact. The result is of a's
-// type. p0: how many elements before the first one; 0 or more. p1: how many
-// behind the last one; 0 or more.
+// Computes c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind
+// it a[n - 2], a[n - 3], ...
+//
+//   - Shapes: a (n, ..), c (p0 + n + p1, ..); p0 and p1 are below n.
+//   - Types: Any without blocks. Exact.
+//   - Result: The type of a.
+//   - p0: how many elements before the first one. At least 0.
+//   - p1: how many behind the last one. At least 0.
 func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
 	return c.construct("pad_reflect_1d", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_pad_reflect_1d(c.ptr, a.ptr, C.int64_t(p0), C.int64_t(p1))
 	})
 }
 
-// Roll is a's elements moved on in each dimension, those from its end to its
+// Roll a's elements moved on in each dimension, those from its end to its
 // beginning.
 //
-// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n.
-// Shapes: c has a's shape. Types: any; of a format with blocks the first of
-// shift is whole blocks. Exact. The result is of a's type. shift: how far, in
-// each dimension; backwards where it is below 0.
+// Computes c[i + shift mod n] = a[i] in each dimension, of extent n.
+//
+//   - Shapes: c has a's shape.
+//   - Types: Any; of a format with blocks the first of shift is whole blocks.
+//     Exact.
+//   - Result: The type of a.
+//   - shift: how far, in each dimension; backwards where it is below 0.
 func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	var cShift [4]C.int64_t
 	for i, value := range shift {
@@ -1211,18 +1446,20 @@ func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	})
 }
 
-// Diag is matrices with a's rows as their diagonals.
+// Diag matrices with a's rows as their diagonals.
 //
-// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0
-// elsewhere. Shapes: a (n, 1, x, y), c (n, n, x, y). Types: any without blocks.
-// Exact. The result is of a's type.
+// Computes c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere.
+//
+//   - Shapes: a (n, 1, x, y), c (n, n, x, y).
+//   - Types: Any without blocks. Exact.
+//   - Result: The type of a.
 func (c *Context) Diag(a *Tensor) (*Tensor, error) {
 	return c.construct("diag", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag(c.ptr, a.ptr)
 	})
 }
 
-// TriType is what [Context.Tri] takes: the triangle.
+// TriType is the attribute part of [Context.Tri]: the triangle.
 type TriType int32
 
 // The values of TriType.
@@ -1233,62 +1470,73 @@ const (
 	TriTypeUpperDiag TriType = C.TL_TRI_TYPE_UPPER_DIAG
 )
 
-// Tri is a triangle of each of a's matrices, and zeros elsewhere.
+// Tri a triangle of each of a's matrices, and zeros elsewhere.
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1
-// (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere. Shapes:
-// c has a's shape; matrices need not be square. Types: any without blocks.
-// Exact. The result is of a's type. part: the triangle.
+// Computes c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag),
+// i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere.
+//
+//   - Shapes: c has a's shape; matrices need not be square.
+//   - Types: Any without blocks. Exact.
+//   - Result: The type of a.
+//   - part: the triangle.
 func (c *Context) Tri(a *Tensor, part TriType) (*Tensor, error) {
 	return c.construct("tri", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_tri(c.ptr, a.ptr, C.tl_tri_type(part))
 	})
 }
 
-// DiagMaskInf is a's scores with those of later positions at -infinity.
+// DiagMaskInf a's scores with those of later positions at -infinity.
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity
-// elsewhere. Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or
-// BF16. Exact. The result is of a's type. nPast: the first query's position; 0
-// or more.
+// Computes c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere.
+//
+//   - Shapes: a (keys, queries, ..), c has a's shape.
+//   - Types: F32, F16 or BF16. Exact.
+//   - Result: The type of a.
+//   - nPast: the first query's position. At least 0.
 func (c *Context) DiagMaskInf(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_inf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_inf(c.ptr, a.ptr, C.int64_t(nPast))
 	})
 }
 
-// DiagMaskZero is a's scores with those of later positions at 0.
+// DiagMaskZero a's scores with those of later positions at 0.
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere.
-// Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or BF16.
-// Exact. The result is of a's type. nPast: the first query's position; 0 or
-// more.
+// Computes c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere.
+//
+//   - Shapes: a (keys, queries, ..), c has a's shape.
+//   - Types: F32, F16 or BF16. Exact.
+//   - Result: The type of a.
+//   - nPast: the first query's position. At least 0.
 func (c *Context) DiagMaskZero(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_zero", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_zero(c.ptr, a.ptr, C.int64_t(nPast))
 	})
 }
 
-// AccOptions is what [Context.Acc] may be given. Zeros are the defaults.
+// AccOptions holds the optional attributes of [Context.Acc]. A field that is
+// zero has its default.
 type AccOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	// Bytes from a row of the window to the next; 0: c's own. At least 0.
+	// Default: 0.
 	Nb1 int64
-	// The same of its matrices; 0 or more.
+	// The same of its matrices. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3; 0 or more.
+	// The same of its dimension 3. At least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes; 0 or more.
+	// Where the window begins, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Acc is a with b added to a window of it; a itself stays as it is.
+// Acc a with b added to a window of it; a itself stays as it is.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
-// nb2 + i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
-// Shapes: c has a's shape, and its elements lie side by side; b any shape that
-// fits. No two of the window's elements share memory. Types: F32, F16 or BF16
-// each; computed in F32 and rounded once to a's type. The result is of a's
-// type.
+// Computes c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3
+// nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
+//
+//   - Shapes: c has a's shape, and its elements lie side by side; b any shape
+//     that fits. No two of the window's elements share memory.
+//   - Types: F32, F16 or BF16 each; computed in F32 and rounded once to a's
+//     type.
+//   - Result: The type of a.
 func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 	params := C.tl_acc_params{struct_size: C.sizeof_tl_acc_params}
 	if options != nil {
@@ -1302,25 +1550,29 @@ func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 	})
 }
 
-// SetOptions is what [Context.Set] may be given. Zeros are the defaults.
+// SetOptions holds the optional attributes of [Context.Set]. A field that is
+// zero has its default.
 type SetOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	// Bytes from a row of the window to the next; 0: c's own. At least 0.
+	// Default: 0.
 	Nb1 int64
-	// The same of its matrices; 0 or more.
+	// The same of its matrices. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3; 0 or more.
+	// The same of its dimension 3. At least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes; 0 or more.
+	// Where the window begins, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Set is a with b in place of a window of it; a itself stays as it is.
+// Set a with b in place of a window of it; a itself stays as it is.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
-// nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
-// Shapes: c has a's shape, and its elements lie side by side; b any shape that
-// fits. No two of the window's elements share memory. Types: any, the same for
-// a and b. Exact. The result is of a's type.
+// Computes c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3
+// nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
+//
+//   - Shapes: c has a's shape, and its elements lie side by side; b any shape
+//     that fits. No two of the window's elements share memory.
+//   - Types: Any, the same for a and b. Exact.
+//   - Result: The type of a.
 func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	params := C.tl_set_params{struct_size: C.sizeof_tl_set_params}
 	if options != nil {
@@ -1334,68 +1586,83 @@ func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	})
 }
 
-// Gather is a's elements whose indices in one dimension are these.
+// Gather a's elements whose indices in one dimension are these.
 //
-// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of
-// dimension dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices'
-// shape, whose extents in the other dimensions are no more than a's. Types: a
-// any without blocks, indices I32 or I64. Exact. The result is of a's type.
-// Computing fails with [StatusInvalidArgument], naming the place, for an index
-// that a does not have. dim: the dimension, counted from the contiguous one; 0
-// to 3.
+// Computes c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension
+// dim replaced by indices[i0, i1, i2, i3].
+//
+//   - Shapes: c has indices' shape, whose extents in the other dimensions are
+//     no more than a's.
+//   - Types: a any without blocks, indices I32 or I64. Exact.
+//   - Result: The type of a.
+//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index that a does not
+//     have. The message names the first such element.
 func (c *Context) Gather(a, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("gather", []*Tensor{a, indices}, func() *C.tl_tensor {
 		return C.tl_gather(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
-// AddId is a's rows with rows of b added, each by its number.
+// AddId a's rows with rows of b added, each by its number.
 //
-// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a
-// (n, used, tokens), b (n, experts), ids (used, tokens), c has a's shape.
-// Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
-// rounded once to a's type. The result is of a's type. Computing fails with
-// [StatusInvalidArgument], naming the place, for a number that is no row's of
-// b.
+// Computes c[i, u, t] = a[i, u, t] + b[i, ids[u, t]].
+//
+//   - Shapes: a (n, used, tokens), b (n, experts), ids (used, tokens), c has
+//     a's shape.
+//   - Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
+//     rounded once to a's type.
+//   - Result: The type of a.
+//   - Computing fails with [StatusInvalidArgument] for a number that is no
+//     row's of b. The message names the first such element.
 func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
 	return c.construct("add_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
 	})
 }
 
-// Arange is numbers in equal steps.
+// Arange numbers in equal steps.
 //
-// The result c: c[i] = start + i step. Shapes: (n), n = (stop - start) / step
-// rounded up: stop itself is not among them. None where start is stop. Types:
-// F32; computed in F64 and rounded once. The result is F32. start: the first
-// number. stop: what they stay before. step: the step, below 0 where they fall.
+// Computes c[i] = start + i step.
+//
+//   - Shapes: (n), n = (stop - start) / step rounded up: stop itself is not
+//     among them. None where start is stop.
+//   - Types: F32; computed in F64 and rounded once.
+//   - Result: F32.
+//   - start: the first number.
+//   - stop: what they stay before.
+//   - step: the step, below 0 where they fall.
 func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
 	return c.construct("arange", nil, func() *C.tl_tensor {
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
 	})
 }
 
-// ScatterAdd is a with b's elements added to those of their indices in one
+// ScatterAdd a with b's elements added to those of their indices in one
 // dimension; a itself stays as it is.
 //
-// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension
-// dim replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] +=
-// b[i0, i1, i2, i3], for each element of b in their order. Shapes: c has a's
-// shape; in dimensions other than dim b has no more elements than a; indices
-// (n0, n1, n2, n3) repeat into b: each of their dimensions is 1 or divides b's.
-// Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's
-// order, so that the bits are always the same. The result is F32. Computing
-// fails with [StatusInvalidArgument], naming the place, for an index that a
-// does not have, for which nothing is added. dim: the dimension, counted from
-// the contiguous one; 0 to 3.
+// Computes c = a, and then c[i0, i1, i2, i3] with the index of dimension dim
+// replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] +=
+// b[i0, i1, i2, i3], for each element of b in their order.
+//
+//   - Shapes: c has a's shape; in dimensions other than dim b has no more
+//     elements than a; indices (n0, n1, n2, n3) repeat into b: each of their
+//     dimensions is 1 or divides b's.
+//   - Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in
+//     b's order, so that the bits are always the same.
+//   - Result: F32.
+//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index that a does not
+//     have, for which nothing is added. The message names the first such
+//     element.
 func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("scatter_add", []*Tensor{a, b, indices}, func() *C.tl_tensor {
 		return C.tl_scatter_add(c.ptr, a.ptr, b.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
-// UpscaleMode is what [Context.Upscale] takes: what stands between a's pixels;
-// nearest is the default.
+// UpscaleMode is the attribute Mode of [Context.Upscale]: what stands between
+// a's pixels. Default: nearest.
 type UpscaleMode int32
 
 // The values of UpscaleMode.
@@ -1404,22 +1671,24 @@ const (
 	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
 )
 
-// UpscaleOptions is what [Context.Upscale] may be given. Zeros are the
-// defaults.
+// UpscaleOptions holds the optional attributes of [Context.Upscale]. A field
+// that is zero has its default.
 type UpscaleOptions struct {
-	// What stands between a's pixels; nearest is the default.
+	// What stands between a's pixels. Default: nearest.
 	Mode UpscaleMode
 }
 
-// Upscale is images with factor times as many columns and rows.
+// Upscale images with factor times as many columns and rows.
 //
-// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
+// Computes nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
 // bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and
-// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge. Shapes: a
-// (w, h, ..), c (factor w, factor h, ..). Types: F32, F16 or BF16. nearest is
-// exact; bilinear is computed in F32, first between rows, then between columns,
-// and rounded once. The result is of a's type. factor: how many times as many;
-// 1 or more.
+// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
+//
+//   - Shapes: a (w, h, ..), c (factor w, factor h, ..).
+//   - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32,
+//     first between rows, then between columns, and rounded once.
+//   - Result: The type of a.
+//   - factor: how many times as many. At least 1.
 func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
 	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
 	if options != nil {
@@ -1430,7 +1699,7 @@ func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Te
 	})
 }
 
-// Pool1dOp is what [Context.Pool1d] takes: what is taken of a window.
+// Pool1dOp is the attribute op of [Context.Pool1d]: what is taken of a window.
 type Pool1dOp int32
 
 // The values of Pool1dOp.
@@ -1439,27 +1708,32 @@ const (
 	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
 )
 
-// Pool1dOptions is what [Context.Pool1d] may be given. Zeros are the defaults.
+// Pool1dOptions holds the optional attributes of [Context.Pool1d]. A field that
+// is zero has its default.
 type Pool1dOptions struct {
-	// From one window to the next; 0: k; 0 or more.
+	// From one window to the next; 0: k. At least 0. Default: 0.
 	S int64
 	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P int64
-	// avg: whether what lies beyond a row counts, as zeros.
+	// Avg: whether what lies beyond a row counts, as zeros. Default: false.
 	CountPadding bool
 }
 
-// Pool1d is the largest, or the average, of the elements in a window that moves
+// Pool1d the largest, or the average, of the elements in a window that moves
 // along a's rows.
 //
-// The result c: c[o] = max or average over t < k of a[o s + t - p], of those
-// that a has. Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p
-// is below k, so that each window has an element. Types: F32, F16 or BF16. max
-// is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
-// It divides by how many elements of the window a has, as ggml's; with
-// count_padding by k, as PyTorch's. The result is of a's type. op: what is
-// taken of a window. k: the window's length; 1 or more.
+// Computes c[o] = max or average over t < k of a[o s + t - p], of those that a
+// has.
+//
+//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p is
+//     below k, so that each window has an element.
+//   - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg
+//     adds up in F64 and is rounded once. It divides by how many elements of
+//     the window a has, as ggml's; with CountPadding by k, as PyTorch's.
+//   - Result: The type of a.
+//   - op: what is taken of a window.
+//   - k: the window's length. At least 1.
 func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
 	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
 	if options != nil {
@@ -1472,7 +1746,7 @@ func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions
 	})
 }
 
-// Pool2dOp is what [Context.Pool2d] takes: what is taken of a window.
+// Pool2dOp is the attribute op of [Context.Pool2d]: what is taken of a window.
 type Pool2dOp int32
 
 // The values of Pool2dOp.
@@ -1481,33 +1755,40 @@ const (
 	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
 )
 
-// Pool2dOptions is what [Context.Pool2d] may be given. Zeros are the defaults.
+// Pool2dOptions holds the optional attributes of [Context.Pool2d]. A field that
+// is zero has its default.
 type Pool2dOptions struct {
-	// From one window to the next in dimension 0; 0: k0; 0 or more.
+	// From one window to the next in dimension 0; 0: k0. At least 0.
+	// Default: 0.
 	S0 int64
-	// The same in dimension 1; 0: k1; 0 or more.
+	// The same in dimension 1; 0: k1. At least 0. Default: 0.
 	S1 int64
 	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// The same of columns. At least 0. Default: 0.
 	P1 int64
-	// avg: whether what lies beyond a does not count.
+	// Avg: whether what lies beyond a does not count. Default: false.
 	SkipPadding bool
 }
 
-// Pool2d is the largest, or the average, of the elements in a window that moves
+// Pool2d the largest, or the average, of the elements in a window that moves
 // over a's matrices.
 //
-// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of
-// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has. Shapes: a (w, h, ..),
-// c ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down. p0
-// is below k0 and p1 below k1, so that each window has an element. Types: F32,
-// F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and
-// is rounded once. It divides by k0 k1, so that what lies beyond a counts as
-// zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the
-// window a has. The result is of a's type. op: what is taken of a window. k0:
-// the window's width; 1 or more. k1: its height; 1 or more.
+// Computes c[x, y] = max or average over t0 < k0, t1 < k1 of
+// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has.
+//
+//   - Shapes: a (w, h, ..), c
+//     ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down.
+//     p0 is below k0 and p1 below k1, so that each window has an element.
+//   - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg
+//     adds up in F64 and is rounded once. It divides by k0 k1, so that what
+//     lies beyond a counts as zeros, as ggml's and PyTorch's; with SkipPadding
+//     by how many elements of the window a has.
+//   - Result: The type of a.
+//   - op: what is taken of a window.
+//   - k0: the window's width. At least 1.
+//   - k1: its height. At least 1.
 func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
 	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
 	if options != nil {
@@ -1522,8 +1803,8 @@ func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Po
 	})
 }
 
-// Im2colTo is what [Context.Im2col] takes: the result's type; f32 is the
-// default.
+// Im2colTo is the attribute To of [Context.Im2col]: the result's type. Default:
+// f32.
 type Im2colTo int32
 
 // The values of Im2colTo.
@@ -1533,41 +1814,45 @@ const (
 	Im2colToBf16 Im2colTo = C.TL_IM2COL_TO_BF16
 )
 
-// Im2colOptions is what [Context.Im2col] may be given. Zeros are the defaults.
+// Im2colOptions holds the optional attributes of [Context.Im2col]. A field that
+// is zero has its default.
 type Im2colOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// From one window to the next in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	S1 int64
 	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// The same of columns. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// From one tap of a window to the next in dimension 0. At least 1.
+	// Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	D1 int64
-	// Whether b is images, not signals.
+	// Whether b is images, not signals. Default: false.
 	Is2D bool
-	// The result's type; f32 is the default.
+	// The result's type. Default: f32.
 	To Im2colTo
 }
 
-// Im2col is what the windows of a convolution of b with a kernel of a's shape
+// Im2col what the windows of a convolution of b with a kernel of a's shape
 // meet, a row for each.
 //
-// The result c: c[(channel kh + ty) kw + tx, x, y, n] =
+// Computes c[(channel kh + ty) kw + tx, x, y, n] =
 // b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such
 // element. A convolution is the product of this and of the kernel, reshaped to
-// {kw kh channels, outputs}. Shapes: of images a (kw, kh, channels, outputs), b
-// (w, h, channels, images), c
-// (kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images),
-// rounded down. Of signals a (k, channels, outputs), b (n, channels, signals),
-// c (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals). Types: a and b
-// F32, F16 or BF16 each; c F32, or as to says, each element rounded once.
+// {kw kh channels, outputs}.
+//
+//   - Shapes: Of images a (kw, kh, channels, outputs), b
+//     (w, h, channels, images), c
+//     (kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images),
+//     rounded down. Of signals a (k, channels, outputs), b
+//     (n, channels, signals), c
+//     (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals).
+//   - Types: a and b F32, F16 or BF16 each; c F32, or as To says, each element
+//     rounded once.
 func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) {
 	params := C.tl_im2col_params{struct_size: C.sizeof_tl_im2col_params}
 	if options != nil {
@@ -1585,24 +1870,27 @@ func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) 
 	})
 }
 
-// Conv1dOptions is what [Context.Conv1d] may be given. Zeros are the defaults.
+// Conv1dOptions holds the optional attributes of [Context.Conv1d]. A field that
+// is zero has its default.
 type Conv1dOptions struct {
-	// From one window to the next; 1 or more; 0 = the default, 1.
+	// From one window to the next. At least 1. Default: 1.
 	S int64
 	// How far the first window begins before a signal, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	// From one tap of a window to the next. At least 1. Default: 1.
 	D int64
 }
 
-// Conv1d is b's signals, convolved with a.
+// Conv1d b's signals, convolved with a.
 //
-// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m]
-// b[x s + t d - p, channel, n], of those that b has. Shapes: a
-// (k, channels, outputs), b (n, channels, signals), c
-// ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down. Types: a
-// and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+// b[x s + t d - p, channel, n], of those that b has.
+//
+//   - Shapes: a (k, channels, outputs), b (n, channels, signals), c
+//     ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down.
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_params{struct_size: C.sizeof_tl_conv_1d_params}
 	if options != nil {
@@ -1615,34 +1903,36 @@ func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) 
 	})
 }
 
-// Conv2dOptions is what [Context.Conv2d] may be given. Zeros are the defaults.
+// Conv2dOptions holds the optional attributes of [Context.Conv2d]. A field that
+// is zero has its default.
 type Conv2dOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// From one window to the next in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	S1 int64
 	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// The same of columns. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// From one tap of a window to the next in dimension 0. At least 1.
+	// Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2d is b's images, convolved with a.
+// Conv2d b's images, convolved with a.
 //
-// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
+// Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
 // a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of
-// those that b has. Shapes: a (kw, kh, channels, outputs), b
-// (w, h, channels, images), c
-// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images),
-// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
-// The result is F32.
+// those that b has.
+//
+//   - Shapes: a (kw, kh, channels, outputs), b (w, h, channels, images), c
+//     ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images),
+//     rounded down.
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_params{struct_size: C.sizeof_tl_conv_2d_params}
 	if options != nil {
@@ -1658,25 +1948,27 @@ func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) 
 	})
 }
 
-// Conv1dDwOptions is what [Context.Conv1dDw] may be given. Zeros are the
-// defaults.
+// Conv1dDwOptions holds the optional attributes of [Context.Conv1dDw]. A field
+// that is zero has its default.
 type Conv1dDwOptions struct {
-	// From one window to the next; 1 or more; 0 = the default, 1.
+	// From one window to the next. At least 1. Default: 1.
 	S int64
 	// How far the first window begins before a signal, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	// From one tap of a window to the next. At least 1. Default: 1.
 	D int64
 }
 
-// Conv1dDw is b's signals, each channel convolved with a's of the same number.
+// Conv1dDw b's signals, each channel convolved with a's of the same number.
 //
-// The result c: c[x, m, n] = sum over t < k of a[t, 0, m]
-// b[x s + t d - p, m, n], of those that b has. Shapes: a (k, 1, channels), b
-// (n, channels, signals), c
-// ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down. Types:
-// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of
+// those that b has.
+//
+//   - Shapes: a (k, 1, channels), b (n, channels, signals), c
+//     ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down.
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_dw_params{struct_size: C.sizeof_tl_conv_1d_dw_params}
 	if options != nil {
@@ -1689,34 +1981,35 @@ func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, err
 	})
 }
 
-// Conv2dDwOptions is what [Context.Conv2dDw] may be given. Zeros are the
-// defaults.
+// Conv2dDwOptions holds the optional attributes of [Context.Conv2dDw]. A field
+// that is zero has its default.
 type Conv2dDwOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// From one window to the next in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	S1 int64
 	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// end behind it. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// The same of columns. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// From one tap of a window to the next in dimension 0. At least 1.
+	// Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2dDw is b's images, each channel convolved with a's of the same number.
+// Conv2dDw b's images, each channel convolved with a's of the same number.
 //
-// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a
-// (kw, kh, 1, channels), b (w, h, channels, images), c
-// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images),
-// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
-// The result is F32.
+// Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has.
+//
+//   - Shapes: a (kw, kh, 1, channels), b (w, h, channels, images), c
+//     ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images),
+//     rounded down.
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_dw_params{struct_size: C.sizeof_tl_conv_2d_dw_params}
 	if options != nil {
@@ -1732,26 +2025,29 @@ func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, err
 	})
 }
 
-// ConvTranspose1dOptions is what [Context.ConvTranspose1d] may be given. Zeros
-// are the defaults.
+// ConvTranspose1dOptions holds the optional attributes of
+// [Context.ConvTranspose1d]. A field that is zero has its default.
 type ConvTranspose1dOptions struct {
-	// How far in the result elements are apart that are neighbours in b; 1
-	// or more; 0 = the default, 1.
+	// How far in the result elements are apart that are neighbours in b. At
+	// least 1. Default: 1.
 	S int64
-	// How many elements are left out at both ends of the result; 0 or more.
+	// How many elements are left out at both ends of the result. At least
+	// 0. Default: 0.
 	P int64
-	// From one tap to the next; 1 or more; 0 = the default, 1.
+	// From one tap to the next. At least 1. Default: 1.
 	D int64
 }
 
-// ConvTranspose1d is b's signals, each element spread by a: the transposed
+// ConvTranspose1d b's signals, each element spread by a: the transposed
 // convolution.
 //
-// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k
-// that give this index, of a[t, m, channel] b[x, channel, n]. Shapes: a
-// (k, outputs, channels), b (n, channels, signals), c
-// ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals). Types: a and b F32, F16
-// or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x s + t d - p, m, n] = sum over channels, and the x and t < k that
+// give this index, of a[t, m, channel] b[x, channel, n].
+//
+//   - Shapes: a (k, outputs, channels), b (n, channels, signals), c
+//     ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals).
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_1d_params{struct_size: C.sizeof_tl_conv_transpose_1d_params}
 	if options != nil {
@@ -1764,33 +2060,34 @@ func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions)
 	})
 }
 
-// ConvTranspose2dOptions is what [Context.ConvTranspose2d] may be given. Zeros
-// are the defaults.
+// ConvTranspose2dOptions holds the optional attributes of
+// [Context.ConvTranspose2d]. A field that is zero has its default.
 type ConvTranspose2dOptions struct {
-	// How far in the result elements are apart that are neighbours in b; 1
-	// or more; 0 = the default, 1.
+	// How far in the result elements are apart that are neighbours in b. At
+	// least 1. Default: 1.
 	Stride int64
-	// How many elements are left out at both ends of a row; 0 or more.
+	// How many elements are left out at both ends of a row. At least 0.
+	// Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// The same of columns. At least 0. Default: 0.
 	P1 int64
-	// From one tap to the next in dimension 0; 1 or more; 0 = the default,
-	// 1.
+	// From one tap to the next in dimension 0. At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// The same in dimension 1. At least 1. Default: 1.
 	D1 int64
 }
 
-// ConvTranspose2d is b's images, each element spread by a: the transposed
+// ConvTranspose2d b's images, each element spread by a: the transposed
 // convolution.
 //
-// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum
-// over channels, and the x, y, tx < kw and ty < kh that give these indices, of
-// a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
-// (kw, kh, outputs, channels), b (w, h, channels, images), c
-// ((w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images).
-// Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is
-// F32.
+// Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over
+// channels, and the x, y, tx < kw and ty < kh that give these indices, of
+// a[tx, ty, m, channel] b[x, y, channel, n].
+//
+//   - Shapes: a (kw, kh, outputs, channels), b (w, h, channels, images), c
+//     ((w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images).
+//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Result: F32.
 func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_2d_params{struct_size: C.sizeof_tl_conv_transpose_2d_params}
 	if options != nil {
@@ -1805,24 +2102,29 @@ func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions)
 	})
 }
 
-// RandomUniform is random numbers of which each between two bounds is as
-// likely.
+// RandomUniform random numbers of which each between two bounds is as likely.
 //
-// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word
-// i (i in ne order) by 2^-24. Shapes: state (2): a seed and a counter. c (ne),
-// of up to 2^34 elements. Word i is word i mod 4 of Philox4x32-10 (J. K.
-// Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As
-// Easy as 1, 2, 3, 2011), whose key is the seed's lower and upper half, and
-// whose counter is i / 4, stream, the counter's lower and upper half. So
-// results depend on state, stream and shape alone, and runs repeat until the
-// caller advances the counter. Operations of one stream draw the same words,
-// those of another stream other ones. Types: state I64, c F32. The bounds are
-// rounded to F32, then each step is: the same bits on every device. low <= c <=
-// high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never
-// where low is 0 and high above 2^-126. The result is F32. ne: the result's
-// shape, four extents; 0 or more. low: the lower bound. high: the upper bound,
-// no less. stream: which of the state's streams: another one for each operation
-// that shall draw other numbers; 0 to 2147483647.
+// Computes c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i
+// in ne order) by 2^-24.
+//
+//   - Shapes: State (2): a seed and a counter. c (ne), of up to 2^34 elements.
+//     Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M. A. Moraes, R.
+//     O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011),
+//     whose key is the seed's lower and upper half, and whose counter is i / 4,
+//     stream, the counter's lower and upper half. So results depend on state,
+//     stream and shape alone, and runs repeat until the caller advances the
+//     counter. Operations of one stream draw the same words, those of another
+//     stream other ones.
+//   - Types: State I64, c F32. The bounds are rounded to F32, then each step
+//     is: the same bits on every device. low <= c <= high; c is high only where
+//     low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and
+//     high above 2^-126.
+//   - Result: F32.
+//   - ne: the result's shape, four extents. Each at least 0.
+//   - low: the lower bound.
+//   - high: the upper bound, no less.
+//   - stream: which of the state's streams: another one for each operation that
+//     shall draw other numbers. Range: 0 to 2^31 - 1.
 func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high float64, stream int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1833,18 +2135,22 @@ func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high fl
 	})
 }
 
-// RandomNormal is normally distributed random numbers.
+// RandomNormal normally distributed random numbers.
 //
-// The result c: c[i] = mean + deviation z, z where the standard normal
-// distribution has (word i + 1/2) 2^-32. Shapes: state (2): a seed and a
-// counter. c (ne), of up to 2^34 elements. Words are those of
-// [Context.RandomUniform]. Types: state I64, c F32. z by M. J. Wichura's
-// rational functions (AS 241, 1988); all in F64, each step rounded, and c then
-// rounded to F32: the same bits on every device. The largest |z| is 6.338, that
-// of 2^-33. The result is F32. ne: the result's shape, four extents; 0 or more.
-// mean: the distribution's mean. deviation: its standard deviation; 0 or more.
-// stream: which of the state's streams: another one for each operation that
-// shall draw other numbers; 0 to 2147483647.
+// Computes c[i] = mean + deviation z, z where the standard normal distribution
+// has (word i + 1/2) 2^-32.
+//
+//   - Shapes: State (2): a seed and a counter. c (ne), of up to 2^34 elements.
+//     Words are those of [Context.RandomUniform].
+//   - Types: State I64, c F32. z by M. J. Wichura's rational functions (AS 241,
+//     1988); all in F64, each step rounded, and c then rounded to F32: the same
+//     bits on every device. The largest |z| is 6.338, that of 2^-33.
+//   - Result: F32.
+//   - ne: the result's shape, four extents. Each at least 0.
+//   - mean: the distribution's mean.
+//   - deviation: its standard deviation. At least 0.
+//   - stream: which of the state's streams: another one for each operation that
+//     shall draw other numbers. Range: 0 to 2^31 - 1.
 func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviation float64, stream int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1855,56 +2161,68 @@ func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviati
 	})
 }
 
-// Dropout is a with each element dropped at random, and the others scaled up to
+// Dropout a with each element dropped at random, and the others scaled up to
 // keep the mean.
 //
-// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0
-// elsewhere. Shapes: c has a's shape, of up to 2^34 elements; state (2): a seed
-// and a counter. Words are those of [Context.RandomUniform], i in ne order.
-// Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32,
-// the quotient to F32 and then to a's type. The same bits on every device. What
-// is dropped is 0 even where a is NaN. The result is of a's type. p: which part
-// is dropped, 0 or more and less than 1. stream: which of the state's streams:
-// another one for each operation that shall draw other numbers; 0 to
-// 2147483647.
+// Computes c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere.
+//
+//   - Shapes: c has a's shape, of up to 2^34 elements; state (2): a seed and a
+//     counter. Words are those of [Context.RandomUniform], i in ne order.
+//   - Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to
+//     F32, the quotient to F32 and then to a's type. The same bits on every
+//     device. What is dropped is 0 even where a is NaN.
+//   - Result: The type of a.
+//   - p: which part is dropped, 0 or more and less than 1.
+//   - stream: which of the state's streams: another one for each operation that
+//     shall draw other numbers. Range: 0 to 2^31 - 1.
 func (c *Context) Dropout(a, state *Tensor, p float64, stream int64) (*Tensor, error) {
 	return c.construct("dropout", []*Tensor{a, state}, func() *C.tl_tensor {
 		return C.tl_dropout(c.ptr, a.ptr, state.ptr, C.double(p), C.int64_t(stream))
 	})
 }
 
-// OptStepSgd is a after a step of gradient descent.
+// OptStepSgd a after a step of gradient descent.
 //
-// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a
-// view of a: make it an output, or use it, for this to happen. Shapes: a and
-// grad of one shape; settings (2): rate, decay. a must be contiguous and not
-// constant, and share no memory with another operand. What was differentiated
-// reads a as it was, wherever the step stands among a graph's outputs. Types: a
-// F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded
-// to F32: the same bits on every device. The result is F32.
+// Computes a[i] = a[i] (1 - rate decay) - rate grad[i].
+//
+//   - Shapes: a and grad of one shape; settings (2): rate, decay. a must be
+//     contiguous and not constant, and share no memory with another operand.
+//     What was differentiated reads a as it was, wherever the step stands among
+//     a graph's outputs.
+//   - Types: a F32, grad F32, F16 or BF16, settings F32; each step of the
+//     formula is rounded to F32: the same bits on every device.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
 func (c *Context) OptStepSgd(a, grad, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_sgd", []*Tensor{a, grad, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_sgd(c.ptr, a.ptr, grad.ptr, settings.ptr)
 	})
 }
 
-// OptStepMomentumOptions is what [Context.OptStepMomentum] may be given. Zeros
-// are the defaults.
+// OptStepMomentumOptions holds the optional attributes of
+// [Context.OptStepMomentum]. A field that is zero has its default.
 type OptStepMomentumOptions struct {
 	// 1: the gradient counts once more beside the velocity (Nesterov).
+	// Default: false.
 	Nesterov bool
 }
 
-// OptStepMomentum is a after a step of gradient descent with momentum.
+// OptStepMomentum a after a step of gradient descent with momentum.
 //
-// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 -
-// rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
-// velocity[i]). The result is a view of a: make it an output, or use it, for
-// this to happen. The result is a view of velocity: make it an output, or use
-// it, for this to happen. Shapes: a, grad and velocity of one shape, velocity
-// zeros before the first step; settings (3): rate, decay, momentum. What is
-// written as in [Context.OptStepSgd]. Types: a and velocity F32, grad F32, F16
-// or BF16, settings F32; rounded as by [Context.OptStepSgd]. The result is F32.
+// Computes velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate
+// decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
+// velocity[i]).
+//
+//   - Shapes: a, grad and velocity of one shape, velocity zeros before the
+//     first step; settings (3): rate, decay, momentum. What is written as in
+//     [Context.OptStepSgd].
+//   - Types: a and velocity F32, grad F32, F16 or BF16, settings F32; rounded
+//     as by [Context.OptStepSgd].
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - velocity is overwritten as well.
 func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *OptStepMomentumOptions) (*Tensor, error) {
 	params := C.tl_opt_step_momentum_params{struct_size: C.sizeof_tl_opt_step_momentum_params}
 	if options != nil {
@@ -1915,46 +2233,53 @@ func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *
 	})
 }
 
-// OptStepAdamw is a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled
+// OptStepAdamw a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled
 // Weight Decay Regularization, 2019), without decay of Adam.
 //
-// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] +
-// (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
-// (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an output, or
-// use it, for this to happen. The result is a view of m: make it an output, or
-// use it, for this to happen. The result is a view of v: make it an output, or
-// use it, for this to happen. Shapes: a, grad, m and v of one shape, m and v
-// zeros before the first step; settings (7): rate, beta1, beta2, eps, decay,
-// unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first
-// step. What is written as in [Context.OptStepSgd]. Types: a, m and v F32, grad
-// F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
-// result is F32.
+// Computes m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 -
+// beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
+// (sqrt(v[i] unbias2) + eps).
+//
+//   - Shapes: a, grad, m and v of one shape, m and v zeros before the first
+//     step; settings (7): rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 -
+//     beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is
+//     written as in [Context.OptStepSgd].
+//   - Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by
+//     [Context.OptStepSgd].
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - m and v are overwritten as well.
 func (c *Context) OptStepAdamw(a, grad, m, v, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_adamw", []*Tensor{a, grad, m, v, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_adamw(c.ptr, a.ptr, grad.ptr, m.ptr, v.ptr, settings.ptr)
 	})
 }
 
-// OptStepLion is a after a step of Lion (X. Chen and others, Symbolic Discovery
-// of Optimization Algorithms, 2023).
+// OptStepLion a after a step of Lion (X. Chen and others, Symbolic Discovery of
+// Optimization Algorithms, 2023).
 //
-// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 -
-// beta1) grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i]. The result is a
-// view of a: make it an output, or use it, for this to happen. The result is a
-// view of m: make it an output, or use it, for this to happen. Shapes: a, grad
-// and m of one shape, m zeros before the first step; settings (4): rate, beta1,
-// beta2, decay. What is written as in [Context.OptStepSgd]. Types: a and m F32,
-// grad F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
-// result is F32.
+// Computes a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1)
+// grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i].
+//
+//   - Shapes: a, grad and m of one shape, m zeros before the first step;
+//     settings (4): rate, beta1, beta2, decay. What is written as in
+//     [Context.OptStepSgd].
+//   - Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by
+//     [Context.OptStepSgd].
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - m is overwritten as well.
 func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_lion", []*Tensor{a, grad, m, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_lion(c.ptr, a.ptr, grad.ptr, m.ptr, settings.ptr)
 	})
 }
 
-// MulMatSparseBy is what [Context.MulMatSparse] takes: when a neuron is active:
-// score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
-// default.
+// MulMatSparseBy is the attribute By of [Context.MulMatSparse]: when a neuron
+// is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not.
+// Default: score.
 type MulMatSparseBy int32
 
 // The values of MulMatSparseBy.
@@ -1964,34 +2289,38 @@ const (
 	MulMatSparseByPositive  MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
 )
 
-// MulMatSparseOptions is what [Context.MulMatSparse] may be given. Zeros are
-// the defaults.
+// MulMatSparseOptions holds the optional attributes of [Context.MulMatSparse].
+// A field that is zero has its default.
 type MulMatSparseOptions struct {
 	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN is not; score is the default.
+	// > 0. A NaN is not. Default: score.
 	By MulMatSparseBy
-	// Of score and magnitude, rounded to F32.
+	// Of score and magnitude, rounded to F32. Default: 0.
 	Threshold float64
-	// With rows and without scores: how many neurons there are; 0 to
-	// 9007199254740991.
+	// With rows and without scores: how many neurons there are. At least 0.
+	// Default: 0.
 	N int64
-	// 1: no kernel may round an operand.
+	// 1: no kernel may round an operand. Default: false.
 	Exact bool
 }
 
-// MulMatSparse is the elements of a matrix product whose neurons are active,
-// and zeros for all others.
+// MulMatSparse the elements of a matrix product whose neurons are active, and
+// zeros for all others.
 //
-// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active
-// in token t else 0. Shapes: a (k, n), b (k, T), scores (n, T), c (n, T): a row
-// of a is a neuron, a column of b a token. With rows (m), a (k, m) has the
-// weights of these neurons alone, in ascending order, and c is 0 for all
-// others: n is scores' then, or the attribute's. Without scores there must be
-// rows, and all of them are active. k = 0 gives zeros. Types: a and b those of
-// [Context.MulMat], with its rounding; scores F32, rows I32. The result is F32.
-// scores and rows may be nil: left out. Computing fails with
-// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
-// are no neuron's.
+// Computes c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in
+// token t else 0.
+//
+//   - Shapes: a (k, n), b (k, T), scores (n, T), c (n, T): a row of a is a
+//     neuron, a column of b a token. With rows (m), a (k, m) has the weights of
+//     these neurons alone, in ascending order, and c is 0 for all others: n is
+//     scores' then, or the attribute's. Without scores there must be rows, and
+//     all of them are active. k = 0 gives zeros.
+//   - Types: a and b those of [Context.MulMat], with its rounding; scores F32,
+//     rows I32.
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are no neuron's. The message names the first such element.
 func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparseOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_mul_mat_sparse_params{struct_size: C.sizeof_tl_mul_mat_sparse_params}
@@ -2006,9 +2335,9 @@ func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparse
 	})
 }
 
-// AxpyBy is what [Context.Axpy] takes: when a neuron is active: score s >=
-// threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-// score is the default.
+// AxpyBy is the attribute By of [Context.Axpy]: when a neuron is active: score
+// s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
+// is. Default: score.
 type AxpyBy int32
 
 // The values of AxpyBy.
@@ -2018,28 +2347,32 @@ const (
 	AxpyByPositive  AxpyBy = C.TL_AXPY_BY_POSITIVE
 )
 
-// AxpyOptions is what [Context.Axpy] may be given. Zeros are the defaults.
+// AxpyOptions holds the optional attributes of [Context.Axpy]. A field that is
+// zero has its default.
 type AxpyOptions struct {
 	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN of scores is not, one of h is; score is the default.
+	// > 0. A NaN of scores is not, one of h is. Default: score.
 	By AxpyBy
-	// Of score and magnitude, rounded to F32.
+	// Of score and magnitude, rounded to F32. Default: 0.
 	Threshold float64
 }
 
-// Axpy is sums of a_t's rows, each times the activation of its neuron, over the
+// Axpy sums of a_t's rows, each times the activation of its neuron, over the
 // active ones.
 //
-// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] *
-// a_t[k, i]. Shapes: a_t (k, n), h (n, T), scores (n, T), c (k, T): the product
-// by a_t transposed, of whose rows only those of active neurons are read. With
-// rows (m), a_t (k, m) has these neurons' rows alone, in ascending order, and
-// all others count as zeros. Without scores h itself is tested. Types: a_t of
-// any float type or weight format, h F32, F16 or BF16, scores F32, rows I32;
-// multiplied and added up in F32, no operand is rounded. The result is F32.
-// scores and rows may be nil: left out. Computing fails with
-// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
-// are no neuron's.
+// Computes c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] *
+// a_t[k, i].
+//
+//   - Shapes: a_t (k, n), h (n, T), scores (n, T), c (k, T): the product by a_t
+//     transposed, of whose rows only those of active neurons are read. With
+//     rows (m), a_t (k, m) has these neurons' rows alone, in ascending order,
+//     and all others count as zeros. Without scores h itself is tested.
+//   - Types: a_t of any float type or weight format, h F32, F16 or BF16, scores
+//     F32, rows I32; multiplied and added up in F32, no operand is rounded.
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are no neuron's. The message names the first such element.
 func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_axpy_params{struct_size: C.sizeof_tl_axpy_params}
@@ -2052,8 +2385,8 @@ func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tens
 	})
 }
 
-// SparseFfnActivation is what [Context.SparseFfn] takes: of gate; relu is the
-// default.
+// SparseFfnActivation is the attribute Activation of [Context.SparseFfn]: of
+// gate. Default: relu.
 type SparseFfnActivation int32
 
 // The values of SparseFfnActivation.
@@ -2063,9 +2396,9 @@ const (
 	SparseFfnActivationGelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_GELU
 )
 
-// SparseFfnBy is what [Context.SparseFfn] takes: when a neuron is active: what
-// is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
-// not, one of a projection is; score is the default.
+// SparseFfnBy is the attribute By of [Context.SparseFfn]: when a neuron is
+// active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN
+// of scores is not, one of a projection is. Default: score.
 type SparseFfnBy int32
 
 // The values of SparseFfnBy.
@@ -2075,8 +2408,8 @@ const (
 	SparseFfnByPositive  SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
 )
 
-// SparseFfnFirst is what [Context.SparseFfn] takes: without scores: the
-// projection that is computed of all neurons, and tested; gate is the default.
+// SparseFfnFirst is the attribute First of [Context.SparseFfn]: without scores:
+// the projection that is computed of all neurons, and tested. Default: gate.
 type SparseFfnFirst int32
 
 // The values of SparseFfnFirst.
@@ -2085,37 +2418,41 @@ const (
 	SparseFfnFirstUp   SparseFfnFirst = C.TL_SPARSE_FFN_FIRST_UP
 )
 
-// SparseFfnOptions is what [Context.SparseFfn] may be given. Zeros are the
-// defaults.
+// SparseFfnOptions holds the optional attributes of [Context.SparseFfn]. A
+// field that is zero has its default.
 type SparseFfnOptions struct {
-	// Of gate; relu is the default.
+	// Of gate. Default: relu.
 	Activation SparseFfnActivation
 	// When a neuron is active: what is tested is s >= threshold, |s| >=
-	// threshold, or s > 0. A NaN of scores is not, one of a projection is;
-	// score is the default.
+	// threshold, or s > 0. A NaN of scores is not, one of a projection is.
+	// Default: score.
 	By SparseFfnBy
-	// Of score and magnitude, rounded to F32.
+	// Of score and magnitude, rounded to F32. Default: 0.
 	Threshold float64
 	// Without scores: the projection that is computed of all neurons, and
-	// tested; gate is the default.
+	// tested. Default: gate.
 	First SparseFfnFirst
 }
 
-// SparseFfn is a gated feed-forward block of the active neurons alone.
+// SparseFfn a gated feed-forward block of the active neurons alone.
 //
-// The result c: c[j, t] = sum over the active i of activation(sum over k of
+// Computes c[j, t] = sum over the active i of activation(sum over k of
 // gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
-// Shapes: x (k, T), gate (k, n), up (k, n), down_t (m, n), scores (n, T), c
-// (m, T): of each matrix a row is a neuron's; the down projection is
-// transposed. With rows (r) the matrices have these neurons' rows alone, in
-// ascending order, of those that scores has. Without scores the block finds out
-// by itself which neurons are active: it computes the first of both projections
-// of all of them, as the attribute first says, and tests the activation of
-// gate, or up as it is. Then there are no rows. Types: gate, up and down_t each
-// of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32;
-// x may be rounded as in [Context.MulMat]. The result is F32. scores and rows
-// may be nil: left out. Computing fails with [StatusInvalidArgument], naming
-// the place, for rows that do not ascend, or are no neuron's.
+//
+//   - Shapes: x (k, T), gate (k, n), up (k, n), down_t (m, n), scores (n, T), c
+//     (m, T): of each matrix a row is a neuron's; the down projection is
+//     transposed. With rows (r) the matrices have these neurons' rows alone, in
+//     ascending order, of those that scores has. Without scores the block finds
+//     out by itself which neurons are active: it computes the first of both
+//     projections of all of them, as the attribute First says, and tests the
+//     activation of gate, or up as it is. Then there are no rows.
+//   - Types: Gate, up and down_t each of any float type or weight format, x
+//     F32, F16 or BF16, scores F32, rows I32; x may be rounded as in
+//     [Context.MulMat].
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are no neuron's. The message names the first such element.
 func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *SparseFfnOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_sparse_ffn_params{struct_size: C.sizeof_tl_sparse_ffn_params}

@@ -1,4 +1,4 @@
-//! Operations, a function each, which `Context` has as methods. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+//! A function for each operation; `Context` has them as methods. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 const c = @import("c.zig");
 const status = @import("status.zig");
@@ -8,150 +8,199 @@ const Error = status.Error;
 
 /// a + b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] + b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
 }
 
 /// a - b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] - b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_sub, .{ a.handle, b.handle });
 }
 
 /// a * b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] * b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_mul, .{ a.handle, b.handle });
 }
 
 /// a / b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+/// Computes `c[i] = a[i] / b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. By 0 it is an infinity, 0 by 0 NaN.
+/// - Result: The type of `a`.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_div, .{ a.handle, b.handle });
 }
 
 /// The larger of a and b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
-/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
-/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+/// Computes `c[i] = max(a[i], b[i mod b's shape])`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. NaN where one of the two is; 0 is
+///   more than -0.
+/// - Result: The type of `a`.
 pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_maximum, .{ a.handle, b.handle });
 }
 
 /// The smaller of a and b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
-/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
-/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+/// Computes `c[i] = min(a[i], b[i mod b's shape])`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. NaN where one of the two is; 0 is
+///   more than -0.
+/// - Result: The type of `a`.
 pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_minimum, .{ a.handle, b.handle });
 }
 
 /// a to the power of b, element by element; b repeats into a.
 ///
-/// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
-/// 0 whatever a is. The result is of a's type.
+/// Computes `c[i] = a[i] ^ b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. Within 2 ulp, and what is special is
+///   as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is.
+/// - Result: The type of `a`.
 pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_pow, .{ a.handle, b.handle });
 }
 
 /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] == b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_eq, .{ a.handle, b.handle });
 }
 
 /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] != b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 1; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ne, .{ a.handle, b.handle });
 }
 
 /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] < b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_lt, .{ a.handle, b.handle });
 }
 
 /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_le, .{ a.handle, b.handle });
 }
 
 /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] > b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_gt, .{ a.handle, b.handle });
 }
 
 /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
 ///
-/// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`.
+///
+/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+///   a.
+/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// - Result: The type of `a`.
 pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ge, .{ a.handle, b.handle });
 }
 
 /// a + b for a b of one element.
 ///
-/// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element. Types: a and b each f32, f16 or bf16;
-/// computed in f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] + b[0]`.
+///
+/// - Shapes: c has a's shape, b one element.
+/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add1, .{ a.handle, b.handle });
 }
 
 /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
 ///
-/// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]. Shapes: c has a's shape;
-/// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-/// condition, a and b each f32, f16 or bf16; c of a's type, b rounded to it. NaN as a condition is not 0.
+/// Computes `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`.
+///
+/// - Shapes: c has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
+///   only a zero in a.
+/// - Types: Condition, a and b each f32, f16 or bf16; c of a's type, b rounded to it. NaN as a condition is not 0.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
 }
 
-/// What `scale` may be given.
+/// Optional attributes of `scale`.
 pub const ScaleOptions = struct {
-    /// What is added.
+    /// What is added. Default: 0.
     bias: f64 = 0.0,
 };
 
 /// a * scale + bias, element by element.
 ///
-/// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// where product and sum are each rounded. The result is of a's type. `factor`: what each element is multiplied
-/// by.
+/// Computes `c[i] = a[i] * scale + bias`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, where product and sum are each rounded.
+/// - Result: The type of `a`.
+/// - `factor`: what each element is multiplied by.
 pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error!Tensor {
     const params: c.tl_scale_params = .{
         .bias = options.bias,
@@ -161,371 +210,501 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
 
 /// a, but no less than min and no more than max, element by element.
 ///
-/// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
-/// f32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least.
-/// `max`: the most.
+/// Computes `c[i] = min(max, max(min, a[i]))`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays. A min above max is refused.
+/// - Result: The type of `a`.
+/// - `min`: the least.
+/// - `max`: the most.
 pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
     return self.construct(c.tl_clamp, .{ a.handle, min, max });
 }
 
 /// A tensor like a of one value.
 ///
-/// The result c: c[i] = value. Shapes: c has a's shape. Types: f32, f16 or bf16; the value is rounded to it. The
-/// result is of a's type. `value`: all of the result.
+/// Computes `c[i] = value`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; the value is rounded to it.
+/// - Result: The type of `a`.
+/// - `value`: all of the result.
 pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
     return self.construct(c.tl_fill, .{ a.handle, value });
 }
 
 /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
 ///
-/// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a
-/// {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in `mulMat`, which it is the
-/// product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight format, b f32,
-/// f16 or bf16; multiplied and added up in f32, no operand is rounded. An a with blocks is decoded beforehand, on
-/// the CPU into memory for all of it. The result is f32.
+/// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+///
+/// - Shapes: a {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in `mulMat`, which it
+///   is the product of of both operands transposed. k = 0 gives zeros.
+/// - Types: a of any float type or weight format, b f32, f16 or bf16; multiplied and added up in f32, no operand
+///   is rounded. An a with blocks is decoded beforehand, on the CPU into memory for all of it.
+/// - Result: f32.
 pub fn outProd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_out_prod, .{ a.handle, b.handle });
 }
 
 /// Sums of outer products of a's and b's columns, for each expert those of its own columns.
 ///
-/// The result c: c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]. Shapes: a
-/// {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has one column
-/// for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1 stands
-/// for no expert: its columns are not read. Types: a and b each f32, f16 or bf16, ids i32 or i64; multiplied and
-/// added up in f32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
-/// f32. Computing fails with `error.InvalidArgument`, naming the place, for a number that is no expert's and not
-/// -1. `experts`: how many there are; 0 to 2147483647.
+/// Computes `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+///
+/// - Shapes: a {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has
+///   one column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The
+///   number -1 stands for no expert: its columns are not read.
+/// - Types: a and b each f32, f16 or bf16, ids i32 or i64; multiplied and added up in f32 in the order of the
+///   columns, (0, 0), (1, 0) and so on, no operand is rounded.
+/// - Result: f32.
+/// - `experts`: how many there are. Range: 0 to 2^31 - 1.
+/// - Computing fails with `error.InvalidArgument` for a number that is no expert's and not -1. The message names
+///   the first such element.
 pub fn outProdId(self: Context, a: Tensor, b: Tensor, ids: Tensor, experts: i64) Error!Tensor {
     return self.construct(c.tl_out_prod_id, .{ a.handle, b.handle, ids.handle, experts });
 }
 
 /// a with dimensions 0 and 1 swapped.
 ///
-/// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:
-/// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
+/// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+///
+/// - Shapes: a's extents, the first two swapped.
+/// - Types: Any without blocks.
+/// - Result: A view of `a`. Nothing is computed.
 pub fn transpose(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_transpose, .{a.handle});
 }
 
 /// a, where gradients end.
 ///
-/// The result c: c[i] = a[i]. The result is a view of a: nothing is computed. Shapes: c has a's shape and strides.
-/// Types: any. The result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: c has a's shape and strides.
+/// - Types: Any.
+/// - Result: A view of `a`. Nothing is computed.
 pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_stop_gradient, .{a.handle});
 }
 
 /// A contiguous copy.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-/// result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: c has a's shape, and its elements lie side by side.
+/// - Types: Any. Exact.
+/// - Result: The type of `a`.
 pub fn cont(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cont, .{a.handle});
 }
 
 /// dst with src's elements copied into it.
 ///
-/// dst's elements, in their order, become src's. The result is a view of dst: make it an output, or use it, for
-/// this to happen. Shapes: as many elements on both sides. Whatever comes later in the graph and reads dst,
-/// through any view, sees them. dst must not be constant, no two of its elements may share memory, nor may one of
-/// it and one of src, unless both are the same elements. Types: any into any, converted as by `cast`. Computing
-/// fails with `error.InvalidArgument`, naming the place, for a value that dst's type cannot hold.
+/// dst's elements, in their order, become src's.
+///
+/// - Shapes: As many elements on both sides. Whatever comes later in the graph and reads dst, through any view,
+///   sees them. dst must not be constant, no two of its elements may share memory, nor may one of it and one of
+///   src, unless both are the same elements.
+/// - Types: Any into any, converted as by `cast`.
+/// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with `error.InvalidArgument` for a value that dst's type cannot hold. The message names the
+///   first such element.
 pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
     return self.construct(c.tl_cpy, .{ src.handle, dst.handle });
 }
 
 /// A copy.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-/// result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: c has a's shape, and its elements lie side by side.
+/// - Types: Any. Exact.
+/// - Result: The type of `a`.
 pub fn dup(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_dup, .{a.handle});
 }
 
 /// a's rows of these numbers.
 ///
-/// The result c: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]. Shapes: a {n, m, x, y}, rows {r, x, y}, c
-/// {n, r, x, y}; a row may be taken any number of times. Types: a any, rows i32 or i64; c of a's type where that
-/// is an integer, else f32. Exact but for f64, which is rounded. Computing fails with `error.InvalidArgument`,
-/// naming the place, for a number that is no row's.
+/// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+///
+/// - Shapes: a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times.
+/// - Types: a any, rows i32 or i64; c of a's type where that is an integer, else f32. Exact but for f64, which is
+///   rounded.
+/// - Computing fails with `error.InvalidArgument` for a number that is no row's. The message names the first such
+///   element.
 pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_get_rows, .{ a.handle, rows.handle });
 }
 
 /// a with b's rows stored as its rows of these numbers.
 ///
-/// In the result a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]. The result is a view of a: make it
-/// an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x' dividing
-/// x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no two of its
-/// elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to a's type as
-/// by `cast`; rows i32 or i64. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
-/// place, for a number that is no row's, whose row is left out, or a value that a's type cannot hold.
+/// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+///
+/// - Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x' dividing x and y' dividing y. Where a row is
+///   named twice, the later one stays. a must not be constant, and no two of its elements nor one of it and one of
+///   b or rows may share memory.
+/// - Types: a and b any, b is converted to a's type as by `cast`; rows i32 or i64.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with `error.InvalidArgument` for a number that is no row's, whose row is left out, or a value
+///   that a's type cannot hold. The message names the first such element.
 pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
 }
 
 /// The absolute value of each element.
 ///
-/// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = |a[i]|`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn abs(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_abs, .{a.handle});
 }
 
 /// -a, element by element.
 ///
-/// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded once.
-/// Of 0 it is -0. The result is of a's type.
+/// Computes `c[i] = -a[i]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. Of 0 it is -0.
+/// - Result: The type of `a`.
 pub fn neg(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_neg, .{a.handle});
 }
 
 /// The square of each element.
 ///
-/// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = a[i] * a[i]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sqr(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqr, .{a.handle});
 }
 
 /// The square root of each element.
 ///
-/// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. NaN below 0. The result is of a's type.
+/// Computes `c[i] = sqrt(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN below 0.
+/// - Result: The type of `a`.
 pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqrt, .{a.handle});
 }
 
 /// The natural logarithm of each element.
 ///
-/// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+/// Computes `c[i] = log(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+/// - Result: The type of `a`.
 pub fn log(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log, .{a.handle});
 }
 
 /// e to the power of each element.
 ///
-/// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1 ulp,
-/// and rounded once. The result is of a's type.
+/// Computes `c[i] = e ^ a[i]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1 ulp, and rounded once.
+/// - Result: The type of `a`.
 pub fn exp(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_exp, .{a.handle});
 }
 
 /// e to the power of each element, less 1, with all digits near 0.
 ///
-/// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = e ^ a[i] - 1`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Result: The type of `a`.
 pub fn expm1(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_expm1, .{a.handle});
 }
 
 /// The sine of each element, in radians.
 ///
-/// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+/// Computes `c[i] = sin(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. NaN of infinity.
+/// - Result: The type of `a`.
 pub fn sin(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sin, .{a.handle});
 }
 
 /// The cosine of each element, in radians.
 ///
-/// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+/// Computes `c[i] = cos(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. NaN of infinity.
+/// - Result: The type of `a`.
 pub fn cos(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cos, .{a.handle});
 }
 
 /// The sign of each element: -1, 0 or 1.
 ///
-/// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. -0 and NaN stay. The result is of a's type.
+/// Computes `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. -0 and NaN stay.
+/// - Result: The type of `a`.
 pub fn sgn(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sgn, .{a.handle});
 }
 
 /// 1 where an element is above 0, and 0 elsewhere.
 ///
-/// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32
-/// and rounded once. NaN stays. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] > 0 else 0`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// - Result: The type of `a`.
 pub fn step(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_step, .{a.handle});
 }
 
 /// The largest whole number that is no more than each element.
 ///
-/// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = floor(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn floor(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_floor, .{a.handle});
 }
 
 /// The smallest whole number that is no less than each element.
 ///
-/// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = ceil(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn ceil(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_ceil, .{a.handle});
 }
 
 /// The nearest whole number to each element, of two the one away from 0.
 ///
-/// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn round(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_round, .{a.handle});
 }
 
 /// Each element without its fraction.
 ///
-/// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
-/// f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});
 }
 
 /// The error function of each element.
 ///
-/// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt. Shapes: c has a's shape. Types:
-/// f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Result: The type of `a`.
 pub fn erf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_erf, .{a.handle});
 }
 
 /// Each element where it is above 0, and 0 elsewhere.
 ///
-/// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and
-/// rounded once. NaN stays. The result is of a's type.
+/// Computes `c[i] = max(a[i], 0)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// - Result: The type of `a`.
 pub fn relu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_relu, .{a.handle});
 }
 
 /// The logistic function of each element.
 ///
-/// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sigmoid, .{a.handle});
 }
 
 /// The hyperbolic tangent of each element.
 ///
-/// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = tanh(a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Result: The type of `a`.
 pub fn tanh(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_tanh, .{a.handle});
 }
 
 /// Each element where it is above 0, and e to its power less 1 elsewhere.
 ///
-/// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn elu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_elu, .{a.handle});
 }
 
 /// The logarithm of 1 + e to the power of each element.
 ///
-/// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = log(1 + e ^ a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn softplus(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_softplus, .{a.handle});
 }
 
 /// Each element times its `sigmoid` (swish).
 ///
-/// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn silu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_silu, .{a.handle});
 }
 
 /// The Gaussian error linear unit of each element, by its approximation with tanh.
 ///
-/// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape.
-/// Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once. The result is of a's
-/// type.
+/// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn gelu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu, .{a.handle});
 }
 
 /// The Gaussian error linear unit of each element, by the error function.
 ///
-/// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_erf, .{a.handle});
 }
 
 /// The Gaussian error linear unit of each element, by its approximation with `sigmoid`.
 ///
-/// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed
-/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_quick, .{a.handle});
 }
 
 /// Each element times its `hardsigmoid`.
 ///
-/// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardswish, .{a.handle});
 }
 
 /// `sigmoid` of each element by three straight lines.
 ///
-/// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16; computed
-/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardsigmoid, .{a.handle});
 }
 
 /// Each element where it is above 0, and slope times it elsewhere.
 ///
-/// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
-/// multiplied by.
+/// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// - Result: The type of `a`.
+/// - `slope`: what elements below 0 are multiplied by.
 pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
     return self.construct(c.tl_leaky_relu, .{ a.handle, slope });
 }
 
 /// The integrated exponential linear unit of each element (arXiv 2411.13010).
 ///
-/// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
-/// a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two
-/// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it
-/// is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at
-/// 0. `eps`: what the exponent below 0 is at most; models have -1e-6.
+/// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+/// a[i]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two summands, and rounded once.
+/// - Result: The type of `a`.
+/// - `alpha_n`: what multiplies below 0; it is taken as it is, without a softplus first.
+/// - `alpha_p`: what multiplies the square above 0, as it is too.
+/// - `beta`: the slope at 0.
+/// - `eps`: what the exponent below 0 is at most; models have -1e-6.
 pub fn xielu(self: Context, a: Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) Error!Tensor {
     return self.construct(c.tl_xielu, .{ a.handle, alpha_n, alpha_p, beta, eps });
 }
 
-/// The activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate,
-/// limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+/// The attribute `op` of `glu`: the activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g
+/// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit,
+/// and 1 added.
 pub const GluOp = enum(i32) { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
 
-/// What `glu` may be given.
+/// Optional attributes of `glu`.
 pub const GluOptions = struct {
-    /// 1: gate and up are two operands, and b must be there.
+    /// 1: gate and up are two operands, and b must be there. Default: false.
     split: bool = false,
-    /// 1: gate and up change places.
+    /// 1: gate and up change places. Default: false.
     swapped: bool = false,
-    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    /// Of swiglu_oai alone: the factor inside of its logistic function. Default: 1.702.
     alpha: f64 = 1.702,
-    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    /// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38. Default: 7.
     limit: f64 = 7.0,
 };
 
 /// One operand through an activation, times another (a gated linear unit).
 ///
-/// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has a's shape, gate is a and up is b,
-/// and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
-/// the second. Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product
-/// rounded once. The result is of a's type. `b` may be `null`: left out. `op`: the activation: `relu`, `gelu`,
-/// `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
-/// and up is first brought between -limit and limit, and 1 added.
+/// Computes `c[i] = activation(gate[i]) * up[i]`.
+///
+/// - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's shape. Without it a is
+///   {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up the second.
+/// - Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product rounded once.
+/// - Result: The type of `a`.
+/// - `b` is optional: `null` leaves it out.
+/// - `op`: the activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g =
+///   min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
 pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions) Error!Tensor {
     const params: c.tl_glu_params = .{
         .split = options.split,
@@ -538,71 +717,90 @@ pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions)
 
 /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
 ///
-/// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
-/// mean(x))^2). Shapes: c has a's shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
-/// The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0 to 1e38.
+/// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the variance, so that rows that do not vary become 0. Range: 0 to 1e38.
 pub fn norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_norm, .{ a.handle, eps });
 }
 
 /// Each row of a divided by the root of its mean square.
 ///
-/// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// sums as by `sum`, the rest in f32, rounded once. The result is of a's type. `eps`: added to the mean square, so
-/// that rows of zeros stay zeros; 0 to 1e38.
+/// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn rmsNorm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_rms_norm, .{ a.handle, eps });
 }
 
 /// Each row of a divided by its length.
 ///
-/// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has a's shape. Types: f32, f16 or
-/// bf16; sums as by `sum`, the rest in f32, rounded once. The result is of a's type. `eps`: the least length that
-/// is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+/// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: the least length that is divided by, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn l2Norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_l2_norm, .{ a.handle, eps });
 }
 
 /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
 ///
-/// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
-/// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
-/// what is left. Shapes: a {n, m, channels, batch}, c has a's shape. Types: f32, f16 or bf16; sums as by `sum`,
-/// the rest in f32, rounded once. The result is of a's type. `groups`: how many there are, the number of channels
-/// at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not vary become 0; 0 to
-/// 1e38.
+/// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that
+/// a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1`; `the last ones have
+/// what is left`.
+///
+/// - Shapes: a {n, m, channels, batch}, c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Result: The type of `a`.
+/// - `groups`: how many there are, the number of channels at most. At least 1.
+/// - `eps`: added to the variance, so that groups that do not vary become 0. Range: 0 to 1e38.
 pub fn groupNorm(self: Context, a: Tensor, groups: i64, eps: f64) Error!Tensor {
     return self.construct(c.tl_group_norm, .{ a.handle, groups, eps });
 }
 
 /// Each row of a as weights that sum to 1.
 ///
-/// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r])). Shapes: c has a's
-/// shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0; a
-/// row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+/// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0; a row
+///   of nothing else, or with NaN or infinity in it, becomes NaN.
+/// - Result: The type of `a`.
 pub fn softMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_soft_max, .{a.handle});
 }
 
-/// What `softMaxExt` may be given.
+/// Optional attributes of `softMaxExt`.
 pub const SoftMaxExtOptions = struct {
-    /// The factor of a; 0 = the default, 1.
+    /// The factor of a. Default: 1.
     scale: f64 = 1.0,
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
     max_bias: f64 = 0.0,
 };
 
 /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
 ///
-/// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-/// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
-/// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
+/// Computes `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+/// slope(h) mask[i, r], m the largest of x and sinks[h]`; `h is the index in dimension 2, the head. What is left
+/// out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
 /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-/// Lewis, Train Short, Test Long, 2022). Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m
-/// (further rows are not read), x dividing heads and y batch; sinks {heads}; c has a's shape. Types: a and mask
-/// each f32, f16 or bf16, sinks f32; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0;
-/// a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result is of a's
-/// type. `mask` and `sinks` may be `null`: left out.
+/// Lewis, Train Short, Test Long, 2022)`.
+///
+/// - Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing
+///   heads and y batch; sinks {heads}; c has a's shape.
+/// - Types: a and mask each f32, f16 or bf16, sinks f32; sums as by `sum`, the rest in f32, rounded once.
+///   -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or
+///   infinity in it.
+/// - Result: The type of `a`.
+/// - `mask` and `sinks` are optional: `null` leaves one out.
 pub fn softMaxExt(
     self: Context,
     a: Tensor,
@@ -619,57 +817,64 @@ pub fn softMaxExt(
 
 /// The logarithms of the weights that `softMax` makes of each row of a.
 ///
-/// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]. Shapes: c has
-/// a's shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity stays -infinity;
-/// a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+/// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity stays -infinity; a row of
+///   nothing else, or with NaN or infinity in it, becomes NaN.
+/// - Result: The type of `a`.
 pub fn logSoftMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log_soft_max, .{a.handle});
 }
 
-/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
-/// have positions by sections; normal is the default.
+/// The attribute `mode` of `rope`: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k +
+/// n_dims / 2, and with mrope pairs have positions by sections. Default: normal.
 pub const RopeMode = enum(i32) { normal, neox, mrope };
 
-/// What `rope` may be given.
+/// Optional attributes of `rope`.
 pub const RopeOptions = struct {
     /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
-    /// have positions by sections; normal is the default.
+    /// have positions by sections. Default: normal.
     mode: RopeMode = .normal,
-    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    /// So many of a row's first elements are turned; even; 0: all. Range: 0 to 1048576. Default: 0.
     n_dims: i64 = 0,
     /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from
-    /// the first one again; 0 to 1048576.
+    /// the first one again. Each 0 to 1048576.
     sections: [4]i64 = @splat(0),
-    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    /// The context that the model was trained for; with ext_factor above 0. At least 0. Default: 0.
     n_ctx_orig: i64 = 0,
-    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    /// What the pairs' frequencies are powers of. Range: 0.001 to 1e38. Default: 10000.
     freq_base: f64 = 10000.0,
-    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    /// The factor of positions that stretches a context. Range: 1e-6 to 1000000. Default: 1.
     freq_scale: f64 = 1.0,
-    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    /// How much of YaRN there is; 0: none. Range: 0 to 1000000. Default: 0.
     ext_factor: f64 = 0.0,
-    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    /// The factor of the result. Range: 1e-6 to 1000000. Default: 1.
     attn_factor: f64 = 1.0,
-    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    /// Pairs with more turns than this in n_ctx_orig are not stretched. Range: 1e-6 to 1000000000. Default: 32.
     beta_fast: f64 = 32.0,
-    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    /// Pairs with fewer turns than this are stretched wholly. Range: 1e-6 to 1000000000. Default: 1.
     beta_slow: f64 = 1.0,
-    /// 1: turned the other way round, by -t.
+    /// 1: turned the other way round, by -t. Default: false.
     inverse: bool = false,
 };
 
 /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
 ///
-/// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
-/// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
-/// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
-/// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
-/// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig /
-/// (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are. Shapes: a {n, heads, tokens, batch},
-/// positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions
-/// are {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types: a f32,
-/// f16 or bf16, positions i32 or i64, freq_factors f32; angles in f64, the rest in f32, within 8 2^-24 m (|x| +
-/// |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `null`: left out.
+/// Computes `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k),
+/// w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
+/// m = attn_factor`; `with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k)
+/// = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast))
+/// and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
+/// freq_base). Elements from n_dims on stay as they are`.
+///
+/// - Shapes: a {n, heads, tokens, batch}, positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}; c has
+///   a's shape. With mode mrope positions are {4 tokens} or {4 tokens, batch}: all of the first section, then all
+///   of the second, and so on.
+/// - Types: a f32, f16 or bf16, positions i32 or i64, freq_factors f32; angles in f64, the rest in f32, within 8
+///   2^-24 m (|x| + |y|), rounded once to a's type.
+/// - Result: The type of `a`.
+/// - `freq_factors` is optional: `null` leaves it out.
 pub fn rope(
     self: Context,
     a: Tensor,
@@ -693,32 +898,36 @@ pub fn rope(
     return self.construct(c.tl_rope, .{ a.handle, positions.handle, Tensor.handleOrNone(freq_factors), &params });
 }
 
-/// What `flashAttnExt` may be given.
+/// Optional attributes of `flashAttnExt`.
 pub const FlashAttnExtOptions = struct {
-    /// The factor of products; 0: 1 / sqrt(n).
+    /// The factor of products; 0: 1 / sqrt(n). Default: 0.
     scale: f64 = 0.0,
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
     max_bias: f64 = 0.0,
-    /// What products stay below; 0: they do not; 0 to 1000000.
+    /// What products stay below; 0: they do not. Range: 0 to 1000000. Default: 0.
     logit_softcap: f64 = 0.0,
 };
 
 /// Attention: for each query the mean of the values, weighted by the softmax of its products with the keys.
 ///
-/// The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
-/// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the softmax's
+/// Computes `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
+/// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `with sinks e^sinks[h] is one more of the softmax's
 /// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) =
 /// 1 where max_bias is 0, else with p the largest power of 2 that is no more than the heads 2^(-max_bias (h + 1) /
 /// p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train Short, Test Long,
 /// 2022). h' = h / (heads / heads') is the head of keys and values that query head h shares with others, b' in the
-/// same way. Shapes: q {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}: heads'
-/// divides heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least tokens (further rows are not
-/// read), x dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}. Types: q and mask each f32,
-/// f16 or bf16; k and v each a float type or a format with blocks, sinks f32. Computed in f32: products and sums
-/// of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is -infinity for all queries
-/// of a block are skipped; the values of other masked ones count 0 times, which is NaN where they are not finite.
-/// A query with no key, without sinks, becomes NaN, as does one with NaN or infinity among its products. The
-/// result is f32. `mask` and `sinks` may be `null`: left out.
+/// same way`.
+///
+/// - Shapes: q {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}: heads' divides
+///   heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least tokens (further rows are not read), x
+///   dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}.
+/// - Types: q and mask each f32, f16 or bf16; k and v each a float type or a format with blocks, sinks f32.
+///   Computed in f32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which
+///   the mask is -infinity for all queries of a block are skipped; the values of other masked ones count 0 times,
+///   which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as does one with NaN
+///   or infinity among its products.
+/// - Result: f32.
+/// - `mask` and `sinks` are optional: `null` leaves one out.
 pub fn flashAttnExt(
     self: Context,
     q: Tensor,
@@ -738,64 +947,80 @@ pub fn flashAttnExt(
 
 /// The sum of all of a's elements.
 ///
-/// The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a f32, f16 or bf16.
-/// Summed in f32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in f64: off by at
-/// most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
-/// f32.
+/// Computes `c[0] = sum over all i of a[i]`.
+///
+/// - Shapes: c {1}; of no elements it is 0.
+/// - Types: a f32, f16 or bf16. Summed in f32 in blocks of 1024 elements, each in 32 parts and these pairwise, the
+///   blocks in f64: off by at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
+///   places alone.
+/// - Result: f32.
 pub fn sum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum, .{a.handle});
 }
 
 /// The sums of a's rows.
 ///
-/// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a {n, m, x, y}, c {1, m, x, y}; the
-/// sum of an empty row is 0. Types: a f32, f16 or bf16; summed as by `sum`. The result is f32.
+/// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+///
+/// - Shapes: a {n, m, x, y}, c {1, m, x, y}; the sum of an empty row is 0.
+/// - Types: a f32, f16 or bf16; summed as by `sum`.
+/// - Result: f32.
 pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum_rows, .{a.handle});
 }
 
 /// The means of a's rows.
 ///
-/// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n. Shapes: a {n, m, x, y}, c {1, m, x, y};
-/// the mean of an empty row is NaN. Types: a f32, f16 or bf16; summed as by `sum`, divided in f64 and rounded
-/// once. The result is f32.
+/// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+///
+/// - Shapes: a {n, m, x, y}, c {1, m, x, y}; the mean of an empty row is NaN.
+/// - Types: a f32, f16 or bf16; summed as by `sum`, divided in f64 and rounded once.
+/// - Result: f32.
 pub fn mean(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_mean, .{a.handle});
 }
 
 /// The running sums of a's rows.
 ///
-/// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a f32,
-/// f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in blocks of 256
-/// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by `sum`: off by
-/// at most 2^-18.7 of the sum of the magnitudes up to there. The result is f32.
+/// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: a f32, f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in
+///   blocks of 256 elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as
+///   by `sum`: off by at most 2^-18.7 of the sum of the magnitudes up to there.
+/// - Result: f32.
 pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }
 
 /// The place of the largest element of each of a's rows.
 ///
-/// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest. Shapes: a {n, m, x, y}, c
-/// {m, x, y}; n from 1 to 2^31 - 1. Types: a f32, f16 or bf16. NaN is less than everything: of a row of NaN alone
-/// it is 0. -0 and 0 are equal. The result is i32.
+/// Computes `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`.
+///
+/// - Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1.
+/// - Types: a f32, f16 or bf16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are equal.
+/// - Result: i32.
 pub fn argmax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_argmax, .{a.handle});
 }
 
-/// Whether the least element comes first, or the largest; asc is the default.
+/// The attribute `order` of `argsort`: whether the least element comes first, or the largest. Default: asc.
 pub const ArgsortOrder = enum(i32) { asc, desc };
 
-/// What `argsort` may be given.
+/// Optional attributes of `argsort`.
 pub const ArgsortOptions = struct {
-    /// Whether the least element comes first, or the largest; asc is the default.
+    /// Whether the least element comes first, or the largest. Default: asc.
     order: ArgsortOrder = .asc,
 };
 
 /// The places of a's elements in order, row by row.
 ///
-/// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=. Shapes: c has a's shape; rows
-/// of at most 2^31 - 1 elements. Types: a f32, f16 or bf16. Equal elements keep their order in both directions, -0
-/// and 0 are equal, and NaN is last in both directions. The result is i32.
+/// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..`; `descending, >=`.
+///
+/// - Shapes: c has a's shape; rows of at most 2^31 - 1 elements.
+/// - Types: a f32, f16 or bf16. Equal elements keep their order in both directions, -0 and 0 are equal, and NaN is
+///   last in both directions.
+/// - Result: i32.
 pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
     const params: c.tl_argsort_params = .{
         .order = @intFromEnum(options.order),
@@ -805,135 +1030,175 @@ pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
 
 /// The places of the k largest elements of each of a's rows, the largest first.
 ///
-/// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3). Shapes: a
-/// {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a f32, f16 or bf16. Of equal elements
-/// the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is i32. `k`: how many of
-/// each row; 0 to 2147483647.
+/// Computes `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`.
+///
+/// - Shapes: a {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1.
+/// - Types: a f32, f16 or bf16. Of equal elements the first comes first, -0 and 0 are equal, and NaN is less than
+///   everything.
+/// - Result: i32.
+/// - `k`: how many of each row. Range: 0 to 2^31 - 1.
 pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
     return self.construct(c.tl_top_k, .{ a.handle, k });
 }
 
 /// How many elements of a and b are equal.
 ///
-/// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c {1}. Types: a
-/// and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is i64.
+/// Computes `c[0] = how many i there are for which a[i] = b[i]`.
+///
+/// - Shapes: a and b of one shape, c {1}.
+/// - Types: a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal.
+/// - Result: i64.
 pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_count_equal, .{ a.handle, b.handle });
 }
 
 /// The mean over the rows of the cross entropy of b and the soft_max of a.
 ///
-/// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i]). Shapes: a (logits) and b
-/// (labels, as probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each f32, f16 or bf16.
-/// Each row is taken relative to its largest element, so that no exponential overflows; sums as by `sum`. Where b
-/// is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is f32.
+/// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+///
+/// - Shapes: a (logits) and b (labels, as probabilities) of one shape, c {1}; of no rows it is NaN.
+/// - Types: a and b each f32, f16 or bf16. Each row is taken relative to its largest element, so that no
+///   exponential overflows; sums as by `sum`. Where b is 0 nothing is added, though a be -infinity; a NaN of
+///   either makes the result NaN.
+/// - Result: f32.
 pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_cross_entropy_loss, .{ a.handle, b.handle });
 }
 
 /// a, repeated until it fills a shape.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a {n0, n1, n2, n3}, c
-/// {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a `view`
-/// with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `shape`: the
-/// result's shape, four extents.
+/// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+///
+/// - Shapes: a {n0, n1, n2, n3}, c {ne}, whose extents are multiples of a's. Elementwise operations repeat an
+///   operand by themselves, and a `view` with strides of 0 repeats rows without copying them.
+/// - Types: Any. Exact.
+/// - Result: The type of `a`.
+/// - `shape`: the result's shape, four extents.
 pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
     return self.construct(c.tl_repeat, .{ a.handle, &shape });
 }
 
 /// a with b behind it in a dimension.
 ///
-/// The result c: c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere. Shapes: a and b
-/// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and
-/// b. Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+/// Computes `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`.
+///
+/// - Shapes: a and b have one shape but for the dimension, in which c has the sum of their extents.
+/// - Types: Any, the same for a and b. Exact.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
 pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_concat, .{ a.handle, b.handle, dim });
 }
 
 /// a with zeros behind its last elements in each dimension.
 ///
-/// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of a's extents and p's. Types:
-/// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
-/// zeros, of each dimension; 0 or more.
+/// Computes `c[i] = a[i] where a has it, 0 elsewhere`.
+///
+/// - Shapes: c has the sums of a's extents and p's.
+/// - Types: Any; of a format with blocks the first of p is whole blocks. Exact.
+/// - Result: The type of `a`.
+/// - `p`: how many zeros, of each dimension. Each at least 0.
 pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
     return self.construct(c.tl_pad, .{ a.handle, &p });
 }
 
 /// a's rows, continued beyond both ends by their mirror images.
 ///
-/// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ...
-/// Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is
-/// of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0 or
-/// more.
+/// Computes `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
+///
+/// - Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n.
+/// - Types: Any without blocks. Exact.
+/// - Result: The type of `a`.
+/// - `p0`: how many elements before the first one. At least 0.
+/// - `p1`: how many behind the last one. At least 0.
 pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
     return self.construct(c.tl_pad_reflect_1d, .{ a.handle, p0, p1 });
 }
 
 /// a's elements moved on in each dimension, those from its end to its beginning.
 ///
-/// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n. Shapes: c has a's shape. Types: any; of
-/// a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far, in
-/// each dimension; backwards where it is below 0.
+/// Computes `c[i + shift mod n] = a[i] in each dimension, of extent n`.
+///
+/// - Shapes: c has a's shape.
+/// - Types: Any; of a format with blocks the first of shift is whole blocks. Exact.
+/// - Result: The type of `a`.
+/// - `shift`: how far, in each dimension; backwards where it is below 0.
 pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
     return self.construct(c.tl_roll, .{ a.handle, &shift });
 }
 
 /// Matrices with a's rows as their diagonals.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a {n, 1, x, y}, c
-/// {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+/// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`.
+///
+/// - Shapes: a {n, 1, x, y}, c {n, n, x, y}.
+/// - Types: Any without blocks. Exact.
+/// - Result: The type of `a`.
 pub fn diag(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_diag, .{a.handle});
 }
 
-/// The triangle.
+/// The attribute `part` of `tri`: the triangle.
 pub const TriType = enum(i32) { lower, lower_diag, upper, upper_diag };
 
 /// A triangle of each of a's matrices, and zeros elsewhere.
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
-/// (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
-/// Exact. The result is of a's type. `part`: the triangle.
+/// Computes `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+/// (upper_diag), 0 elsewhere`.
+///
+/// - Shapes: c has a's shape; matrices need not be square.
+/// - Types: Any without blocks. Exact.
+/// - Result: The type of `a`.
+/// - `part`: the triangle.
 pub fn tri(self: Context, a: Tensor, part: TriType) Error!Tensor {
     return self.construct(c.tl_tri, .{ a.handle, @intFromEnum(part) });
 }
 
 /// a's scores with those of later positions at -infinity.
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere. Shapes: a
-/// {keys, queries, ..}, c has a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the
-/// first query's position; 0 or more.
+/// Computes `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`.
+///
+/// - Shapes: a {keys, queries, ..}, c has a's shape.
+/// - Types: f32, f16 or bf16. Exact.
+/// - Result: The type of `a`.
+/// - `n_past`: the first query's position. At least 0.
 pub fn diagMaskInf(self: Context, a: Tensor, n_past: i64) Error!Tensor {
     return self.construct(c.tl_diag_mask_inf, .{ a.handle, n_past });
 }
 
 /// a's scores with those of later positions at 0.
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a {keys, queries, ..}, c has
-/// a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the first query's position; 0
-/// or more.
+/// Computes `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`.
+///
+/// - Shapes: a {keys, queries, ..}, c has a's shape.
+/// - Types: f32, f16 or bf16. Exact.
+/// - Result: The type of `a`.
+/// - `n_past`: the first query's position. At least 0.
 pub fn diagMaskZero(self: Context, a: Tensor, n_past: i64) Error!Tensor {
     return self.construct(c.tl_diag_mask_zero, .{ a.handle, n_past });
 }
 
-/// What `acc` may be given.
+/// Optional attributes of `acc`.
 pub const AccOptions = struct {
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Bytes from a row of the window to the next; 0: c's own. At least 0. Default: 0.
     nb1: i64 = 0,
-    /// The same of its matrices; 0 or more.
+    /// The same of its matrices. At least 0. Default: 0.
     nb2: i64 = 0,
-    /// The same of its dimension 3; 0 or more.
+    /// The same of its dimension 3. At least 0. Default: 0.
     nb3: i64 = 0,
-    /// Where the window begins, in bytes; 0 or more.
+    /// Where the window begins, in bytes. At least 0. Default: 0.
     offset: i64 = 0,
 };
 
 /// a with b added to a window of it; a itself stays as it is.
 ///
-/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-/// behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
-/// shape that fits. No two of the window's elements share memory. Types: f32, f16 or bf16 each; computed in f32
-/// and rounded once to a's type. The result is of a's type.
+/// Computes `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind
+/// its first one += b[i0, i1, i2, i3]`.
+///
+/// - Shapes: c has a's shape, and its elements lie side by side; b any shape that fits. No two of the window's
+///   elements share memory.
+/// - Types: f32, f16 or bf16 each; computed in f32 and rounded once to a's type.
+/// - Result: The type of `a`.
 pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tensor {
     const params: c.tl_acc_params = .{
         .nb1 = options.nb1,
@@ -944,24 +1209,27 @@ pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tenso
     return self.construct(c.tl_acc, .{ a.handle, b.handle, &params });
 }
 
-/// What `set` may be given.
+/// Optional attributes of `set`.
 pub const SetOptions = struct {
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Bytes from a row of the window to the next; 0: c's own. At least 0. Default: 0.
     nb1: i64 = 0,
-    /// The same of its matrices; 0 or more.
+    /// The same of its matrices. At least 0. Default: 0.
     nb2: i64 = 0,
-    /// The same of its dimension 3; 0 or more.
+    /// The same of its dimension 3. At least 0. Default: 0.
     nb3: i64 = 0,
-    /// Where the window begins, in bytes; 0 or more.
+    /// Where the window begins, in bytes. At least 0. Default: 0.
     offset: i64 = 0,
 };
 
 /// a with b in place of a window of it; a itself stays as it is.
 ///
-/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-/// behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
-/// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
-/// result is of a's type.
+/// Computes `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind
+/// its first one = b[i0, i1, i2, i3]`.
+///
+/// - Shapes: c has a's shape, and its elements lie side by side; b any shape that fits. No two of the window's
+///   elements share memory.
+/// - Types: Any, the same for a and b. Exact.
+/// - Result: The type of `a`.
 pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tensor {
     const params: c.tl_set_params = .{
         .nb1 = options.nb1,
@@ -974,63 +1242,83 @@ pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tenso
 
 /// a's elements whose indices in one dimension are these.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
-/// indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
-/// a's. Types: a any without blocks, indices i32 or i64. Exact. The result is of a's type. Computing fails with
-/// `error.InvalidArgument`, naming the place, for an index that a does not have. `dim`: the dimension, counted
-/// from the contiguous one; 0 to 3.
+/// Computes `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+/// indices[i0, i1, i2, i3]`.
+///
+/// - Shapes: c has indices' shape, whose extents in the other dimensions are no more than a's.
+/// - Types: a any without blocks, indices i32 or i64. Exact.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
+/// - Computing fails with `error.InvalidArgument` for an index that a does not have. The message names the first
+///   such element.
 pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_gather, .{ a.handle, indices.handle, dim });
 }
 
 /// a's rows with rows of b added, each by its number.
 ///
-/// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens}, b {n, experts}, ids
-/// {used, tokens}, c has a's shape. Types: a and b f32, f16 or bf16 each, ids i32 or i64; computed in f32 and
-/// rounded once to a's type. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
-/// place, for a number that is no row's of b.
+/// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+///
+/// - Shapes: a {n, used, tokens}, b {n, experts}, ids {used, tokens}, c has a's shape.
+/// - Types: a and b f32, f16 or bf16 each, ids i32 or i64; computed in f32 and rounded once to a's type.
+/// - Result: The type of `a`.
+/// - Computing fails with `error.InvalidArgument` for a number that is no row's of b. The message names the first
+///   such element.
 pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
     return self.construct(c.tl_add_id, .{ a.handle, b.handle, ids.handle });
 }
 
 /// Numbers in equal steps.
 ///
-/// The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
-/// among them. None where start is stop. Types: f32; computed in f64 and rounded once. The result is f32. `start`:
-/// the first number. `stop`: what they stay before. `by`: the step, below 0 where they fall.
+/// Computes `c[i] = start + i step`.
+///
+/// - Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not among them. None where start is stop.
+/// - Types: f32; computed in f64 and rounded once.
+/// - Result: f32.
+/// - `start`: the first number.
+/// - `stop`: what they stay before.
+/// - `by`: the step, below 0 where they fall.
 pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
     return self.construct(c.tl_arange, .{ start, stop, by });
 }
 
 /// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
 ///
-/// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
-/// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order.
-/// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices {n0, n1, n2, n3}
-/// repeat into b: each of their dimensions is 1 or divides b's. Types: a f32, b f32, f16 or bf16, indices i32 or
-/// i64; added up in f32 in b's order, so that the bits are always the same. The result is f32. Computing fails
-/// with `error.InvalidArgument`, naming the place, for an index that a does not have, for which nothing is added.
-/// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+/// Computes `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+/// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their
+/// order`.
+///
+/// - Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices {n0, n1, n2, n3}
+///   repeat into b: each of their dimensions is 1 or divides b's.
+/// - Types: a f32, b f32, f16 or bf16, indices i32 or i64; added up in f32 in b's order, so that the bits are
+///   always the same.
+/// - Result: f32.
+/// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
+/// - Computing fails with `error.InvalidArgument` for an index that a does not have, for which nothing is added.
+///   The message names the first such element.
 pub fn scatterAdd(self: Context, a: Tensor, b: Tensor, indices: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_scatter_add, .{ a.handle, b.handle, indices.handle, dim });
 }
 
-/// What stands between a's pixels; nearest is the default.
+/// The attribute `mode` of `upscale`: what stands between a's pixels. Default: nearest.
 pub const UpscaleMode = enum(i32) { nearest, bilinear };
 
-/// What `upscale` may be given.
+/// Optional attributes of `upscale`.
 pub const UpscaleOptions = struct {
-    /// What stands between a's pixels; nearest is the default.
+    /// What stands between a's pixels. Default: nearest.
     mode: UpscaleMode = .nearest,
 };
 
-/// Images with `factor` times as many columns and rows.
+/// Images with `times` times as many columns and rows.
 ///
-/// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
-/// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
-/// Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: f32, f16 or bf16. nearest is exact; bilinear is
-/// computed in f32, first between rows, then between columns, and rounded once. The result is of a's type.
-/// `times`: how many times as many; 1 or more.
+/// Computes `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its
+/// pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+///
+/// - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
+/// - Types: f32, f16 or bf16. nearest is exact; bilinear is computed in f32, first between rows, then between
+///   columns, and rounded once.
+/// - Result: The type of `a`.
+/// - `times`: how many times as many. At least 1.
 pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
     const params: c.tl_upscale_params = .{
         .mode = @intFromEnum(options.mode),
@@ -1038,26 +1326,30 @@ pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Er
     return self.construct(c.tl_upscale, .{ a.handle, times, &params });
 }
 
-/// What is taken of a window.
+/// The attribute `op` of `pool1d`: what is taken of a window.
 pub const Pool1dOp = enum(i32) { max, avg };
 
-/// What `pool1d` may be given.
+/// Optional attributes of `pool1d`.
 pub const Pool1dOptions = struct {
-    /// From one window to the next; 0: k; 0 or more.
+    /// From one window to the next; 0: k. At least 0. Default: 0.
     s: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     p: i64 = 0,
-    /// avg: whether what lies beyond a row counts, as zeros.
+    /// Avg: whether what lies beyond a row counts, as zeros. Default: false.
     count_padding: bool = false,
 };
 
 /// The largest, or the average, of the elements in a window that moves along a's rows.
 ///
-/// The result c: c[o] = max or average over t < k of a[o s + t - p], of those that a has. Shapes: a {n, ..}, c
-/// {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types: f32, f16 or
-/// bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It divides by how many
-/// elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's type.
-/// `op`: what is taken of a window. `k`: the window's length; 1 or more.
+/// Computes `c[o] = max or average over t < k of a[o s + t - p], of those that a has`.
+///
+/// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an
+///   element.
+/// - Types: f32, f16 or bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It
+///   divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's.
+/// - Result: The type of `a`.
+/// - `op`: what is taken of a window.
+/// - `k`: the window's length. At least 1.
 pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
     const params: c.tl_pool_1d_params = .{
         .s = options.s,
@@ -1067,32 +1359,37 @@ pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOpt
     return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
 }
 
-/// What is taken of a window.
+/// The attribute `op` of `pool2d`: what is taken of a window.
 pub const Pool2dOp = enum(i32) { max, avg };
 
-/// What `pool2d` may be given.
+/// Optional attributes of `pool2d`.
 pub const Pool2dOptions = struct {
-    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    /// From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
     s0: i64 = 0,
-    /// The same in dimension 1; 0: k1; 0 or more.
+    /// The same in dimension 1; 0: k1. At least 0. Default: 0.
     s1: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     p1: i64 = 0,
-    /// avg: whether what lies beyond a does not count.
+    /// Avg: whether what lies beyond a does not count. Default: false.
     skip_padding: bool = false,
 };
 
 /// The largest, or the average, of the elements in a window that moves over a's matrices.
 ///
-/// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
-/// that a has. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0
-/// is below k0 and p1 below k1, so that each window has an element. Types: f32, f16 or bf16. max is exact, NaN
-/// where a window has one. avg adds up in f64 and is rounded once. It divides by k0 k1, so that what lies beyond a
-/// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
-/// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height;
-/// 1 or more.
+/// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a
+/// has`.
+///
+/// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 is below
+///   k0 and p1 below k1, so that each window has an element.
+/// - Types: f32, f16 or bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It
+///   divides by k0 k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by
+///   how many elements of the window a has.
+/// - Result: The type of `a`.
+/// - `op`: what is taken of a window.
+/// - `k0`: the window's width. At least 1.
+/// - `k1`: its height. At least 1.
 pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
     const params: c.tl_pool_2d_params = .{
         .s0 = options.s0,
@@ -1104,38 +1401,40 @@ pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options:
     return self.construct(c.tl_pool_2d, .{ a.handle, @intFromEnum(op), k0, k1, &params });
 }
 
-/// The result's type; f32 is the default.
+/// The attribute `to` of `im2col`: the result's type. Default: f32.
 pub const Im2colTo = enum(i32) { f32, f16, bf16 };
 
-/// What `im2col` may be given.
+/// Optional attributes of `im2col`.
 pub const Im2colOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
-    /// Whether b is images, not signals.
+    /// Whether b is images, not signals. Default: false.
     is_2d: bool = false,
-    /// The result's type; f32 is the default.
+    /// The result's type. Default: f32.
     to: Im2colTo = .f32,
 };
 
 /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
 ///
-/// The result c: c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
-/// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
-/// channels, outputs}. Shapes: of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-/// {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
-/// Of signals a {k, channels, outputs}, b {n, channels, signals}, c
-/// {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a and b f32, f16 or bf16 each; c f32, or as
-/// `to` says, each element rounded once.
+/// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where
+/// b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh channels,
+/// outputs}`.
+///
+/// - Shapes: Of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
+///   {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
+///   Of signals a {k, channels, outputs}, b {n, channels, signals}, c
+///   {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}.
+/// - Types: a and b f32, f16 or bf16 each; c f32, or as `to` says, each element rounded once.
 pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error!Tensor {
     const params: c.tl_im2col_params = .{
         .s0 = options.s0,
@@ -1150,22 +1449,26 @@ pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error
     return self.construct(c.tl_im2col, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv1d` may be given.
+/// Optional attributes of `conv1d`.
 pub const Conv1dOptions = struct {
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// From one window to the next. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default:
+    /// 0.
     p: i64 = 0,
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next. At least 1. Default: 1.
     d: i64 = 1,
 };
 
 /// b's signals, convolved with a.
 ///
-/// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
-/// those that b has. Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
-/// {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down. Types: a and b f32, f16 or bf16 each, c
-/// f32; computed in f32. The result is f32.
+/// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of those
+/// that b has`.
+///
+/// - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error!Tensor {
     const params: c.tl_conv_1d_params = .{
         .s = options.s,
@@ -1175,29 +1478,31 @@ pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error
     return self.construct(c.tl_conv_1d, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv2d` may be given.
+/// Optional attributes of `conv2d`.
 pub const Conv2dOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
 /// b's images, convolved with a.
 ///
-/// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has. Shapes: a
-/// {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down. Types: a
-/// and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+///
+/// - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
+///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error!Tensor {
     const params: c.tl_conv_2d_params = .{
         .s0 = options.s0,
@@ -1210,21 +1515,25 @@ pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error
     return self.construct(c.tl_conv_2d, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv1dDw` may be given.
+/// Optional attributes of `conv1dDw`.
 pub const Conv1dDwOptions = struct {
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// From one window to the next. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default:
+    /// 0.
     p: i64 = 0,
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next. At least 1. Default: 1.
     d: i64 = 1,
 };
 
 /// b's signals, each channel convolved with a's of the same number.
 ///
-/// The result c: c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has. Shapes: a
-/// {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded
-/// down. Types: a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`.
+///
+/// - Shapes: a {k, 1, channels}, b {n, channels, signals}, c
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) Error!Tensor {
     const params: c.tl_conv_1d_dw_params = .{
         .s = options.s,
@@ -1234,29 +1543,31 @@ pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) E
     return self.construct(c.tl_conv_1d_dw, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv2dDw` may be given.
+/// Optional attributes of `conv2dDw`.
 pub const Conv2dDwOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
 /// b's images, each channel convolved with a's of the same number.
 ///
-/// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a {kw, kh, 1, channels}, b
-/// {w, h, channels, images}, c
-/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down. Types:
-/// a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`.
+///
+/// - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
+///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) Error!Tensor {
     const params: c.tl_conv_2d_dw_params = .{
         .s0 = options.s0,
@@ -1269,22 +1580,25 @@ pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) E
     return self.construct(c.tl_conv_2d_dw, .{ a.handle, b.handle, &params });
 }
 
-/// What `convTranspose1d` may be given.
+/// Optional attributes of `convTranspose1d`.
 pub const ConvTranspose1dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
     s: i64 = 1,
-    /// How many elements are left out at both ends of the result; 0 or more.
+    /// How many elements are left out at both ends of the result. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    /// From one tap to the next. At least 1. Default: 1.
     d: i64 = 1,
 };
 
 /// b's signals, each element spread by a: the transposed convolution.
 ///
-/// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
-/// a[t, m, channel] b[x, channel, n]. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
-/// {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b f32, f16 or bf16 each, c f32; computed in
-/// f32. The result is f32.
+/// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+/// a[t, m, channel] b[x, channel, n]`.
+///
+/// - Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose1dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_1d_params = .{
         .s = options.s,
@@ -1294,27 +1608,29 @@ pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
     return self.construct(c.tl_conv_transpose_1d, .{ a.handle, b.handle, &params });
 }
 
-/// What `convTranspose2d` may be given.
+/// Optional attributes of `convTranspose2d`.
 pub const ConvTranspose2dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
     stride: i64 = 1,
-    /// How many elements are left out at both ends of a row; 0 or more.
+    /// How many elements are left out at both ends of a row. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap to the next in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
 /// b's images, each element spread by a: the transposed convolution.
 ///
-/// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
-/// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
-/// {kw, kh, outputs, channels}, b {w, h, channels, images}, c
-/// {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a and b f32,
-/// f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
+/// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+///
+/// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c
+///   {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}.
+/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Result: f32.
 pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose2dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_2d_params = .{
         .stride = options.stride,
@@ -1328,30 +1644,39 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
 
 /// Random numbers of which each between two bounds is as likely.
 ///
-/// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24.
-/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of
-/// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
-/// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower
-/// and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances
-/// the counter. Operations of one stream draw the same words, those of another stream other ones. Types: state
-/// i64, c f32. The bounds are rounded to f32, then each step is: the same bits on every device. low <= c <= high;
-/// c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126.
-/// The result is f32. `shape`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the
-/// upper bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw
-/// other numbers; 0 to 2147483647.
+/// Computes `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
+///
+/// - Shapes: State {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of
+///   Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2,
+///   3, 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's
+///   lower and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller
+///   advances the counter. Operations of one stream draw the same words, those of another stream other ones.
+/// - Types: State i64, c f32. The bounds are rounded to f32, then each step is: the same bits on every device. low
+///   <= c <= high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high
+///   above 2^-126.
+/// - Result: f32.
+/// - `shape`: the result's shape, four extents. Each at least 0.
+/// - `low`: the lower bound.
+/// - `high`: the upper bound, no less.
+/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
+///   0 to 2^31 - 1.
 pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_random_uniform, .{ state.handle, &shape, low, high, stream });
 }
 
 /// Normally distributed random numbers.
 ///
-/// The result c: c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32.
-/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Words are those of `randomUniform`.
-/// Types: state i64, c f32. z by M. J. Wichura's rational functions (AS 241, 1988); all in f64, each step rounded,
-/// and c then rounded to f32: the same bits on every device. The largest |z| is 6.338, that of 2^-33. The result
-/// is f32. `shape`: the result's shape, four extents; 0 or more. `center`: the distribution's mean. `deviation`:
-/// its standard deviation; 0 or more. `stream`: which of the state's streams: another one for each operation that
-/// shall draw other numbers; 0 to 2147483647.
+/// Computes `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
+///
+/// - Shapes: State {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Words are those of `randomUniform`.
+/// - Types: State i64, c f32. z by M. J. Wichura's rational functions (AS 241, 1988); all in f64, each step
+///   rounded, and c then rounded to f32: the same bits on every device. The largest |z| is 6.338, that of 2^-33.
+/// - Result: f32.
+/// - `shape`: the result's shape, four extents. Each at least 0.
+/// - `center`: the distribution's mean.
+/// - `deviation`: its standard deviation. At least 0.
+/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
+///   0 to 2^31 - 1.
 pub fn randomNormal(
     self: Context,
     state: Tensor,
@@ -1365,41 +1690,52 @@ pub fn randomNormal(
 
 /// a with each element dropped at random, and the others scaled up to keep the mean.
 ///
-/// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere. Shapes: c has a's shape, of up
-/// to 2^34 elements; state {2}: a seed and a counter. Words are those of `randomUniform`, i in ne order. Types: a
-/// f32, f16 or bf16, any strides, state i64; 1 - p is rounded to f32, the quotient to f32 and then to a's type.
-/// The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type. `p`: which
-/// part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for each
-/// operation that shall draw other numbers; 0 to 2147483647.
+/// Computes `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`.
+///
+/// - Shapes: c has a's shape, of up to 2^34 elements; state {2}: a seed and a counter. Words are those of
+///   `randomUniform`, i in ne order.
+/// - Types: a f32, f16 or bf16, any strides, state i64; 1 - p is rounded to f32, the quotient to f32 and then to
+///   a's type. The same bits on every device. What is dropped is 0 even where a is NaN.
+/// - Result: The type of `a`.
+/// - `p`: which part is dropped, 0 or more and less than 1.
+/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
+///   0 to 2^31 - 1.
 pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_dropout, .{ a.handle, state.handle, p, stream });
 }
 
 /// a after a step of gradient descent.
 ///
-/// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a view of a: make it an output, or use
-/// it, for this to happen. Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and
-/// not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever the
-/// step stands among a graph's outputs. Types: a f32, grad f32, f16 or bf16, settings f32; each step of the
-/// formula is rounded to f32: the same bits on every device. The result is f32.
+/// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+///
+/// - Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and not constant, and share
+///   no memory with another operand. What was differentiated reads a as it was, wherever the step stands among a
+///   graph's outputs.
+/// - Types: a f32, grad f32, f16 or bf16, settings f32; each step of the formula is rounded to f32: the same bits
+///   on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
 pub fn optStepSgd(self: Context, a: Tensor, grad: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_sgd, .{ a.handle, grad.handle, settings.handle });
 }
 
-/// What `optStepMomentum` may be given.
+/// Optional attributes of `optStepMomentum`.
 pub const OptStepMomentumOptions = struct {
-    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    /// 1: the gradient counts once more beside the velocity (Nesterov). Default: false.
     nesterov: bool = false,
 };
 
 /// a after a step of gradient descent with momentum.
 ///
-/// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
-/// with nesterov rate (grad[i] + momentum velocity[i]). The result is a view of a: make it an output, or use it,
-/// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
-/// a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
-/// What is written as in `optStepSgd`. Types: a and velocity f32, grad f32, f16 or bf16, settings f32; rounded as
-/// by `optStepSgd`. The result is f32.
+/// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i], with
+/// nesterov rate (grad[i] + momentum velocity[i])`.
+///
+/// - Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay,
+///   momentum. What is written as in `optStepSgd`.
+/// - Types: a and velocity f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `velocity` is overwritten as well.
 pub fn optStepMomentum(
     self: Context,
     a: Tensor,
@@ -1417,53 +1753,64 @@ pub fn optStepMomentum(
 /// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
 /// of Adam.
 ///
-/// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
-/// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an
-/// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
-/// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v
-/// of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 /
-/// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in `optStepSgd`. Types:
-/// a, m and v f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+/// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`; `a[i] = a[i]
+/// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+///
+/// - Shapes: a, grad, m and v of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2,
+///   eps, decay, unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is
+///   written as in `optStepSgd`.
+/// - Types: a, m and v f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `m` and `v` are overwritten as well.
 pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_adamw, .{ a.handle, grad.handle, m.handle, v.handle, settings.handle });
 }
 
 /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
 ///
-/// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
-/// (1 - beta2) grad[i]. The result is a view of a: make it an output, or use it, for this to happen. The result is
-/// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
-/// before the first step; settings {4}: rate, beta1, beta2, decay. What is written as in `optStepSgd`. Types: a
-/// and m f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+/// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2 m[i] + (1 -
+/// beta2) grad[i]`.
+///
+/// - Shapes: a, grad and m of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay.
+///   What is written as in `optStepSgd`.
+/// - Types: a and m f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `m` is overwritten as well.
 pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+/// The attribute `by` of `mulMatSparse`: when a neuron is active: score s >= threshold, |s| >= threshold, or s >
+/// 0. A NaN is not. Default: score.
 pub const MulMatSparseBy = enum(i32) { score, magnitude, positive };
 
-/// What `mulMatSparse` may be given.
+/// Optional attributes of `mulMatSparse`.
 pub const MulMatSparseOptions = struct {
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
-    /// default.
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not. Default: score.
     by: MulMatSparseBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Of score and magnitude, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    /// With rows and without scores: how many neurons there are. At least 0. Default: 0.
     n: i64 = 0,
-    /// 1: no kernel may round an operand.
+    /// 1: no kernel may round an operand. Default: false.
     exact: bool = false,
 };
 
 /// The elements of a matrix product whose neurons are active, and zeros for all others.
 ///
-/// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0. Shapes: a
-/// {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows {m}, a
-/// {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is scores'
-/// then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives zeros.
-/// Types: a and b those of `mulMat`, with its rounding; scores f32, rows i32. The result is f32. `scores` and
-/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
-/// do not ascend, or are no neuron's.
+/// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`.
+///
+/// - Shapes: a {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows
+///   {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is
+///   scores' then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives
+///   zeros.
+/// - Types: a and b those of `mulMat`, with its rounding; scores f32, rows i32.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+///   names the first such element.
 pub fn mulMatSparse(
     self: Context,
     a: Tensor,
@@ -1481,28 +1828,32 @@ pub fn mulMatSparse(
     return self.construct(c.tl_mul_mat_sparse, .{ a.handle, b.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-/// score is the default.
+/// The attribute `by` of `axpy`: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN
+/// of scores is not, one of h is. Default: score.
 pub const AxpyBy = enum(i32) { score, magnitude, positive };
 
-/// What `axpy` may be given.
+/// Optional attributes of `axpy`.
 pub const AxpyOptions = struct {
     /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
-    /// is; score is the default.
+    /// is. Default: score.
     by: AxpyBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Of score and magnitude, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
 };
 
 /// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
 ///
-/// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]. Shapes: a_t {k, n}, h
-/// {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active neurons are
-/// read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and all others count as
-/// zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h f32, f16 or bf16,
-/// scores f32, rows i32; multiplied and added up in f32, no operand is rounded. The result is f32. `scores` and
-/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
-/// do not ascend, or are no neuron's.
+/// Computes `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+///
+/// - Shapes: a_t {k, n}, h {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only
+///   those of active neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending
+///   order, and all others count as zeros. Without scores h itself is tested.
+/// - Types: a_t of any float type or weight format, h f32, f16 or bf16, scores f32, rows i32; multiplied and added
+///   up in f32, no operand is rounded.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+///   names the first such element.
 pub fn axpy(
     self: Context,
     a_t: Tensor,
@@ -1518,40 +1869,46 @@ pub fn axpy(
     return self.construct(c.tl_axpy, .{ a_t.handle, h.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// Of gate; relu is the default.
+/// The attribute `activation` of `sparseFfn`: of gate. Default: relu.
 pub const SparseFfnActivation = enum(i32) { relu, silu, gelu };
 
-/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-/// one of a projection is; score is the default.
+/// The attribute `by` of `sparseFfn`: when a neuron is active: what is tested is s >= threshold, |s| >= threshold,
+/// or s > 0. A NaN of scores is not, one of a projection is. Default: score.
 pub const SparseFfnBy = enum(i32) { score, magnitude, positive };
 
-/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+/// The attribute `first` of `sparseFfn`: without scores: the projection that is computed of all neurons, and
+/// tested. Default: gate.
 pub const SparseFfnFirst = enum(i32) { gate, up };
 
-/// What `sparseFfn` may be given.
+/// Optional attributes of `sparseFfn`.
 pub const SparseFfnOptions = struct {
-    /// Of gate; relu is the default.
+    /// Of gate. Default: relu.
     activation: SparseFfnActivation = .relu,
     /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
-    /// not, one of a projection is; score is the default.
+    /// not, one of a projection is. Default: score.
     by: SparseFfnBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Of score and magnitude, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    /// Without scores: the projection that is computed of all neurons, and tested. Default: gate.
     first: SparseFfnFirst = .gate,
 };
 
 /// A gated feed-forward block of the active neurons alone.
 ///
-/// The result c: c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-/// up[k, i] x[k, t]) * down_t[j, i]. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c
-/// {m, T}: of each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
-/// these neurons' rows alone, in ascending order, of those that scores has. Without scores the block finds out by
-/// itself which neurons are active: it computes the first of both projections of all of them, as the attribute
-/// `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate, up and
-/// down_t each of any float type or weight format, x f32, f16 or bf16, scores f32, rows i32; x may be rounded as
-/// in `mulMat`. The result is f32. `scores` and `rows` may be `null`: left out. Computing fails with
-/// `error.InvalidArgument`, naming the place, for rows that do not ascend, or are no neuron's.
+/// Computes `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
+/// up[k, i] x[k, t]) * down_t[j, i]`.
+///
+/// - Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of each matrix a row is a
+///   neuron's; the down projection is transposed. With rows {r} the matrices have these neurons' rows alone, in
+///   ascending order, of those that scores has. Without scores the block finds out by itself which neurons are
+///   active: it computes the first of both projections of all of them, as the attribute `first` says, and tests
+///   the activation of gate, or up as it is. Then there are no rows.
+/// - Types: Gate, up and down_t each of any float type or weight format, x f32, f16 or bf16, scores f32, rows i32;
+///   x may be rounded as in `mulMat`.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+///   names the first such element.
 pub fn sparseFfn(
     self: Context,
     x: Tensor,

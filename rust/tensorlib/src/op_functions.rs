@@ -1,10 +1,10 @@
-//! Operations, a method each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+//! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 use crate::ops::{raw_or_none, shapes, youngest};
 use crate::{Context, Result, Tensor};
 use tensorlib_sys as sys;
 
-/// What [`Context::scale`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::scale`].
 #[derive(Clone, Copy, Debug)]
 pub struct ScaleOptions {
     raw: sys::tl_scale_params,
@@ -18,13 +18,13 @@ impl Default for ScaleOptions {
 }
 
 impl ScaleOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is added.
+    /// What is added. Default: 0.
     #[must_use]
     pub fn bias(mut self, bias: f64) -> Self {
         self.raw.bias = bias;
@@ -32,9 +32,9 @@ impl ScaleOptions {
     }
 }
 
-/// The activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
-/// [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is
-/// first brought between -limit and limit, and 1 added.
+/// The attribute `op` of [`Context::glu`]: the activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`],
+/// [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic
+/// function, and up is first brought between -limit and limit, and 1 added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GluOp {
@@ -52,7 +52,7 @@ pub enum GluOp {
     SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
 }
 
-/// What [`Context::glu`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::glu`].
 #[derive(Clone, Copy, Debug)]
 pub struct GluOptions {
     raw: sys::tl_glu_params,
@@ -72,34 +72,34 @@ impl Default for GluOptions {
 }
 
 impl GluOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// 1: gate and up are two operands, and b must be there.
+    /// 1: gate and up are two operands, and b must be there. Default: false.
     #[must_use]
     pub fn split(mut self, split: bool) -> Self {
         self.raw.split = split;
         self
     }
 
-    /// 1: gate and up change places.
+    /// 1: gate and up change places. Default: false.
     #[must_use]
     pub fn swapped(mut self, swapped: bool) -> Self {
         self.raw.swapped = swapped;
         self
     }
 
-    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    /// Of swiglu_oai alone: the factor inside of its logistic function. Default: 1.702.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.raw.alpha = alpha;
         self
     }
 
-    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    /// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38. Default: 7.
     #[must_use]
     pub fn limit(mut self, limit: f64) -> Self {
         self.raw.limit = limit;
@@ -107,7 +107,7 @@ impl GluOptions {
     }
 }
 
-/// What [`Context::soft_max_ext`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::soft_max_ext`].
 #[derive(Clone, Copy, Debug)]
 pub struct SoftMaxExtOptions {
     raw: sys::tl_soft_max_ext_params,
@@ -125,20 +125,20 @@ impl Default for SoftMaxExtOptions {
 }
 
 impl SoftMaxExtOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The factor of a; 0 = the default, 1.
+    /// The factor of a. Default: 1.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
@@ -146,8 +146,8 @@ impl SoftMaxExtOptions {
     }
 }
 
-/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-/// positions by sections; normal is the default.
+/// The attribute `mode` of [`Context::rope`]: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and
+/// k + n_dims / 2, and with mrope pairs have positions by sections. Default: normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RopeMode {
@@ -159,7 +159,7 @@ pub enum RopeMode {
     Mrope = sys::TL_ROPE_MODE_MROPE as isize,
 }
 
-/// What [`Context::rope`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::rope`].
 #[derive(Clone, Copy, Debug)]
 pub struct RopeOptions {
     raw: sys::tl_rope_params,
@@ -186,21 +186,21 @@ impl Default for RopeOptions {
 }
 
 impl RopeOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-    /// positions by sections; normal is the default.
+    /// positions by sections. Default: normal.
     #[must_use]
     pub fn mode(mut self, mode: RopeMode) -> Self {
         self.raw.mode = mode as i32;
         self
     }
 
-    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    /// So many of a row's first elements are turned; even; 0: all. Range: 0 to 1048576. Default: 0.
     #[must_use]
     pub fn n_dims(mut self, n_dims: i64) -> Self {
         self.raw.n_dims = n_dims;
@@ -208,63 +208,63 @@ impl RopeOptions {
     }
 
     /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the
-    /// first one again; 0 to 1048576.
+    /// first one again. Each 0 to 1048576.
     #[must_use]
     pub fn sections(mut self, sections: [i64; 4]) -> Self {
         self.raw.sections = sections;
         self
     }
 
-    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    /// The context that the model was trained for; with ext_factor above 0. At least 0. Default: 0.
     #[must_use]
     pub fn n_ctx_orig(mut self, n_ctx_orig: i64) -> Self {
         self.raw.n_ctx_orig = n_ctx_orig;
         self
     }
 
-    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    /// What the pairs' frequencies are powers of. Range: 0.001 to 1e38. Default: 10000.
     #[must_use]
     pub fn freq_base(mut self, freq_base: f64) -> Self {
         self.raw.freq_base = freq_base;
         self
     }
 
-    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    /// The factor of positions that stretches a context. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn freq_scale(mut self, freq_scale: f64) -> Self {
         self.raw.freq_scale = freq_scale;
         self
     }
 
-    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    /// How much of YaRN there is; 0: none. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn ext_factor(mut self, ext_factor: f64) -> Self {
         self.raw.ext_factor = ext_factor;
         self
     }
 
-    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    /// The factor of the result. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn attn_factor(mut self, attn_factor: f64) -> Self {
         self.raw.attn_factor = attn_factor;
         self
     }
 
-    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    /// Pairs with more turns than this in n_ctx_orig are not stretched. Range: 1e-6 to 1000000000. Default: 32.
     #[must_use]
     pub fn beta_fast(mut self, beta_fast: f64) -> Self {
         self.raw.beta_fast = beta_fast;
         self
     }
 
-    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    /// Pairs with fewer turns than this are stretched wholly. Range: 1e-6 to 1000000000. Default: 1.
     #[must_use]
     pub fn beta_slow(mut self, beta_slow: f64) -> Self {
         self.raw.beta_slow = beta_slow;
         self
     }
 
-    /// 1: turned the other way round, by -t.
+    /// 1: turned the other way round, by -t. Default: false.
     #[must_use]
     pub fn inverse(mut self, inverse: bool) -> Self {
         self.raw.inverse = inverse;
@@ -272,7 +272,7 @@ impl RopeOptions {
     }
 }
 
-/// What [`Context::flash_attn_ext`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::flash_attn_ext`].
 #[derive(Clone, Copy, Debug)]
 pub struct FlashAttnExtOptions {
     raw: sys::tl_flash_attn_ext_params,
@@ -291,27 +291,27 @@ impl Default for FlashAttnExtOptions {
 }
 
 impl FlashAttnExtOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The factor of products; 0: 1 / sqrt(n).
+    /// The factor of products; 0: 1 / sqrt(n). Default: 0.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
         self
     }
 
-    /// What products stay below; 0: they do not; 0 to 1000000.
+    /// What products stay below; 0: they do not. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn logit_softcap(mut self, logit_softcap: f64) -> Self {
         self.raw.logit_softcap = logit_softcap;
@@ -319,7 +319,7 @@ impl FlashAttnExtOptions {
     }
 }
 
-/// Whether the least element comes first, or the largest; asc is the default.
+/// The attribute `order` of [`Context::argsort`]: whether the least element comes first, or the largest. Default: asc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgsortOrder {
@@ -329,7 +329,7 @@ pub enum ArgsortOrder {
     Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
 }
 
-/// What [`Context::argsort`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::argsort`].
 #[derive(Clone, Copy, Debug)]
 pub struct ArgsortOptions {
     raw: sys::tl_argsort_params,
@@ -343,13 +343,13 @@ impl Default for ArgsortOptions {
 }
 
 impl ArgsortOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the least element comes first, or the largest; asc is the default.
+    /// Whether the least element comes first, or the largest. Default: asc.
     #[must_use]
     pub fn order(mut self, order: ArgsortOrder) -> Self {
         self.raw.order = order as i32;
@@ -357,7 +357,7 @@ impl ArgsortOptions {
     }
 }
 
-/// The triangle.
+/// The attribute `part` of [`Context::tri`]: the triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TriType {
@@ -371,7 +371,7 @@ pub enum TriType {
     UpperDiag = sys::TL_TRI_TYPE_UPPER_DIAG as isize,
 }
 
-/// What [`Context::acc`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::acc`].
 #[derive(Clone, Copy, Debug)]
 pub struct AccOptions {
     raw: sys::tl_acc_params,
@@ -386,34 +386,34 @@ impl Default for AccOptions {
 }
 
 impl AccOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Bytes from a row of the window to the next; 0: c's own. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
         self.raw.nb1 = nb1;
         self
     }
 
-    /// The same of its matrices; 0 or more.
+    /// The same of its matrices. At least 0. Default: 0.
     #[must_use]
     pub fn nb2(mut self, nb2: i64) -> Self {
         self.raw.nb2 = nb2;
         self
     }
 
-    /// The same of its dimension 3; 0 or more.
+    /// The same of its dimension 3. At least 0. Default: 0.
     #[must_use]
     pub fn nb3(mut self, nb3: i64) -> Self {
         self.raw.nb3 = nb3;
         self
     }
 
-    /// Where the window begins, in bytes; 0 or more.
+    /// Where the window begins, in bytes. At least 0. Default: 0.
     #[must_use]
     pub fn offset(mut self, offset: i64) -> Self {
         self.raw.offset = offset;
@@ -421,7 +421,7 @@ impl AccOptions {
     }
 }
 
-/// What [`Context::set_window`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::set_window`].
 #[derive(Clone, Copy, Debug)]
 pub struct SetOptions {
     raw: sys::tl_set_params,
@@ -436,34 +436,34 @@ impl Default for SetOptions {
 }
 
 impl SetOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Bytes from a row of the window to the next; 0: c's own. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
         self.raw.nb1 = nb1;
         self
     }
 
-    /// The same of its matrices; 0 or more.
+    /// The same of its matrices. At least 0. Default: 0.
     #[must_use]
     pub fn nb2(mut self, nb2: i64) -> Self {
         self.raw.nb2 = nb2;
         self
     }
 
-    /// The same of its dimension 3; 0 or more.
+    /// The same of its dimension 3. At least 0. Default: 0.
     #[must_use]
     pub fn nb3(mut self, nb3: i64) -> Self {
         self.raw.nb3 = nb3;
         self
     }
 
-    /// Where the window begins, in bytes; 0 or more.
+    /// Where the window begins, in bytes. At least 0. Default: 0.
     #[must_use]
     pub fn offset(mut self, offset: i64) -> Self {
         self.raw.offset = offset;
@@ -471,7 +471,7 @@ impl SetOptions {
     }
 }
 
-/// What stands between a's pixels; nearest is the default.
+/// The attribute `mode` of [`Context::upscale`]: what stands between a's pixels. Default: nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UpscaleMode {
@@ -481,7 +481,7 @@ pub enum UpscaleMode {
     Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
 }
 
-/// What [`Context::upscale`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::upscale`].
 #[derive(Clone, Copy, Debug)]
 pub struct UpscaleOptions {
     raw: sys::tl_upscale_params,
@@ -495,13 +495,13 @@ impl Default for UpscaleOptions {
 }
 
 impl UpscaleOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What stands between a's pixels; nearest is the default.
+    /// What stands between a's pixels. Default: nearest.
     #[must_use]
     pub fn mode(mut self, mode: UpscaleMode) -> Self {
         self.raw.mode = mode as i32;
@@ -509,7 +509,7 @@ impl UpscaleOptions {
     }
 }
 
-/// What is taken of a window.
+/// The attribute `op` of [`Context::pool_1d`]: what is taken of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool1dOp {
@@ -519,7 +519,7 @@ pub enum Pool1dOp {
     Avg = sys::TL_POOL_1D_OP_AVG as isize,
 }
 
-/// What [`Context::pool_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::pool_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pool1dOptions {
     raw: sys::tl_pool_1d_params,
@@ -538,27 +538,27 @@ impl Default for Pool1dOptions {
 }
 
 impl Pool1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 0: k; 0 or more.
+    /// From one window to the next; 0: k. At least 0. Default: 0.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// avg: whether what lies beyond a row counts, as zeros.
+    /// Avg: whether what lies beyond a row counts, as zeros. Default: false.
     #[must_use]
     pub fn count_padding(mut self, count_padding: bool) -> Self {
         self.raw.count_padding = count_padding;
@@ -566,7 +566,7 @@ impl Pool1dOptions {
     }
 }
 
-/// What is taken of a window.
+/// The attribute `op` of [`Context::pool_2d`]: what is taken of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool2dOp {
@@ -576,7 +576,7 @@ pub enum Pool2dOp {
     Avg = sys::TL_POOL_2D_OP_AVG as isize,
 }
 
-/// What [`Context::pool_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::pool_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pool2dOptions {
     raw: sys::tl_pool_2d_params,
@@ -597,41 +597,41 @@ impl Default for Pool2dOptions {
 }
 
 impl Pool2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    /// From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 0: k1; 0 or more.
+    /// The same in dimension 1; 0: k1. At least 0. Default: 0.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// avg: whether what lies beyond a does not count.
+    /// Avg: whether what lies beyond a does not count. Default: false.
     #[must_use]
     pub fn skip_padding(mut self, skip_padding: bool) -> Self {
         self.raw.skip_padding = skip_padding;
@@ -639,7 +639,7 @@ impl Pool2dOptions {
     }
 }
 
-/// The result's type; f32 is the default.
+/// The attribute `to` of [`Context::im2col`]: the result's type. Default: f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Im2colTo {
@@ -651,7 +651,7 @@ pub enum Im2colTo {
     Bf16 = sys::TL_IM2COL_TO_BF16 as isize,
 }
 
-/// What [`Context::im2col`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::im2col`].
 #[derive(Clone, Copy, Debug)]
 pub struct Im2colOptions {
     raw: sys::tl_im2col_params,
@@ -675,62 +675,62 @@ impl Default for Im2colOptions {
 }
 
 impl Im2colOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
         self
     }
 
-    /// Whether b is images, not signals.
+    /// Whether b is images, not signals. Default: false.
     #[must_use]
     pub fn is_2d(mut self, is_2d: bool) -> Self {
         self.raw.is_2d = is_2d;
         self
     }
 
-    /// The result's type; f32 is the default.
+    /// The result's type. Default: f32.
     #[must_use]
     pub fn to(mut self, to: Im2colTo) -> Self {
         self.raw.to = to as i32;
@@ -738,7 +738,7 @@ impl Im2colOptions {
     }
 }
 
-/// What [`Context::conv_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv1dOptions {
     raw: sys::tl_conv_1d_params,
@@ -752,27 +752,27 @@ impl Default for Conv1dOptions {
 }
 
 impl Conv1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// From one window to the next. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -780,7 +780,7 @@ impl Conv1dOptions {
     }
 }
 
-/// What [`Context::conv_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv2dOptions {
     raw: sys::tl_conv_2d_params,
@@ -802,48 +802,48 @@ impl Default for Conv2dOptions {
 }
 
 impl Conv2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -851,7 +851,7 @@ impl Conv2dOptions {
     }
 }
 
-/// What [`Context::conv_1d_dw`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_1d_dw`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv1dDwOptions {
     raw: sys::tl_conv_1d_dw_params,
@@ -865,27 +865,27 @@ impl Default for Conv1dDwOptions {
 }
 
 impl Conv1dDwOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// From one window to the next. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -893,7 +893,7 @@ impl Conv1dDwOptions {
     }
 }
 
-/// What [`Context::conv_2d_dw`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_2d_dw`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv2dDwOptions {
     raw: sys::tl_conv_2d_dw_params,
@@ -915,48 +915,48 @@ impl Default for Conv2dDwOptions {
 }
 
 impl Conv2dDwOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -964,7 +964,7 @@ impl Conv2dDwOptions {
     }
 }
 
-/// What [`Context::conv_transpose_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_transpose_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct ConvTranspose1dOptions {
     raw: sys::tl_conv_transpose_1d_params,
@@ -983,27 +983,27 @@ impl Default for ConvTranspose1dOptions {
 }
 
 impl ConvTranspose1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How many elements are left out at both ends of the result; 0 or more.
+    /// How many elements are left out at both ends of the result. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    /// From one tap to the next. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -1011,7 +1011,7 @@ impl ConvTranspose1dOptions {
     }
 }
 
-/// What [`Context::conv_transpose_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_transpose_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct ConvTranspose2dOptions {
     raw: sys::tl_conv_transpose_2d_params,
@@ -1032,41 +1032,41 @@ impl Default for ConvTranspose2dOptions {
 }
 
 impl ConvTranspose2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
     #[must_use]
     pub fn stride(mut self, stride: i64) -> Self {
         self.raw.stride = stride;
         self
     }
 
-    /// How many elements are left out at both ends of a row; 0 or more.
+    /// How many elements are left out at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// The same of columns. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// From one tap to the next in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// The same in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -1074,7 +1074,7 @@ impl ConvTranspose2dOptions {
     }
 }
 
-/// What [`Context::opt_step_momentum`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::opt_step_momentum`].
 #[derive(Clone, Copy, Debug)]
 pub struct OptStepMomentumOptions {
     raw: sys::tl_opt_step_momentum_params,
@@ -1091,13 +1091,13 @@ impl Default for OptStepMomentumOptions {
 }
 
 impl OptStepMomentumOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    /// 1: the gradient counts once more beside the velocity (Nesterov). Default: false.
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.raw.nesterov = nesterov;
@@ -1105,7 +1105,8 @@ impl OptStepMomentumOptions {
     }
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+/// The attribute `by` of [`Context::mul_mat_sparse`]: when a neuron is active: score s >= threshold, |s| >= threshold,
+/// or s > 0. A NaN is not. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MulMatSparseBy {
@@ -1117,7 +1118,7 @@ pub enum MulMatSparseBy {
     Positive = sys::TL_MUL_MAT_SPARSE_BY_POSITIVE as isize,
 }
 
-/// What [`Context::mul_mat_sparse`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::mul_mat_sparse`].
 #[derive(Clone, Copy, Debug)]
 pub struct MulMatSparseOptions {
     raw: sys::tl_mul_mat_sparse_params,
@@ -1137,34 +1138,34 @@ impl Default for MulMatSparseOptions {
 }
 
 impl MulMatSparseOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not. Default: score.
     #[must_use]
     pub fn by(mut self, by: MulMatSparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Of score and magnitude, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    /// With rows and without scores: how many neurons there are. At least 0. Default: 0.
     #[must_use]
     pub fn n(mut self, n: i64) -> Self {
         self.raw.n = n;
         self
     }
 
-    /// 1: no kernel may round an operand.
+    /// 1: no kernel may round an operand. Default: false.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.raw.exact = exact;
@@ -1172,8 +1173,8 @@ impl MulMatSparseOptions {
     }
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-/// score is the default.
+/// The attribute `by` of [`Context::axpy`]: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0.
+/// A NaN of scores is not, one of h is. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AxpyBy {
@@ -1185,7 +1186,7 @@ pub enum AxpyBy {
     Positive = sys::TL_AXPY_BY_POSITIVE as isize,
 }
 
-/// What [`Context::axpy`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::axpy`].
 #[derive(Clone, Copy, Debug)]
 pub struct AxpyOptions {
     raw: sys::tl_axpy_params,
@@ -1199,21 +1200,21 @@ impl Default for AxpyOptions {
 }
 
 impl AxpyOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-    /// score is the default.
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is.
+    /// Default: score.
     #[must_use]
     pub fn by(mut self, by: AxpyBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Of score and magnitude, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
@@ -1221,7 +1222,7 @@ impl AxpyOptions {
     }
 }
 
-/// Of gate; relu is the default.
+/// The attribute `activation` of [`Context::sparse_ffn`]: of gate. Default: relu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnActivation {
@@ -1233,8 +1234,8 @@ pub enum SparseFfnActivation {
     Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
 }
 
-/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one
-/// of a projection is; score is the default.
+/// The attribute `by` of [`Context::sparse_ffn`]: when a neuron is active: what is tested is s >= threshold, |s| >=
+/// threshold, or s > 0. A NaN of scores is not, one of a projection is. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnBy {
@@ -1246,7 +1247,8 @@ pub enum SparseFfnBy {
     Positive = sys::TL_SPARSE_FFN_BY_POSITIVE as isize,
 }
 
-/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+/// The attribute `first` of [`Context::sparse_ffn`]: without scores: the projection that is computed of all neurons,
+/// and tested. Default: gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnFirst {
@@ -1256,7 +1258,7 @@ pub enum SparseFfnFirst {
     Up = sys::TL_SPARSE_FFN_FIRST_UP as isize,
 }
 
-/// What [`Context::sparse_ffn`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::sparse_ffn`].
 #[derive(Clone, Copy, Debug)]
 pub struct SparseFfnOptions {
     raw: sys::tl_sparse_ffn_params,
@@ -1276,13 +1278,13 @@ impl Default for SparseFfnOptions {
 }
 
 impl SparseFfnOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of gate; relu is the default.
+    /// Of gate. Default: relu.
     #[must_use]
     pub fn activation(mut self, activation: SparseFfnActivation) -> Self {
         self.raw.activation = activation as i32;
@@ -1290,21 +1292,21 @@ impl SparseFfnOptions {
     }
 
     /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-    /// one of a projection is; score is the default.
+    /// one of a projection is. Default: score.
     #[must_use]
     pub fn by(mut self, by: SparseFfnBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Of score and magnitude, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    /// Without scores: the projection that is computed of all neurons, and tested. Default: gate.
     #[must_use]
     pub fn first(mut self, first: SparseFfnFirst) -> Self {
         self.raw.first = first as i32;
@@ -1315,12 +1317,14 @@ impl SparseFfnOptions {
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = a[i] + b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] + b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
@@ -1328,12 +1332,14 @@ impl Context {
 
     /// a - b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = a[i] - b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] - b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sub(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_sub(ctx, a.raw(), b.raw()) })
@@ -1341,12 +1347,14 @@ impl Context {
 
     /// a * b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = a[i] * b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul(ctx, a.raw(), b.raw()) })
@@ -1354,12 +1362,14 @@ impl Context {
 
     /// a / b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = a[i] / b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+    /// Computes `c[i] = a[i] / b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an infinity, 0 by 0 NaN.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn div(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_div(ctx, a.raw(), b.raw()) })
@@ -1367,12 +1377,15 @@ impl Context {
 
     /// The larger of a and b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = max(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
-    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    /// Computes `c[i] = max(a[i], b[i mod b's shape])`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two is; 0 is more
+    ///   than -0.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn maximum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_maximum(ctx, a.raw(), b.raw()) })
@@ -1380,12 +1393,15 @@ impl Context {
 
     /// The smaller of a and b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = min(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
-    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    /// Computes `c[i] = min(a[i], b[i mod b's shape])`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two is; 0 is more
+    ///   than -0.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn minimum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_minimum(ctx, a.raw(), b.raw()) })
@@ -1393,13 +1409,15 @@ impl Context {
 
     /// a to the power of b, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = a[i] ^ b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
-    /// 0 whatever a is. The result is of a's type.
+    /// Computes `c[i] = a[i] ^ b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. Within 2 ulp, and what is special is
+    ///   as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn pow(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_pow(ctx, a.raw(), b.raw()) })
@@ -1407,12 +1425,14 @@ impl Context {
 
     /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] == b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn eq(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_eq(ctx, a.raw(), b.raw()) })
@@ -1420,12 +1440,14 @@ impl Context {
 
     /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] != b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 1; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ne(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ne(ctx, a.raw(), b.raw()) })
@@ -1433,12 +1455,14 @@ impl Context {
 
     /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] < b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn lt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_lt(ctx, a.raw(), b.raw()) })
@@ -1446,12 +1470,14 @@ impl Context {
 
     /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn le(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_le(ctx, a.raw(), b.raw()) })
@@ -1459,12 +1485,14 @@ impl Context {
 
     /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] > b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_gt(ctx, a.raw(), b.raw()) })
@@ -1472,12 +1500,14 @@ impl Context {
 
     /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
     ///
-    /// The result c: `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
+    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ge(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ge(ctx, a.raw(), b.raw()) })
@@ -1485,11 +1515,14 @@ impl Context {
 
     /// a + b for a b of one element.
     ///
-    /// The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one element. Types: a and b each F32, F16 or
-    /// BF16; computed in F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] + b[0]`.
+    ///
+    /// - Shapes: c has a's shape, b one element.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add1(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add1(ctx, a.raw(), b.raw()) })
@@ -1497,9 +1530,11 @@ impl Context {
 
     /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
     ///
-    /// The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c has a's shape;
-    /// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-    /// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a condition is not 0.
+    /// Computes `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`.
+    ///
+    /// - Shapes: c has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
+    ///   only a zero in a.
+    /// - Types: Condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a condition is not 0.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1514,7 +1549,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn where_cond(&self, condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[condition, a, b]),
@@ -1525,8 +1560,12 @@ impl Context {
 
     /// a * scale + bias, element by element.
     ///
-    /// The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// where product and sum are each rounded. The result is of a's type. `scale`: what each element is multiplied by.
+    /// Computes `c[i] = a[i] * scale + bias`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded.
+    /// - Result: The type of `a`.
+    /// - `scale`: what each element is multiplied by.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, ScaleOptions};
@@ -1539,7 +1578,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn scale(&self, a: &Tensor, scale: f64, options: ScaleOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_scale(ctx, a.raw(), scale, &options.raw) })
@@ -1547,12 +1587,17 @@ impl Context {
 
     /// a, but no less than min and no more than max, element by element.
     ///
-    /// The result c: `c[i] = min(max, max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least. `max`:
-    /// the most.
+    /// Computes `c[i] = min(max, max(min, a[i]))`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min above max is refused.
+    /// - Result: The type of `a`.
+    /// - `min`: the least.
+    /// - `max`: the most.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn clamp(&self, a: &Tensor, min: f64, max: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_clamp(ctx, a.raw(), min, max) })
@@ -1560,11 +1605,16 @@ impl Context {
 
     /// A tensor like a of one value.
     ///
-    /// The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it. The
-    /// result is of a's type. `value`: all of the result.
+    /// Computes `c[i] = value`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; the value is rounded to it.
+    /// - Result: The type of `a`.
+    /// - `value`: all of the result.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn fill(&self, a: &Tensor, value: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
@@ -1572,14 +1622,16 @@ impl Context {
 
     /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
     ///
-    /// The result c: `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
-    /// `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in [`Context::mul_mat`],
-    /// which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight
-    /// format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded
-    /// beforehand, on the CPU into memory for all of it. The result is F32.
+    /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+    ///
+    /// - Shapes: a `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in
+    ///   [`Context::mul_mat`], which it is the product of of both operands transposed. k = 0 gives zeros.
+    /// - Types: a of any float type or weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand is
+    ///   rounded. An a with blocks is decoded beforehand, on the CPU into memory for all of it.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
@@ -1587,13 +1639,17 @@ impl Context {
 
     /// Sums of outer products of a's and b's columns, for each expert those of its own columns.
     ///
-    /// The result c: `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`. Shapes: a
-    /// `[n, x, tokens]`, b `[m, used, tokens]`, ids `[used, tokens]`, c `[n, m, experts]`; x divides used: a has one
-    /// column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1
-    /// stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied
-    /// and added up in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
-    /// F32. Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a
-    /// number that is no expert's and not -1. `experts`: how many there are; 0 to 2147483647.
+    /// Computes `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+    ///
+    /// - Shapes: a `[n, x, tokens]`, b `[m, used, tokens]`, ids `[used, tokens]`, c `[n, m, experts]`; x divides used:
+    ///   a has one column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The
+    ///   number -1 stands for no expert: its columns are not read.
+    /// - Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and added up in F32 in the order of the
+    ///   columns, (0, 0), (1, 0) and so on, no operand is rounded.
+    /// - Result: F32.
+    /// - `experts`: how many there are. Range: 0 to 2^31 - 1.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a number that is no
+    ///   expert's and not -1. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1609,7 +1665,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn out_prod_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b, ids]),
@@ -1620,11 +1677,14 @@ impl Context {
 
     /// a with dimensions 0 and 1 swapped.
     ///
-    /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
-    /// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
+    /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+    ///
+    /// - Shapes: a's extents, the first two swapped.
+    /// - Types: Any without blocks.
+    /// - Result: A view of `a`. Nothing is computed.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn transpose(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
@@ -1632,11 +1692,14 @@ impl Context {
 
     /// a, where gradients end.
     ///
-    /// The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed. Shapes: c has a's shape and
-    /// strides. Types: any. The result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: c has a's shape and strides.
+    /// - Types: Any.
+    /// - Result: A view of `a`. Nothing is computed.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn stop_gradient(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_stop_gradient(ctx, a.raw()) })
@@ -1644,11 +1707,14 @@ impl Context {
 
     /// A contiguous copy.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-    /// result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: c has a's shape, and its elements lie side by side.
+    /// - Types: Any. Exact.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cont(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cont(ctx, a.raw()) })
@@ -1656,16 +1722,20 @@ impl Context {
 
     /// dst with src's elements copied into it.
     ///
-    /// dst's elements, in their order, become src's. The result is a view of dst: make it an output, or use it, for
-    /// this to happen. Shapes: as many elements on both sides. Whatever comes later in the graph and reads dst, through
-    /// any view, sees them. dst must not be constant, no two of its elements may share memory, nor may one of it and
-    /// one of src, unless both are the same elements. Types: any into any, converted as by [`Context::cast`]. Computing
-    /// fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a value that dst's
-    /// type cannot hold.
+    /// dst's elements, in their order, become src's.
+    ///
+    /// - Shapes: As many elements on both sides. Whatever comes later in the graph and reads dst, through any view,
+    ///   sees them. dst must not be constant, no two of its elements may share memory, nor may one of it and one of
+    ///   src, unless both are the same elements.
+    /// - Types: Any into any, converted as by [`Context::cast`].
+    /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
+    ///   graph, or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a value that dst's type
+    ///   cannot hold. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where dst is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `dst` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn cpy(&self, src: &Tensor, dst: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
@@ -1673,11 +1743,14 @@ impl Context {
 
     /// A copy.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-    /// result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: c has a's shape, and its elements lie side by side.
+    /// - Types: Any. Exact.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn dup(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
@@ -1685,10 +1758,13 @@ impl Context {
 
     /// a's rows of these numbers.
     ///
-    /// The result c: `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`. Shapes: a `[n, m, x, y]`, rows `[r, x, y]`, c
-    /// `[n, r, x, y]`; a row may be taken any number of times. Types: a any, rows I32 or I64; c of a's type where that
-    /// is an integer, else F32. Exact but for F64, which is rounded. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's.
+    /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, rows `[r, x, y]`, c `[n, r, x, y]`; a row may be taken any number of times.
+    /// - Types: a any, rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is
+    ///   rounded.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a number that is no row's.
+    ///   The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1701,7 +1777,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn get_rows(&self, a: &Tensor, rows: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, rows]), |ctx| unsafe { sys::tl_get_rows(ctx, a.raw(), rows.raw()) })
@@ -1709,17 +1785,20 @@ impl Context {
 
     /// a with b's rows stored as its rows of these numbers.
     ///
-    /// In the result `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`. The result is a view of a: make
-    /// it an output, or use it, for this to happen. Shapes: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']`, x'
-    /// dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no
-    /// two of its elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to
-    /// a's type as by [`Context::cast`]; rows I32 or I64. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's,
-    /// whose row is left out, or a value that a's type cannot hold.
+    /// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']`, x' dividing x and y' dividing y. Where a row
+    ///   is named twice, the later one stays. a must not be constant, and no two of its elements nor one of it and one
+    ///   of b or rows may share memory.
+    /// - Types: a and b any, b is converted to a's type as by [`Context::cast`]; rows I32 or I64.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a number that is no row's,
+    ///   whose row is left out, or a value that a's type cannot hold. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
@@ -1727,11 +1806,14 @@ impl Context {
 
     /// The absolute value of each element.
     ///
-    /// The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. The result is of a's type.
+    /// Computes `c[i] = |a[i]|`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn abs(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_abs(ctx, a.raw()) })
@@ -1739,11 +1821,14 @@ impl Context {
 
     /// -a, element by element.
     ///
-    /// The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. Of 0 it is -0. The result is of a's type.
+    /// Computes `c[i] = -a[i]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. Of 0 it is -0.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn neg(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_neg(ctx, a.raw()) })
@@ -1751,11 +1836,14 @@ impl Context {
 
     /// The square of each element.
     ///
-    /// The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * a[i]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sqr(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqr(ctx, a.raw()) })
@@ -1763,11 +1851,14 @@ impl Context {
 
     /// The square root of each element.
     ///
-    /// The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. NaN below 0. The result is of a's type.
+    /// Computes `c[i] = sqrt(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN below 0.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sqrt(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqrt(ctx, a.raw()) })
@@ -1775,11 +1866,14 @@ impl Context {
 
     /// The natural logarithm of each element.
     ///
-    /// The result c: `c[i] = log(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+    /// Computes `c[i] = log(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn log(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log(ctx, a.raw()) })
@@ -1787,11 +1881,14 @@ impl Context {
 
     /// e to the power of each element.
     ///
-    /// The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = e ^ a[i]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn exp(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_exp(ctx, a.raw()) })
@@ -1799,11 +1896,14 @@ impl Context {
 
     /// e to the power of each element, less 1, with all digits near 0.
     ///
-    /// The result c: `c[i] = e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = e ^ a[i] - 1`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn expm1(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expm1(ctx, a.raw()) })
@@ -1811,11 +1911,14 @@ impl Context {
 
     /// The sine of each element, in radians.
     ///
-    /// The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    /// Computes `c[i] = sin(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sin(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sin(ctx, a.raw()) })
@@ -1823,11 +1926,14 @@ impl Context {
 
     /// The cosine of each element, in radians.
     ///
-    /// The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    /// Computes `c[i] = cos(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cos(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cos(ctx, a.raw()) })
@@ -1835,11 +1941,14 @@ impl Context {
 
     /// The sign of each element: -1, 0 or 1.
     ///
-    /// The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. -0 and NaN stay. The result is of a's type.
+    /// Computes `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sgn(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sgn(ctx, a.raw()) })
@@ -1847,11 +1956,14 @@ impl Context {
 
     /// 1 where an element is above 0, and 0 elsewhere.
     ///
-    /// The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN stays. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] > 0 else 0`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn step(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_step(ctx, a.raw()) })
@@ -1859,11 +1971,14 @@ impl Context {
 
     /// The largest whole number that is no more than each element.
     ///
-    /// The result c: `c[i] = floor(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = floor(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn floor(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_floor(ctx, a.raw()) })
@@ -1871,11 +1986,14 @@ impl Context {
 
     /// The smallest whole number that is no less than each element.
     ///
-    /// The result c: `c[i] = ceil(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. The result is of a's type.
+    /// Computes `c[i] = ceil(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ceil(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_ceil(ctx, a.raw()) })
@@ -1883,11 +2001,14 @@ impl Context {
 
     /// The nearest whole number to each element, of two the one away from 0.
     ///
-    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn round(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_round(ctx, a.raw()) })
@@ -1895,11 +2016,14 @@ impl Context {
 
     /// Each element without its fraction.
     ///
-    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn trunc(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
@@ -1907,11 +2031,14 @@ impl Context {
 
     /// The error function of each element.
     ///
-    /// The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`. Shapes: c has a's shape. Types:
-    /// F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn erf(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_erf(ctx, a.raw()) })
@@ -1919,11 +2046,14 @@ impl Context {
 
     /// Each element where it is above 0, and 0 elsewhere.
     ///
-    /// The result c: `c[i] = max(a[i], 0)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. NaN stays. The result is of a's type.
+    /// Computes `c[i] = max(a[i], 0)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn relu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
@@ -1931,11 +2061,14 @@ impl Context {
 
     /// The logistic function of each element.
     ///
-    /// The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sigmoid(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
@@ -1943,11 +2076,14 @@ impl Context {
 
     /// The hyperbolic tangent of each element.
     ///
-    /// The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = tanh(a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn tanh(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
@@ -1955,11 +2091,14 @@ impl Context {
 
     /// Each element where it is above 0, and e to its power less 1 elsewhere.
     ///
-    /// The result c: `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn elu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
@@ -1967,11 +2106,14 @@ impl Context {
 
     /// The logarithm of 1 + e to the power of each element.
     ///
-    /// The result c: `c[i] = log(1 + e ^ a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = log(1 + e ^ a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn softplus(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
@@ -1979,11 +2121,14 @@ impl Context {
 
     /// Each element times its [`Context::sigmoid`] (swish).
     ///
-    /// The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn silu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
@@ -1991,12 +2136,14 @@ impl Context {
 
     /// The Gaussian error linear unit of each element, by its approximation with tanh.
     ///
-    /// The result c: `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape.
-    /// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
-    /// type.
+    /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
@@ -2004,11 +2151,14 @@ impl Context {
 
     /// The Gaussian error linear unit of each element, by the error function.
     ///
-    /// The result c: `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu_erf(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
@@ -2016,11 +2166,14 @@ impl Context {
 
     /// The Gaussian error linear unit of each element, by its approximation with [`Context::sigmoid`].
     ///
-    /// The result c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu_quick(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
@@ -2028,11 +2181,14 @@ impl Context {
 
     /// Each element times its [`Context::hardsigmoid`].
     ///
-    /// The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn hardswish(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
@@ -2040,11 +2196,14 @@ impl Context {
 
     /// [`Context::sigmoid`] of each element by three straight lines.
     ///
-    /// The result c: `c[i] = min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed
-    /// in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn hardsigmoid(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
@@ -2052,12 +2211,16 @@ impl Context {
 
     /// Each element where it is above 0, and slope times it elsewhere.
     ///
-    /// The result c: `c[i] = a[i] if a[i] > 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
-    /// multiplied by.
+    /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// - Result: The type of `a`.
+    /// - `slope`: what elements below 0 are multiplied by.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn leaky_relu(&self, a: &Tensor, slope: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
@@ -2065,14 +2228,20 @@ impl Context {
 
     /// The integrated exponential linear unit of each element (arXiv 2411.13010).
     ///
-    /// The result c: `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
-    /// a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two
-    /// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it is,
-    /// without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at 0.
-    /// `eps`: what the exponent below 0 is at most; models have -1e-6.
+    /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+    /// a[i]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands, and rounded once.
+    /// - Result: The type of `a`.
+    /// - `alpha_n`: what multiplies below 0; it is taken as it is, without a softplus first.
+    /// - `alpha_p`: what multiplies the square above 0, as it is too.
+    /// - `beta`: the slope at 0.
+    /// - `eps`: what the exponent below 0 is at most; models have -1e-6.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn xielu(&self, a: &Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
@@ -2080,13 +2249,16 @@ impl Context {
 
     /// One operand through an activation, times another (a gated linear unit).
     ///
-    /// The result c: `c[i] = activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b,
-    /// and c has a's shape. Without it a is `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row,
-    /// up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product
-    /// rounded once. The result is of a's type. `b` may be `None`: left out. `op`: the activation: [`Context::relu`],
-    /// [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g)
-    /// for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1
-    /// added.
+    /// Computes `c[i] = activation(gate[i]) * up[i]`.
+    ///
+    /// - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's shape. Without it a is
+    ///   `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row, up the second.
+    /// - Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product rounded once.
+    /// - Result: The type of `a`.
+    /// - `b` is optional: `None` leaves it out.
+    /// - `op`: the activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
+    ///   [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up
+    ///   is first brought between -limit and limit, and 1 added.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, GluOp, GluOptions};
@@ -2099,7 +2271,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn glu(&self, a: &Tensor, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[Some(a), b]),
@@ -2110,10 +2283,12 @@ impl Context {
 
     /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
     ///
-    /// The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
-    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32,
-    /// rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0
-    /// to 1e38.
+    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the variance, so that rows that do not vary become 0. Range: 0 to 1e38.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2127,7 +2302,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
@@ -2135,12 +2311,16 @@ impl Context {
 
     /// Each row of a divided by the root of its mean square.
     ///
-    /// The result c: `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean
-    /// square, so that rows of zeros stay zeros; 0 to 1e38.
+    /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn rms_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
@@ -2148,12 +2328,16 @@ impl Context {
 
     /// Each row of a divided by its length.
     ///
-    /// The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`. Shapes: c has a's shape. Types: F32, F16 or
-    /// BF16; sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: the least
-    /// length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+    /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: the least length that is divided by, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn l2_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
@@ -2161,15 +2345,19 @@ impl Context {
 
     /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
     ///
-    /// The result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
-    /// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
-    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums as by
-    /// [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `groups`: how many there are, the
-    /// number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not
-    /// vary become 0; 0 to 1e38.
+    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that
+    /// a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1`; `the last ones have
+    /// what is left`.
+    ///
+    /// - Shapes: a `[n, m, channels, batch]`, c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Result: The type of `a`.
+    /// - `groups`: how many there are, the number of channels at most. At least 1.
+    /// - `eps`: added to the variance, so that groups that do not vary become 0. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn group_norm(&self, a: &Tensor, groups: i64, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
@@ -2177,9 +2365,12 @@ impl Context {
 
     /// Each row of a as weights that sum to 1.
     ///
-    /// The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's
-    /// shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
-    /// weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the weight
+    ///   0; a row of nothing else, or with NaN or infinity in it, becomes NaN.
+    /// - Result: The type of `a`.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2192,7 +2383,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn soft_max(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
@@ -2200,18 +2391,23 @@ impl Context {
 
     /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
     ///
-    /// The result c: `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-    /// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
-    /// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
+    /// Computes `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+    /// slope(h) mask[i, r], m the largest of x and sinks[h]`; `h is the index in dimension 2, the head. What is left
+    /// out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
     /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-    /// Lewis, Train Short, Test Long, 2022)`. Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m
-    /// (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c has a's shape. Types: a and mask
-    /// each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
-    /// weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result
-    /// is of a's type. `mask` and `sinks` may be `None`: left out.
+    /// Lewis, Train Short, Test Long, 2022)`.
+    ///
+    /// - Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m (further rows are not read), x dividing
+    ///   heads and y batch; sinks `[heads]`; c has a's shape.
+    /// - Types: a and mask each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded
+    ///   once. -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or
+    ///   infinity in it.
+    /// - Result: The type of `a`.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn soft_max_ext(
         &self,
         a: &Tensor,
@@ -2228,12 +2424,15 @@ impl Context {
 
     /// The logarithms of the weights that [`Context::soft_max`] makes of each row of a.
     ///
-    /// The result c: `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`. Shapes: c has
-    /// a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity stays
-    /// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity stays
+    ///   -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn log_soft_max(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_soft_max(ctx, a.raw()) })
@@ -2241,17 +2440,20 @@ impl Context {
 
     /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
     ///
-    /// In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
-    /// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
-    /// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
-    /// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
-    /// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2
-    /// pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are`. Shapes: a `[n, heads, tokens, batch]`,
-    /// positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`; c has a's shape. With mode mrope
-    /// positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section, then all of the second, and so on.
-    /// Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
-    /// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `None`: left
-    /// out.
+    /// Computes `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k),
+    /// w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
+    /// m = attn_factor`; `with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
+    /// ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and
+    /// high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
+    /// freq_base). Elements from n_dims on stay as they are`.
+    ///
+    /// - Shapes: a `[n, heads, tokens, batch]`, positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`;
+    ///   c has a's shape. With mode mrope positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section,
+    ///   then all of the second, and so on.
+    /// - Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+    ///   2^-24 m (|x| + |y|), rounded once to a's type.
+    /// - Result: The type of `a`.
+    /// - `freq_factors` is optional: `None` leaves it out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, RopeOptions};
@@ -2266,7 +2468,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn rope(
         &self,
         a: &Tensor,
@@ -2283,20 +2486,24 @@ impl Context {
 
     /// Attention: for each query the mean of the values, weighted by the softmax of its products with the keys.
     ///
-    /// The result c: `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
-    /// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the softmax's
+    /// Computes `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
+    /// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `with sinks e^sinks[h] is one more of the softmax's
     /// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) =
     /// 1 where max_bias is 0, else with p the largest power of 2 that is no more than the heads 2^(-max_bias (h + 1) /
     /// p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train Short, Test Long,
     /// 2022). h' = h / (heads / heads') is the head of keys and values that query head h shares with others, b' in the
-    /// same way`. Shapes: q `[n, tokens, heads, batch]`, k `[n, keys, heads', batch']`, v `[m, keys, heads', batch']`:
-    /// heads' divides heads and batch' batch; mask `[keys, tokens', x, y]`: tokens' at least tokens (further rows are
-    /// not read), x dividing heads and y batch; sinks `[heads]`; c `[m, heads, tokens, batch]`. Types: q and mask each
-    /// F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32. Computed in F32: products and
-    /// sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is -infinity for all
-    /// queries of a block are skipped; the values of other masked ones count 0 times, which is NaN where they are not
-    /// finite. A query with no key, without sinks, becomes NaN, as does one with NaN or infinity among its products.
-    /// The result is F32. `mask` and `sinks` may be `None`: left out.
+    /// same way`.
+    ///
+    /// - Shapes: q `[n, tokens, heads, batch]`, k `[n, keys, heads', batch']`, v `[m, keys, heads', batch']`: heads'
+    ///   divides heads and batch' batch; mask `[keys, tokens', x, y]`: tokens' at least tokens (further rows are not
+    ///   read), x dividing heads and y batch; sinks `[heads]`; c `[m, heads, tokens, batch]`.
+    /// - Types: q and mask each F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32.
+    ///   Computed in F32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which
+    ///   the mask is -infinity for all queries of a block are skipped; the values of other masked ones count 0 times,
+    ///   which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as does one with NaN
+    ///   or infinity among its products.
+    /// - Result: F32.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
@@ -2312,7 +2519,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn flash_attn_ext(
         &self,
         q: &Tensor,
@@ -2341,10 +2549,13 @@ impl Context {
 
     /// The sum of all of a's elements.
     ///
-    /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
-    /// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by
-    /// at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
-    /// F32.
+    /// Computes `c[0] = sum over all i of a[i]`.
+    ///
+    /// - Shapes: c `[1]`; of no elements it is 0.
+    /// - Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the
+    ///   blocks in F64: off by at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
+    ///   places alone.
+    /// - Result: F32.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2356,7 +2567,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
@@ -2364,11 +2575,14 @@ impl Context {
 
     /// The sums of a's rows.
     ///
-    /// The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`;
-    /// the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by [`Context::sum`]. The result is F32.
+    /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`; the sum of an empty row is 0.
+    /// - Types: a F32, F16 or BF16; summed as by [`Context::sum`].
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
@@ -2376,12 +2590,14 @@ impl Context {
 
     /// The means of a's rows.
     ///
-    /// The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`. Shapes: a `[n, m, x, y]`, c
-    /// `[1, m, x, y]`; the mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by [`Context::sum`],
-    /// divided in F64 and rounded once. The result is F32.
+    /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`; the mean of an empty row is NaN.
+    /// - Types: a F32, F16 or BF16; summed as by [`Context::sum`], divided in F64 and rounded once.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
@@ -2389,13 +2605,16 @@ impl Context {
 
     /// The running sums of a's rows.
     ///
-    /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
-    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256
-    /// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by
-    /// [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there. The result is F32.
+    /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: a F32, F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in
+    ///   blocks of 256 elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as
+    ///   by [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
@@ -2403,12 +2622,14 @@ impl Context {
 
     /// The place of the largest element of each of a's rows.
     ///
-    /// The result c: `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`. Shapes: a `[n, m, x, y]`, c
-    /// `[m, x, y]`; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
-    /// it is 0. -0 and 0 are equal. The result is I32.
+    /// Computes `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, c `[m, x, y]`; n from 1 to 2^31 - 1.
+    /// - Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are equal.
+    /// - Result: I32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
@@ -2416,12 +2637,16 @@ impl Context {
 
     /// The places of a's elements in order, row by row.
     ///
-    /// In the result `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows
-    /// of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0
-    /// and 0 are equal, and NaN is last in both directions. The result is I32.
+    /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..`; `descending, >=`.
+    ///
+    /// - Shapes: c has a's shape; rows of at most 2^31 - 1 elements.
+    /// - Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and 0 are equal, and NaN is
+    ///   last in both directions.
+    /// - Result: I32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
@@ -2429,10 +2654,13 @@ impl Context {
 
     /// The places of the k largest elements of each of a's rows, the largest first.
     ///
-    /// The result c: `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
-    /// `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
-    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. `k`: how
-    /// many of each row; 0 to 2147483647.
+    /// Computes `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`.
+    ///
+    /// - Shapes: a `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1.
+    /// - Types: a F32, F16 or BF16. Of equal elements the first comes first, -0 and 0 are equal, and NaN is less than
+    ///   everything.
+    /// - Result: I32.
+    /// - `k`: how many of each row. Range: 0 to 2^31 - 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2444,7 +2672,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
@@ -2452,11 +2681,14 @@ impl Context {
 
     /// How many elements of a and b are equal.
     ///
-    /// The result c: `c[0] = how many i there are for which a[i] = b[i]`. Shapes: a and b of one shape, c `[1]`. Types:
-    /// a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+    /// Computes `c[0] = how many i there are for which a[i] = b[i]`.
+    ///
+    /// - Shapes: a and b of one shape, c `[1]`.
+    /// - Types: a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal.
+    /// - Result: I64.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
@@ -2464,14 +2696,16 @@ impl Context {
 
     /// The mean over the rows of the cross entropy of b and the soft_max of a.
     ///
-    /// The result c: `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b
-    /// (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN. Types: a and b each F32, F16 or BF16.
-    /// Each row is taken relative to its largest element, so that no exponential overflows; sums as by
-    /// [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN.
-    /// The result is F32.
+    /// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+    ///
+    /// - Shapes: a (logits) and b (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN.
+    /// - Types: a and b each F32, F16 or BF16. Each row is taken relative to its largest element, so that no
+    ///   exponential overflows; sums as by [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a
+    ///   NaN of either makes the result NaN.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
@@ -2479,10 +2713,13 @@ impl Context {
 
     /// a, repeated until it fills a shape.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a `[n0, n1, n2, n3]`,
-    /// c `[ne]`, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a
-    /// [`Context::view`] with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's
-    /// type. `ne`: the result's shape, four extents.
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// - Shapes: a `[n0, n1, n2, n3]`, c `[ne]`, whose extents are multiples of a's. Elementwise operations repeat an
+    ///   operand by themselves, and a [`Context::view`] with strides of 0 repeats rows without copying them.
+    /// - Types: Any. Exact.
+    /// - Result: The type of `a`.
+    /// - `ne`: the result's shape, four extents.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2495,7 +2732,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn repeat(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_repeat(ctx, a.raw(), ne.as_ptr()) })
@@ -2503,12 +2741,16 @@ impl Context {
 
     /// a with b behind it in a dimension.
     ///
-    /// The result c: `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`. Shapes: a and b
-    /// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b.
-    /// Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    /// Computes `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`.
+    ///
+    /// - Shapes: a and b have one shape but for the dimension, in which c has the sum of their extents.
+    /// - Types: Any, the same for a and b. Exact.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn concat(&self, a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_concat(ctx, a.raw(), b.raw(), dim) })
@@ -2516,12 +2758,16 @@ impl Context {
 
     /// a with zeros behind its last elements in each dimension.
     ///
-    /// The result c: `c[i] = a[i] where a has it, 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types:
-    /// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
-    /// zeros, of each dimension; 0 or more.
+    /// Computes `c[i] = a[i] where a has it, 0 elsewhere`.
+    ///
+    /// - Shapes: c has the sums of a's extents and p's.
+    /// - Types: Any; of a format with blocks the first of p is whole blocks. Exact.
+    /// - Result: The type of `a`.
+    /// - `p`: how many zeros, of each dimension. Each at least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pad(&self, a: &Tensor, p: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad(ctx, a.raw(), p.as_ptr()) })
@@ -2529,13 +2775,17 @@ impl Context {
 
     /// a's rows, continued beyond both ends by their mirror images.
     ///
-    /// The result c: `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
-    /// Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n. Types: any without blocks. Exact. The result
-    /// is of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
-    /// or more.
+    /// Computes `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
+    ///
+    /// - Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n.
+    /// - Types: Any without blocks. Exact.
+    /// - Result: The type of `a`.
+    /// - `p0`: how many elements before the first one. At least 0.
+    /// - `p1`: how many behind the last one. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pad_reflect_1d(&self, a: &Tensor, p0: i64, p1: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, a.raw(), p0, p1) })
@@ -2543,12 +2793,16 @@ impl Context {
 
     /// a's elements moved on in each dimension, those from its end to its beginning.
     ///
-    /// The result c: `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any;
-    /// of a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far,
-    /// in each dimension; backwards where it is below 0.
+    /// Computes `c[i + shift mod n] = a[i] in each dimension, of extent n`.
+    ///
+    /// - Shapes: c has a's shape.
+    /// - Types: Any; of a format with blocks the first of shift is whole blocks. Exact.
+    /// - Result: The type of `a`.
+    /// - `shift`: how far, in each dimension; backwards where it is below 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
@@ -2556,11 +2810,14 @@ impl Context {
 
     /// Matrices with a's rows as their diagonals.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`. Shapes: a `[n, 1, x, y]`, c
-    /// `[n, n, x, y]`. Types: any without blocks. Exact. The result is of a's type.
+    /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`.
+    ///
+    /// - Shapes: a `[n, 1, x, y]`, c `[n, n, x, y]`.
+    /// - Types: Any without blocks. Exact.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn diag(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag(ctx, a.raw()) })
@@ -2568,12 +2825,17 @@ impl Context {
 
     /// A triangle of each of a's matrices, and zeros elsewhere.
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
-    /// (upper_diag), 0 elsewhere`. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
-    /// Exact. The result is of a's type. `part`: the triangle.
+    /// Computes `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+    /// (upper_diag), 0 elsewhere`.
+    ///
+    /// - Shapes: c has a's shape; matrices need not be square.
+    /// - Types: Any without blocks. Exact.
+    /// - Result: The type of `a`.
+    /// - `part`: the triangle.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn tri(&self, a: &Tensor, part: TriType) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tri(ctx, a.raw(), part as i32) })
@@ -2581,12 +2843,16 @@ impl Context {
 
     /// a's scores with those of later positions at -infinity.
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`. Shapes: a
-    /// `[keys, queries, ..]`, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the
-    /// first query's position; 0 or more.
+    /// Computes `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`.
+    ///
+    /// - Shapes: a `[keys, queries, ..]`, c has a's shape.
+    /// - Types: F32, F16 or BF16. Exact.
+    /// - Result: The type of `a`.
+    /// - `n_past`: the first query's position. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn diag_mask_inf(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_inf(ctx, a.raw(), n_past) })
@@ -2594,12 +2860,16 @@ impl Context {
 
     /// a's scores with those of later positions at 0.
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`. Shapes: a `[keys, queries, ..]`, c
-    /// has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position;
-    /// 0 or more.
+    /// Computes `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`.
+    ///
+    /// - Shapes: a `[keys, queries, ..]`, c has a's shape.
+    /// - Types: F32, F16 or BF16. Exact.
+    /// - Result: The type of `a`.
+    /// - `n_past`: the first query's position. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn diag_mask_zero(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_zero(ctx, a.raw(), n_past) })
@@ -2607,13 +2877,17 @@ impl Context {
 
     /// a with b added to a window of it; a itself stays as it is.
     ///
-    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-    /// behind its first one += b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
-    /// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and
-    /// rounded once to a's type. The result is of a's type.
+    /// Computes `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind
+    /// its first one += b[i0, i1, i2, i3]`.
+    ///
+    /// - Shapes: c has a's shape, and its elements lie side by side; b any shape that fits. No two of the window's
+    ///   elements share memory.
+    /// - Types: F32, F16 or BF16 each; computed in F32 and rounded once to a's type.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn acc(&self, a: &Tensor, b: &Tensor, options: AccOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_acc(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2621,13 +2895,17 @@ impl Context {
 
     /// a with b in place of a window of it; a itself stays as it is.
     ///
-    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-    /// behind its first one = b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
-    /// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
-    /// result is of a's type.
+    /// Computes `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind
+    /// its first one = b[i0, i1, i2, i3]`.
+    ///
+    /// - Shapes: c has a's shape, and its elements lie side by side; b any shape that fits. No two of the window's
+    ///   elements share memory.
+    /// - Types: Any, the same for a and b. Exact.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn set_window(&self, a: &Tensor, b: &Tensor, options: SetOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2635,14 +2913,19 @@ impl Context {
 
     /// a's elements whose indices in one dimension are these.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
-    /// indices[i0, i1, i2, i3]`. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
-    /// a's. Types: a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have.
-    /// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    /// Computes `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// indices[i0, i1, i2, i3]`.
+    ///
+    /// - Shapes: c has indices' shape, whose extents in the other dimensions are no more than a's.
+    /// - Types: a any without blocks, indices I32 or I64. Exact.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that a does not
+    ///   have. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn gather(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, indices]), |ctx| unsafe { sys::tl_gather(ctx, a.raw(), indices.raw(), dim) })
@@ -2650,13 +2933,16 @@ impl Context {
 
     /// a's rows with rows of b added, each by its number.
     ///
-    /// The result c: `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`. Shapes: a `[n, used, tokens]`, b `[n, experts]`, ids
-    /// `[used, tokens]`, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
-    /// rounded once to a's type. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's of b.
+    /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+    ///
+    /// - Shapes: a `[n, used, tokens]`, b `[n, experts]`, ids `[used, tokens]`, c has a's shape.
+    /// - Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded once to a's type.
+    /// - Result: The type of `a`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a number that is no row's
+    ///   of b. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
@@ -2664,9 +2950,14 @@ impl Context {
 
     /// Numbers in equal steps.
     ///
-    /// The result c: `c[i] = start + i step`. Shapes: `[n]`, n = (stop - start) / step rounded up: stop itself is not
-    /// among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. `start`:
-    /// the first number. `stop`: what they stay before. `step`: the step, below 0 where they fall.
+    /// Computes `c[i] = start + i step`.
+    ///
+    /// - Shapes: `[n]`, n = (stop - start) / step rounded up: stop itself is not among them. None where start is stop.
+    /// - Types: F32; computed in F64 and rounded once.
+    /// - Result: F32.
+    /// - `start`: the first number.
+    /// - `stop`: what they stay before.
+    /// - `step`: the step, below 0 where they fall.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2678,7 +2969,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn arange(&self, start: f64, stop: f64, step: f64) -> Result<Tensor> {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
@@ -2686,16 +2978,21 @@ impl Context {
 
     /// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
     ///
-    /// In the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// Computes `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
     /// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order`.
-    /// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices `[n0, n1, n2, n3]`
-    /// repeat into b: each of their dimensions is 1 or divides b's. Types: a F32, b F32, F16 or BF16, indices I32 or
-    /// I64; added up in F32 in b's order, so that the bits are always the same. The result is F32. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have,
-    /// for which nothing is added. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// - Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices
+    ///   `[n0, n1, n2, n3]` repeat into b: each of their dimensions is 1 or divides b's.
+    /// - Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's order, so that the bits are
+    ///   always the same.
+    /// - Result: F32.
+    /// - `dim`: the dimension, counted from the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that a does not
+    ///   have, for which nothing is added. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn scatter_add(&self, a: &Tensor, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b, indices]),
@@ -2706,11 +3003,14 @@ impl Context {
 
     /// Images with `factor` times as many columns and rows.
     ///
-    /// In the result `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
-    /// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
-    /// Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`. Types: F32, F16 or BF16. nearest is exact; bilinear is
-    /// computed in F32, first between rows, then between columns, and rounded once. The result is of a's type.
-    /// `factor`: how many times as many; 1 or more.
+    /// Computes `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its
+    /// pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+    ///
+    /// - Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`.
+    /// - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first between rows, then between
+    ///   columns, and rounded once.
+    /// - Result: The type of `a`.
+    /// - `factor`: how many times as many. At least 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2723,7 +3023,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn upscale(&self, a: &Tensor, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
@@ -2731,14 +3032,19 @@ impl Context {
 
     /// The largest, or the average, of the elements in a window that moves along a's rows.
     ///
-    /// The result c: `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a `[n, ..]`, c
-    /// `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an element. Types: F32, F16
-    /// or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by how
-    /// many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's
-    /// type. `op`: what is taken of a window. `k`: the window's length; 1 or more.
+    /// Computes `c[o] = max or average over t < k of a[o s + t - p], of those that a has`.
+    ///
+    /// - Shapes: a `[n, ..]`, c `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an
+    ///   element.
+    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It
+    ///   divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's.
+    /// - Result: The type of `a`.
+    /// - `op`: what is taken of a window.
+    /// - `k`: the window's length. At least 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pool_1d(&self, a: &Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
@@ -2746,16 +3052,22 @@ impl Context {
 
     /// The largest, or the average, of the elements in a window that moves over a's matrices.
     ///
-    /// The result c: `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
-    /// that a has`. Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down.
-    /// p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16. max is exact, NaN
-    /// where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1, so that what lies beyond a
-    /// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
-    /// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height; 1
-    /// or more.
+    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a
+    /// has`.
+    ///
+    /// - Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0 is
+    ///   below k0 and p1 below k1, so that each window has an element.
+    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It
+    ///   divides by k0 k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by
+    ///   how many elements of the window a has.
+    /// - Result: The type of `a`.
+    /// - `op`: what is taken of a window.
+    /// - `k0`: the window's width. At least 1.
+    /// - `k1`: its height. At least 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pool_2d(&self, a: &Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
@@ -2763,16 +3075,19 @@ impl Context {
 
     /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
     ///
-    /// The result c: `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
-    /// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
-    /// channels, outputs}`. Shapes: of images a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    /// `[kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images]`, rounded down.
-    /// Of signals a `[k, channels, outputs]`, b `[n, channels, signals]`, c
-    /// `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`. Types: a and b F32, F16 or BF16 each; c F32, or
-    /// as `to` says, each element rounded once.
+    /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b
+    /// has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh channels,
+    /// outputs}`.
+    ///
+    /// - Shapes: Of images a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
+    ///   `[kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images]`, rounded
+    ///   down. Of signals a `[k, channels, outputs]`, b `[n, channels, signals]`, c
+    ///   `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`.
+    /// - Types: a and b F32, F16 or BF16 each; c F32, or as `to` says, each element rounded once.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn im2col(&self, a: &Tensor, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_im2col(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2780,13 +3095,17 @@ impl Context {
 
     /// b's signals, convolved with a.
     ///
-    /// The result c: `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
-    /// those that b has`. Shapes: a `[k, channels, outputs]`, b `[n, channels, signals]`, c
-    /// `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down. Types: a and b F32, F16 or BF16 each, c
-    /// F32; computed in F32. The result is F32.
+    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of those
+    /// that b has`.
+    ///
+    /// - Shapes: a `[k, channels, outputs]`, b `[n, channels, signals]`, c
+    ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_1d(&self, a: &Tensor, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2794,11 +3113,13 @@ impl Context {
 
     /// b's images, convolved with a.
     ///
-    /// The result c: `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`. Shapes: a
-    /// `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images]`, rounded down. Types:
-    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+    ///
+    /// - Shapes: a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
+    ///   `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images]`, rounded down.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Conv2dOptions};
@@ -2812,7 +3133,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_2d(&self, a: &Tensor, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2820,12 +3142,16 @@ impl Context {
 
     /// b's signals, each channel convolved with a's of the same number.
     ///
-    /// The result c: `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`. Shapes: a
-    /// `[k, 1, channels]`, b `[n, channels, signals]`, c `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`,
-    /// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`.
+    ///
+    /// - Shapes: a `[k, 1, channels]`, b `[n, channels, signals]`, c
+    ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`, rounded down.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_1d_dw(&self, a: &Tensor, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d_dw(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2833,14 +3159,17 @@ impl Context {
 
     /// b's images, each channel convolved with a's of the same number.
     ///
-    /// The result c: `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`. Shapes: a `[kw, kh, 1, channels]`, b
-    /// `[w, h, channels, images]`, c
-    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images]`, rounded down. Types:
-    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`.
+    ///
+    /// - Shapes: a `[kw, kh, 1, channels]`, b `[w, h, channels, images]`, c
+    ///   `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images]`, rounded down.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_2d_dw(&self, a: &Tensor, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d_dw(ctx, a.raw(), b.raw(), &options.raw) })
@@ -2848,13 +3177,17 @@ impl Context {
 
     /// b's signals, each element spread by a: the transposed convolution.
     ///
-    /// The result c: `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
-    /// a[t, m, channel] b[x, channel, n]`. Shapes: a `[k, outputs, channels]`, b `[n, channels, signals]`, c
-    /// `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`. Types: a and b F32, F16 or BF16 each, c F32; computed in
-    /// F32. The result is F32.
+    /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+    /// a[t, m, channel] b[x, channel, n]`.
+    ///
+    /// - Shapes: a `[k, outputs, channels]`, b `[n, channels, signals]`, c
+    ///   `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_transpose_1d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b]),
@@ -2865,14 +3198,17 @@ impl Context {
 
     /// b's images, each element spread by a: the transposed convolution.
     ///
-    /// The result c: `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
-    /// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`. Shapes: a
-    /// `[kw, kh, outputs, channels]`, b `[w, h, channels, images]`, c
-    /// `[(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images]`. Types: a and b F32,
-    /// F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
+    /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+    ///
+    /// - Shapes: a `[kw, kh, outputs, channels]`, b `[w, h, channels, images]`, c
+    ///   `[(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images]`.
+    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_transpose_2d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b]),
@@ -2883,17 +3219,22 @@ impl Context {
 
     /// Random numbers of which each between two bounds is as likely.
     ///
-    /// The result c: `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
-    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Word i is word i mod 4 of
-    /// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
-    /// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower and
-    /// upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances the
-    /// counter. Operations of one stream draw the same words, those of another stream other ones. Types: state I64, c
-    /// F32. The bounds are rounded to F32, then each step is: the same bits on every device. low <= c <= high; c is
-    /// high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126. The
-    /// result is F32. `ne`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the upper
-    /// bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw other
-    /// numbers; 0 to 2147483647.
+    /// Computes `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
+    ///
+    /// - Shapes: State `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Word i is word i mod 4 of
+    ///   Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2,
+    ///   3, 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's
+    ///   lower and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller
+    ///   advances the counter. Operations of one stream draw the same words, those of another stream other ones.
+    /// - Types: State I64, c F32. The bounds are rounded to F32, then each step is: the same bits on every device. low
+    ///   <= c <= high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high
+    ///   above 2^-126.
+    /// - Result: F32.
+    /// - `ne`: the result's shape, four extents. Each at least 0.
+    /// - `low`: the lower bound.
+    /// - `high`: the upper bound, no less.
+    /// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range: 0
+    ///   to 2^31 - 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2913,7 +3254,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn random_uniform(&self, state: &Tensor, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[state]),
@@ -2924,16 +3266,22 @@ impl Context {
 
     /// Normally distributed random numbers.
     ///
-    /// The result c: `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
-    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Words are those of
-    /// [`Context::random_uniform`]. Types: state I64, c F32. z by M. J. Wichura's rational functions (AS 241, 1988);
-    /// all in F64, each step rounded, and c then rounded to F32: the same bits on every device. The largest |z| is
-    /// 6.338, that of 2^-33. The result is F32. `ne`: the result's shape, four extents; 0 or more. `mean`: the
-    /// distribution's mean. `deviation`: its standard deviation; 0 or more. `stream`: which of the state's streams:
-    /// another one for each operation that shall draw other numbers; 0 to 2147483647.
+    /// Computes `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
+    ///
+    /// - Shapes: State `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Words are those of
+    ///   [`Context::random_uniform`].
+    /// - Types: State I64, c F32. z by M. J. Wichura's rational functions (AS 241, 1988); all in F64, each step
+    ///   rounded, and c then rounded to F32: the same bits on every device. The largest |z| is 6.338, that of 2^-33.
+    /// - Result: F32.
+    /// - `ne`: the result's shape, four extents. Each at least 0.
+    /// - `mean`: the distribution's mean.
+    /// - `deviation`: its standard deviation. At least 0.
+    /// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range: 0
+    ///   to 2^31 - 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn random_normal(
         &self,
         state: &Tensor,
@@ -2951,15 +3299,20 @@ impl Context {
 
     /// a with each element dropped at random, and the others scaled up to keep the mean.
     ///
-    /// The result c: `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`. Shapes: c has a's shape, of
-    /// up to 2^34 elements; state `[2]`: a seed and a counter. Words are those of [`Context::random_uniform`], i in ne
-    /// order. Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to F32 and then
-    /// to a's type. The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type.
-    /// `p`: which part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for
-    /// each operation that shall draw other numbers; 0 to 2147483647.
+    /// Computes `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`.
+    ///
+    /// - Shapes: c has a's shape, of up to 2^34 elements; state `[2]`: a seed and a counter. Words are those of
+    ///   [`Context::random_uniform`], i in ne order.
+    /// - Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to F32 and then to
+    ///   a's type. The same bits on every device. What is dropped is 0 even where a is NaN.
+    /// - Result: The type of `a`.
+    /// - `p`: which part is dropped, 0 or more and less than 1.
+    /// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range: 0
+    ///   to 2^31 - 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn dropout(&self, a: &Tensor, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, state]), |ctx| unsafe { sys::tl_dropout(ctx, a.raw(), state.raw(), p, stream) })
@@ -2967,15 +3320,19 @@ impl Context {
 
     /// a after a step of gradient descent.
     ///
-    /// In the result `a[i] = a[i] (1 - rate decay) - rate grad[i]`. The result is a view of a: make it an output, or
-    /// use it, for this to happen. Shapes: a and grad of one shape; settings `[2]`: rate, decay. a must be contiguous
-    /// and not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever
-    /// the step stands among a graph's outputs. Types: a F32, grad F32, F16 or BF16, settings F32; each step of the
-    /// formula is rounded to F32: the same bits on every device. The result is F32.
+    /// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+    ///
+    /// - Shapes: a and grad of one shape; settings `[2]`: rate, decay. a must be contiguous and not constant, and share
+    ///   no memory with another operand. What was differentiated reads a as it was, wherever the step stands among a
+    ///   graph's outputs.
+    /// - Types: a F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded to F32: the same bits
+    ///   on every device.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_sgd(&self, a: &Tensor, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, grad, settings]),
@@ -2986,17 +3343,19 @@ impl Context {
 
     /// a after a step of gradient descent with momentum.
     ///
-    /// In the result `velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
-    /// with nesterov rate (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it,
-    /// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
-    /// a, grad and velocity of one shape, velocity zeros before the first step; settings `[3]`: rate, decay, momentum.
-    /// What is written as in [`Context::opt_step_sgd`]. Types: a and velocity F32, grad F32, F16 or BF16, settings F32;
-    /// rounded as by [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i], with
+    /// nesterov rate (grad[i] + momentum velocity[i])`.
+    ///
+    /// - Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings `[3]`: rate, decay,
+    ///   momentum. What is written as in [`Context::opt_step_sgd`].
+    /// - Types: a and velocity F32, grad F32, F16 or BF16, settings F32; rounded as by [`Context::opt_step_sgd`].
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `velocity` is overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
-    /// attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand, and if an attribute is out of range.
     pub fn opt_step_momentum(
         &self,
         a: &Tensor,
@@ -3017,18 +3376,20 @@ impl Context {
     /// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
     /// of Adam.
     ///
-    /// In the result `m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
-    /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`. The result is a view of a: make it an
-    /// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
-    /// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v of
-    /// one shape, m and v zeros before the first step; settings `[7]`: rate, beta1, beta2, eps, decay, unbias1 = 1 /
-    /// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in
-    /// [`Context::opt_step_sgd`]. Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by
-    /// [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`; `a[i] = a[i]
+    /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+    ///
+    /// - Shapes: a, grad, m and v of one shape, m and v zeros before the first step; settings `[7]`: rate, beta1,
+    ///   beta2, eps, decay, unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is
+    ///   written as in [`Context::opt_step_sgd`].
+    /// - Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by [`Context::opt_step_sgd`].
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `m` and `v` are overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_adamw(
         &self,
         a: &Tensor,
@@ -3046,16 +3407,19 @@ impl Context {
 
     /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
     ///
-    /// In the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
-    /// (1 - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to happen. The result is
-    /// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
-    /// before the first step; settings `[4]`: rate, beta1, beta2, decay. What is written as in
-    /// [`Context::opt_step_sgd`]. Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by
-    /// [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2 m[i] + (1 -
+    /// beta2) grad[i]`.
+    ///
+    /// - Shapes: a, grad and m of one shape, m zeros before the first step; settings `[4]`: rate, beta1, beta2, decay.
+    ///   What is written as in [`Context::opt_step_sgd`].
+    /// - Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by [`Context::opt_step_sgd`].
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `m` is overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_lion(&self, a: &Tensor, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, grad, m, settings]),
@@ -3066,14 +3430,17 @@ impl Context {
 
     /// The elements of a matrix product whose neurons are active, and zeros for all others.
     ///
-    /// The result c: `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
-    /// `[k, n]`, b `[k, T]`, scores `[n, T]`, c `[n, T]`: a row of a is a neuron, a column of b a token. With rows
-    /// `[m]`, a `[k, m]` has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is
-    /// scores' then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives
-    /// zeros. Types: a and b those of [`Context::mul_mat`], with its rounding; scores F32, rows I32. The result is F32.
-    /// `scores` and `rows` may be `None`: left out. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
-    /// no neuron's.
+    /// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`.
+    ///
+    /// - Shapes: a `[k, n]`, b `[k, T]`, scores `[n, T]`, c `[n, T]`: a row of a is a neuron, a column of b a token.
+    ///   With rows `[m]`, a `[k, m]` has the weights of these neurons alone, in ascending order, and c is 0 for all
+    ///   others: n is scores' then, or the attribute's. Without scores there must be rows, and all of them are active.
+    ///   k = 0 gives zeros.
+    /// - Types: a and b those of [`Context::mul_mat`], with its rounding; scores F32, rows I32.
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
+    ///   are no neuron's. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, MulMatSparseOptions};
@@ -3088,7 +3455,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn mul_mat_sparse(
         &self,
         a: &Tensor,
@@ -3108,14 +3476,17 @@ impl Context {
 
     /// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
     ///
-    /// The result c: `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t `[k, n]`,
-    /// h `[n, T]`, scores `[n, T]`, c `[k, T]`: the product by a_t transposed, of whose rows only those of active
-    /// neurons are read. With rows `[m]`, a_t `[k, m]` has these neurons' rows alone, in ascending order, and all
-    /// others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h F32,
-    /// F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is rounded. The result is F32.
-    /// `scores` and `rows` may be `None`: left out. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
-    /// no neuron's.
+    /// Computes `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+    ///
+    /// - Shapes: a_t `[k, n]`, h `[n, T]`, scores `[n, T]`, c `[k, T]`: the product by a_t transposed, of whose rows
+    ///   only those of active neurons are read. With rows `[m]`, a_t `[k, m]` has these neurons' rows alone, in
+    ///   ascending order, and all others count as zeros. Without scores h itself is tested.
+    /// - Types: a_t of any float type or weight format, h F32, F16 or BF16, scores F32, rows I32; multiplied and added
+    ///   up in F32, no operand is rounded.
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
+    ///   are no neuron's. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{AxpyBy, AxpyOptions, Backend, Context};
@@ -3129,7 +3500,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn axpy(
         &self,
         a_t: &Tensor,
@@ -3149,16 +3521,20 @@ impl Context {
 
     /// A gated feed-forward block of the active neurons alone.
     ///
-    /// The result c: `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-    /// up[k, i] x[k, t]) * down_t[j, i]`. Shapes: x `[k, T]`, gate `[k, n]`, up `[k, n]`, down_t `[m, n]`, scores
-    /// `[n, T]`, c `[m, T]`: of each matrix a row is a neuron's; the down projection is transposed. With rows `[r]` the
-    /// matrices have these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
-    /// finds out by itself which neurons are active: it computes the first of both projections of all of them, as the
-    /// attribute `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate,
-    /// up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32; x may be
-    /// rounded as in [`Context::mul_mat`]. The result is F32. `scores` and `rows` may be `None`: left out. Computing
-    /// fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not
-    /// ascend, or are no neuron's.
+    /// Computes `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
+    /// up[k, i] x[k, t]) * down_t[j, i]`.
+    ///
+    /// - Shapes: x `[k, T]`, gate `[k, n]`, up `[k, n]`, down_t `[m, n]`, scores `[n, T]`, c `[m, T]`: of each matrix a
+    ///   row is a neuron's; the down projection is transposed. With rows `[r]` the matrices have these neurons' rows
+    ///   alone, in ascending order, of those that scores has. Without scores the block finds out by itself which
+    ///   neurons are active: it computes the first of both projections of all of them, as the attribute `first` says,
+    ///   and tests the activation of gate, or up as it is. Then there are no rows.
+    /// - Types: Gate, up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32;
+    ///   x may be rounded as in [`Context::mul_mat`].
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
+    ///   are no neuron's. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, SparseFfnBy, SparseFfnOptions};
@@ -3175,7 +3551,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     #[allow(clippy::too_many_arguments)]
     pub fn sparse_ffn(
         &self,
@@ -3206,124 +3583,124 @@ impl Context {
     }
 }
 
-/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
+/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ.
 impl Tensor {
-    /// [`Context::add`] with this tensor as a.
+    /// [`Context::add`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// Those of [`Context::add`].
     pub fn add(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).add(self, b)
     }
 
-    /// [`Context::sub`] with this tensor as a.
+    /// [`Context::sub`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::sub`].
+    /// Those of [`Context::sub`].
     pub fn sub(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).sub(self, b)
     }
 
-    /// [`Context::mul`] with this tensor as a.
+    /// [`Context::mul`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::mul`].
+    /// Those of [`Context::mul`].
     pub fn mul(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul(self, b)
     }
 
-    /// [`Context::div`] with this tensor as a.
+    /// [`Context::div`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::div`].
+    /// Those of [`Context::div`].
     pub fn div(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).div(self, b)
     }
 
-    /// [`Context::maximum`] with this tensor as a.
+    /// [`Context::maximum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::maximum`].
+    /// Those of [`Context::maximum`].
     pub fn maximum(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).maximum(self, b)
     }
 
-    /// [`Context::minimum`] with this tensor as a.
+    /// [`Context::minimum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::minimum`].
+    /// Those of [`Context::minimum`].
     pub fn minimum(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).minimum(self, b)
     }
 
-    /// [`Context::pow`] with this tensor as a.
+    /// [`Context::pow`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::pow`].
+    /// Those of [`Context::pow`].
     pub fn pow(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).pow(self, b)
     }
 
-    /// [`Context::eq`] with this tensor as a.
+    /// [`Context::eq`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::eq`].
+    /// Those of [`Context::eq`].
     pub fn eq(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).eq(self, b)
     }
 
-    /// [`Context::ne`] with this tensor as a.
+    /// [`Context::ne`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::ne`].
+    /// Those of [`Context::ne`].
     pub fn ne(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).ne(self, b)
     }
 
-    /// [`Context::lt`] with this tensor as a.
+    /// [`Context::lt`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::lt`].
+    /// Those of [`Context::lt`].
     pub fn lt(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).lt(self, b)
     }
 
-    /// [`Context::le`] with this tensor as a.
+    /// [`Context::le`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::le`].
+    /// Those of [`Context::le`].
     pub fn le(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).le(self, b)
     }
 
-    /// [`Context::gt`] with this tensor as a.
+    /// [`Context::gt`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::gt`].
+    /// Those of [`Context::gt`].
     pub fn gt(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).gt(self, b)
     }
 
-    /// [`Context::ge`] with this tensor as a.
+    /// [`Context::ge`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::ge`].
+    /// Those of [`Context::ge`].
     pub fn ge(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).ge(self, b)
     }
 
-    /// [`Context::add1`] with this tensor as a.
+    /// [`Context::add1`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add1`].
+    /// Those of [`Context::add1`].
     pub fn add1(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).add1(self, b)
     }
 
-    /// [`Context::where_cond`] with this tensor as condition.
+    /// [`Context::where_cond`] with this tensor as `condition`.
     ///
     /// # Errors
-    /// As [`Context::where_cond`].
+    /// Those of [`Context::where_cond`].
     pub fn where_cond(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         self.with(a).younger(b.context()).where_cond(self, a, b)
     }
@@ -3331,7 +3708,7 @@ impl Tensor {
     /// [`Context::scale`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::scale`].
+    /// Those of [`Context::scale`].
     pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
         self.context().scale(self, scale, options)
     }
@@ -3339,7 +3716,7 @@ impl Tensor {
     /// [`Context::clamp`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::clamp`].
+    /// Those of [`Context::clamp`].
     pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
         self.context().clamp(self, min, max)
     }
@@ -3347,23 +3724,23 @@ impl Tensor {
     /// [`Context::fill`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::fill`].
+    /// Those of [`Context::fill`].
     pub fn fill(&self, value: f64) -> Result<Tensor> {
         self.context().fill(self, value)
     }
 
-    /// [`Context::out_prod`] with this tensor as a.
+    /// [`Context::out_prod`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::out_prod`].
+    /// Those of [`Context::out_prod`].
     pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).out_prod(self, b)
     }
 
-    /// [`Context::out_prod_id`] with this tensor as a.
+    /// [`Context::out_prod_id`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::out_prod_id`].
+    /// Those of [`Context::out_prod_id`].
     pub fn out_prod_id(&self, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
         self.with(b).younger(ids.context()).out_prod_id(self, b, ids, experts)
     }
@@ -3371,7 +3748,7 @@ impl Tensor {
     /// [`Context::transpose`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::transpose`].
+    /// Those of [`Context::transpose`].
     pub fn transpose(&self) -> Result<Tensor> {
         self.context().transpose(self)
     }
@@ -3379,7 +3756,7 @@ impl Tensor {
     /// [`Context::stop_gradient`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::stop_gradient`].
+    /// Those of [`Context::stop_gradient`].
     pub fn stop_gradient(&self) -> Result<Tensor> {
         self.context().stop_gradient(self)
     }
@@ -3387,15 +3764,15 @@ impl Tensor {
     /// [`Context::cont`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cont`].
+    /// Those of [`Context::cont`].
     pub fn cont(&self) -> Result<Tensor> {
         self.context().cont(self)
     }
 
-    /// [`Context::cpy`] with this tensor as src.
+    /// [`Context::cpy`] with this tensor as `src`.
     ///
     /// # Errors
-    /// As [`Context::cpy`].
+    /// Those of [`Context::cpy`].
     pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
         self.with(dst).cpy(self, dst)
     }
@@ -3403,23 +3780,23 @@ impl Tensor {
     /// [`Context::dup`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::dup`].
+    /// Those of [`Context::dup`].
     pub fn dup(&self) -> Result<Tensor> {
         self.context().dup(self)
     }
 
-    /// [`Context::get_rows`] with this tensor as a.
+    /// [`Context::get_rows`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::get_rows`].
+    /// Those of [`Context::get_rows`].
     pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
         self.with(rows).get_rows(self, rows)
     }
 
-    /// [`Context::set_rows`] with this tensor as a.
+    /// [`Context::set_rows`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::set_rows`].
+    /// Those of [`Context::set_rows`].
     pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         self.with(b).younger(rows.context()).set_rows(self, b, rows)
     }
@@ -3427,7 +3804,7 @@ impl Tensor {
     /// [`Context::abs`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::abs`].
+    /// Those of [`Context::abs`].
     pub fn abs(&self) -> Result<Tensor> {
         self.context().abs(self)
     }
@@ -3435,7 +3812,7 @@ impl Tensor {
     /// [`Context::neg`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::neg`].
+    /// Those of [`Context::neg`].
     pub fn neg(&self) -> Result<Tensor> {
         self.context().neg(self)
     }
@@ -3443,7 +3820,7 @@ impl Tensor {
     /// [`Context::sqr`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sqr`].
+    /// Those of [`Context::sqr`].
     pub fn sqr(&self) -> Result<Tensor> {
         self.context().sqr(self)
     }
@@ -3451,7 +3828,7 @@ impl Tensor {
     /// [`Context::sqrt`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sqrt`].
+    /// Those of [`Context::sqrt`].
     pub fn sqrt(&self) -> Result<Tensor> {
         self.context().sqrt(self)
     }
@@ -3459,7 +3836,7 @@ impl Tensor {
     /// [`Context::log`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::log`].
+    /// Those of [`Context::log`].
     pub fn log(&self) -> Result<Tensor> {
         self.context().log(self)
     }
@@ -3467,7 +3844,7 @@ impl Tensor {
     /// [`Context::exp`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::exp`].
+    /// Those of [`Context::exp`].
     pub fn exp(&self) -> Result<Tensor> {
         self.context().exp(self)
     }
@@ -3475,7 +3852,7 @@ impl Tensor {
     /// [`Context::expm1`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::expm1`].
+    /// Those of [`Context::expm1`].
     pub fn expm1(&self) -> Result<Tensor> {
         self.context().expm1(self)
     }
@@ -3483,7 +3860,7 @@ impl Tensor {
     /// [`Context::sin`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sin`].
+    /// Those of [`Context::sin`].
     pub fn sin(&self) -> Result<Tensor> {
         self.context().sin(self)
     }
@@ -3491,7 +3868,7 @@ impl Tensor {
     /// [`Context::cos`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cos`].
+    /// Those of [`Context::cos`].
     pub fn cos(&self) -> Result<Tensor> {
         self.context().cos(self)
     }
@@ -3499,7 +3876,7 @@ impl Tensor {
     /// [`Context::sgn`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sgn`].
+    /// Those of [`Context::sgn`].
     pub fn sgn(&self) -> Result<Tensor> {
         self.context().sgn(self)
     }
@@ -3507,7 +3884,7 @@ impl Tensor {
     /// [`Context::step`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::step`].
+    /// Those of [`Context::step`].
     pub fn step(&self) -> Result<Tensor> {
         self.context().step(self)
     }
@@ -3515,7 +3892,7 @@ impl Tensor {
     /// [`Context::floor`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::floor`].
+    /// Those of [`Context::floor`].
     pub fn floor(&self) -> Result<Tensor> {
         self.context().floor(self)
     }
@@ -3523,7 +3900,7 @@ impl Tensor {
     /// [`Context::ceil`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::ceil`].
+    /// Those of [`Context::ceil`].
     pub fn ceil(&self) -> Result<Tensor> {
         self.context().ceil(self)
     }
@@ -3531,7 +3908,7 @@ impl Tensor {
     /// [`Context::round`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::round`].
+    /// Those of [`Context::round`].
     pub fn round(&self) -> Result<Tensor> {
         self.context().round(self)
     }
@@ -3539,7 +3916,7 @@ impl Tensor {
     /// [`Context::trunc`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::trunc`].
+    /// Those of [`Context::trunc`].
     pub fn trunc(&self) -> Result<Tensor> {
         self.context().trunc(self)
     }
@@ -3547,7 +3924,7 @@ impl Tensor {
     /// [`Context::erf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::erf`].
+    /// Those of [`Context::erf`].
     pub fn erf(&self) -> Result<Tensor> {
         self.context().erf(self)
     }
@@ -3555,7 +3932,7 @@ impl Tensor {
     /// [`Context::relu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::relu`].
+    /// Those of [`Context::relu`].
     pub fn relu(&self) -> Result<Tensor> {
         self.context().relu(self)
     }
@@ -3563,7 +3940,7 @@ impl Tensor {
     /// [`Context::sigmoid`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sigmoid`].
+    /// Those of [`Context::sigmoid`].
     pub fn sigmoid(&self) -> Result<Tensor> {
         self.context().sigmoid(self)
     }
@@ -3571,7 +3948,7 @@ impl Tensor {
     /// [`Context::tanh`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::tanh`].
+    /// Those of [`Context::tanh`].
     pub fn tanh(&self) -> Result<Tensor> {
         self.context().tanh(self)
     }
@@ -3579,7 +3956,7 @@ impl Tensor {
     /// [`Context::elu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::elu`].
+    /// Those of [`Context::elu`].
     pub fn elu(&self) -> Result<Tensor> {
         self.context().elu(self)
     }
@@ -3587,7 +3964,7 @@ impl Tensor {
     /// [`Context::softplus`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::softplus`].
+    /// Those of [`Context::softplus`].
     pub fn softplus(&self) -> Result<Tensor> {
         self.context().softplus(self)
     }
@@ -3595,7 +3972,7 @@ impl Tensor {
     /// [`Context::silu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::silu`].
+    /// Those of [`Context::silu`].
     pub fn silu(&self) -> Result<Tensor> {
         self.context().silu(self)
     }
@@ -3603,7 +3980,7 @@ impl Tensor {
     /// [`Context::gelu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu`].
+    /// Those of [`Context::gelu`].
     pub fn gelu(&self) -> Result<Tensor> {
         self.context().gelu(self)
     }
@@ -3611,7 +3988,7 @@ impl Tensor {
     /// [`Context::gelu_erf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu_erf`].
+    /// Those of [`Context::gelu_erf`].
     pub fn gelu_erf(&self) -> Result<Tensor> {
         self.context().gelu_erf(self)
     }
@@ -3619,7 +3996,7 @@ impl Tensor {
     /// [`Context::gelu_quick`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu_quick`].
+    /// Those of [`Context::gelu_quick`].
     pub fn gelu_quick(&self) -> Result<Tensor> {
         self.context().gelu_quick(self)
     }
@@ -3627,7 +4004,7 @@ impl Tensor {
     /// [`Context::hardswish`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::hardswish`].
+    /// Those of [`Context::hardswish`].
     pub fn hardswish(&self) -> Result<Tensor> {
         self.context().hardswish(self)
     }
@@ -3635,7 +4012,7 @@ impl Tensor {
     /// [`Context::hardsigmoid`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::hardsigmoid`].
+    /// Those of [`Context::hardsigmoid`].
     pub fn hardsigmoid(&self) -> Result<Tensor> {
         self.context().hardsigmoid(self)
     }
@@ -3643,7 +4020,7 @@ impl Tensor {
     /// [`Context::leaky_relu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::leaky_relu`].
+    /// Those of [`Context::leaky_relu`].
     pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
         self.context().leaky_relu(self, slope)
     }
@@ -3651,15 +4028,15 @@ impl Tensor {
     /// [`Context::xielu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::xielu`].
+    /// Those of [`Context::xielu`].
     pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
         self.context().xielu(self, alpha_n, alpha_p, beta, eps)
     }
 
-    /// [`Context::glu`] with this tensor as a.
+    /// [`Context::glu`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::glu`].
+    /// Those of [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
     }
@@ -3667,7 +4044,7 @@ impl Tensor {
     /// [`Context::norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::norm`].
+    /// Those of [`Context::norm`].
     pub fn norm(&self, eps: f64) -> Result<Tensor> {
         self.context().norm(self, eps)
     }
@@ -3675,7 +4052,7 @@ impl Tensor {
     /// [`Context::rms_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::rms_norm`].
+    /// Those of [`Context::rms_norm`].
     pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
         self.context().rms_norm(self, eps)
     }
@@ -3683,7 +4060,7 @@ impl Tensor {
     /// [`Context::l2_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::l2_norm`].
+    /// Those of [`Context::l2_norm`].
     pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
         self.context().l2_norm(self, eps)
     }
@@ -3691,7 +4068,7 @@ impl Tensor {
     /// [`Context::group_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::group_norm`].
+    /// Those of [`Context::group_norm`].
     pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
         self.context().group_norm(self, groups, eps)
     }
@@ -3699,15 +4076,15 @@ impl Tensor {
     /// [`Context::soft_max`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::soft_max`].
+    /// Those of [`Context::soft_max`].
     pub fn soft_max(&self) -> Result<Tensor> {
         self.context().soft_max(self)
     }
 
-    /// [`Context::soft_max_ext`] with this tensor as a.
+    /// [`Context::soft_max_ext`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::soft_max_ext`].
+    /// Those of [`Context::soft_max_ext`].
     pub fn soft_max_ext(
         &self,
         mask: Option<&Tensor>,
@@ -3720,23 +4097,23 @@ impl Tensor {
     /// [`Context::log_soft_max`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::log_soft_max`].
+    /// Those of [`Context::log_soft_max`].
     pub fn log_soft_max(&self) -> Result<Tensor> {
         self.context().log_soft_max(self)
     }
 
-    /// [`Context::rope`] with this tensor as a.
+    /// [`Context::rope`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::rope`].
+    /// Those of [`Context::rope`].
     pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
         youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
     }
 
-    /// [`Context::flash_attn_ext`] with this tensor as q.
+    /// [`Context::flash_attn_ext`] with this tensor as `q`.
     ///
     /// # Errors
-    /// As [`Context::flash_attn_ext`].
+    /// Those of [`Context::flash_attn_ext`].
     pub fn flash_attn_ext(
         &self,
         k: &Tensor,
@@ -3751,7 +4128,7 @@ impl Tensor {
     /// [`Context::sum`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sum`].
+    /// Those of [`Context::sum`].
     pub fn sum(&self) -> Result<Tensor> {
         self.context().sum(self)
     }
@@ -3759,7 +4136,7 @@ impl Tensor {
     /// [`Context::sum_rows`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sum_rows`].
+    /// Those of [`Context::sum_rows`].
     pub fn sum_rows(&self) -> Result<Tensor> {
         self.context().sum_rows(self)
     }
@@ -3767,7 +4144,7 @@ impl Tensor {
     /// [`Context::mean`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::mean`].
+    /// Those of [`Context::mean`].
     pub fn mean(&self) -> Result<Tensor> {
         self.context().mean(self)
     }
@@ -3775,7 +4152,7 @@ impl Tensor {
     /// [`Context::cumsum`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cumsum`].
+    /// Those of [`Context::cumsum`].
     pub fn cumsum(&self) -> Result<Tensor> {
         self.context().cumsum(self)
     }
@@ -3783,7 +4160,7 @@ impl Tensor {
     /// [`Context::argmax`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::argmax`].
+    /// Those of [`Context::argmax`].
     pub fn argmax(&self) -> Result<Tensor> {
         self.context().argmax(self)
     }
@@ -3791,7 +4168,7 @@ impl Tensor {
     /// [`Context::argsort`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::argsort`].
+    /// Those of [`Context::argsort`].
     pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
         self.context().argsort(self, options)
     }
@@ -3799,23 +4176,23 @@ impl Tensor {
     /// [`Context::top_k`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::top_k`].
+    /// Those of [`Context::top_k`].
     pub fn top_k(&self, k: i64) -> Result<Tensor> {
         self.context().top_k(self, k)
     }
 
-    /// [`Context::count_equal`] with this tensor as a.
+    /// [`Context::count_equal`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::count_equal`].
+    /// Those of [`Context::count_equal`].
     pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).count_equal(self, b)
     }
 
-    /// [`Context::cross_entropy_loss`] with this tensor as a.
+    /// [`Context::cross_entropy_loss`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::cross_entropy_loss`].
+    /// Those of [`Context::cross_entropy_loss`].
     pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).cross_entropy_loss(self, b)
     }
@@ -3823,15 +4200,15 @@ impl Tensor {
     /// [`Context::repeat`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::repeat`].
+    /// Those of [`Context::repeat`].
     pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
         self.context().repeat(self, ne)
     }
 
-    /// [`Context::concat`] with this tensor as a.
+    /// [`Context::concat`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::concat`].
+    /// Those of [`Context::concat`].
     pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(b).concat(self, b, dim)
     }
@@ -3839,7 +4216,7 @@ impl Tensor {
     /// [`Context::pad`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pad`].
+    /// Those of [`Context::pad`].
     pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
         self.context().pad(self, p)
     }
@@ -3847,7 +4224,7 @@ impl Tensor {
     /// [`Context::pad_reflect_1d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pad_reflect_1d`].
+    /// Those of [`Context::pad_reflect_1d`].
     pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
         self.context().pad_reflect_1d(self, p0, p1)
     }
@@ -3855,7 +4232,7 @@ impl Tensor {
     /// [`Context::roll`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::roll`].
+    /// Those of [`Context::roll`].
     pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
         self.context().roll(self, shift)
     }
@@ -3863,7 +4240,7 @@ impl Tensor {
     /// [`Context::diag`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag`].
+    /// Those of [`Context::diag`].
     pub fn diag(&self) -> Result<Tensor> {
         self.context().diag(self)
     }
@@ -3871,7 +4248,7 @@ impl Tensor {
     /// [`Context::tri`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::tri`].
+    /// Those of [`Context::tri`].
     pub fn tri(&self, part: TriType) -> Result<Tensor> {
         self.context().tri(self, part)
     }
@@ -3879,7 +4256,7 @@ impl Tensor {
     /// [`Context::diag_mask_inf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag_mask_inf`].
+    /// Those of [`Context::diag_mask_inf`].
     pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
         self.context().diag_mask_inf(self, n_past)
     }
@@ -3887,47 +4264,47 @@ impl Tensor {
     /// [`Context::diag_mask_zero`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag_mask_zero`].
+    /// Those of [`Context::diag_mask_zero`].
     pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
         self.context().diag_mask_zero(self, n_past)
     }
 
-    /// [`Context::acc`] with this tensor as a.
+    /// [`Context::acc`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::acc`].
+    /// Those of [`Context::acc`].
     pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
         self.with(b).acc(self, b, options)
     }
 
-    /// [`Context::set_window`] with this tensor as a.
+    /// [`Context::set_window`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::set_window`].
+    /// Those of [`Context::set_window`].
     pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
         self.with(b).set_window(self, b, options)
     }
 
-    /// [`Context::gather`] with this tensor as a.
+    /// [`Context::gather`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::gather`].
+    /// Those of [`Context::gather`].
     pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(indices).gather(self, indices, dim)
     }
 
-    /// [`Context::add_id`] with this tensor as a.
+    /// [`Context::add_id`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add_id`].
+    /// Those of [`Context::add_id`].
     pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).add_id(self, b, ids)
     }
 
-    /// [`Context::scatter_add`] with this tensor as a.
+    /// [`Context::scatter_add`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::scatter_add`].
+    /// Those of [`Context::scatter_add`].
     pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(b).younger(indices.context()).scatter_add(self, b, indices, dim)
     }
@@ -3935,7 +4312,7 @@ impl Tensor {
     /// [`Context::upscale`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::upscale`].
+    /// Those of [`Context::upscale`].
     pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
         self.context().upscale(self, factor, options)
     }
@@ -3943,7 +4320,7 @@ impl Tensor {
     /// [`Context::pool_1d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pool_1d`].
+    /// Those of [`Context::pool_1d`].
     pub fn pool_1d(&self, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         self.context().pool_1d(self, op, k, options)
     }
@@ -3951,63 +4328,63 @@ impl Tensor {
     /// [`Context::pool_2d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pool_2d`].
+    /// Those of [`Context::pool_2d`].
     pub fn pool_2d(&self, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         self.context().pool_2d(self, op, k0, k1, options)
     }
 
-    /// [`Context::im2col`] with this tensor as a.
+    /// [`Context::im2col`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::im2col`].
+    /// Those of [`Context::im2col`].
     pub fn im2col(&self, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
         self.with(b).im2col(self, b, options)
     }
 
-    /// [`Context::conv_1d`] with this tensor as a.
+    /// [`Context::conv_1d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_1d`].
+    /// Those of [`Context::conv_1d`].
     pub fn conv_1d(&self, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
         self.with(b).conv_1d(self, b, options)
     }
 
-    /// [`Context::conv_2d`] with this tensor as a.
+    /// [`Context::conv_2d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_2d`].
+    /// Those of [`Context::conv_2d`].
     pub fn conv_2d(&self, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
         self.with(b).conv_2d(self, b, options)
     }
 
-    /// [`Context::conv_1d_dw`] with this tensor as a.
+    /// [`Context::conv_1d_dw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_1d_dw`].
+    /// Those of [`Context::conv_1d_dw`].
     pub fn conv_1d_dw(&self, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
         self.with(b).conv_1d_dw(self, b, options)
     }
 
-    /// [`Context::conv_2d_dw`] with this tensor as a.
+    /// [`Context::conv_2d_dw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_2d_dw`].
+    /// Those of [`Context::conv_2d_dw`].
     pub fn conv_2d_dw(&self, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
         self.with(b).conv_2d_dw(self, b, options)
     }
 
-    /// [`Context::conv_transpose_1d`] with this tensor as a.
+    /// [`Context::conv_transpose_1d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_transpose_1d`].
+    /// Those of [`Context::conv_transpose_1d`].
     pub fn conv_transpose_1d(&self, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
         self.with(b).conv_transpose_1d(self, b, options)
     }
 
-    /// [`Context::conv_transpose_2d`] with this tensor as a.
+    /// [`Context::conv_transpose_2d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_transpose_2d`].
+    /// Those of [`Context::conv_transpose_2d`].
     pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
         self.with(b).conv_transpose_2d(self, b, options)
     }
@@ -4015,7 +4392,7 @@ impl Tensor {
     /// [`Context::random_uniform`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::random_uniform`].
+    /// Those of [`Context::random_uniform`].
     pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
         self.context().random_uniform(self, ne, low, high, stream)
     }
@@ -4023,31 +4400,31 @@ impl Tensor {
     /// [`Context::random_normal`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::random_normal`].
+    /// Those of [`Context::random_normal`].
     pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
         self.context().random_normal(self, ne, mean, deviation, stream)
     }
 
-    /// [`Context::dropout`] with this tensor as a.
+    /// [`Context::dropout`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::dropout`].
+    /// Those of [`Context::dropout`].
     pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
         self.with(state).dropout(self, state, p, stream)
     }
 
-    /// [`Context::opt_step_sgd`] with this tensor as a.
+    /// [`Context::opt_step_sgd`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_sgd`].
+    /// Those of [`Context::opt_step_sgd`].
     pub fn opt_step_sgd(&self, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.with(grad).younger(settings.context()).opt_step_sgd(self, grad, settings)
     }
 
-    /// [`Context::opt_step_momentum`] with this tensor as a.
+    /// [`Context::opt_step_momentum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_momentum`].
+    /// Those of [`Context::opt_step_momentum`].
     pub fn opt_step_momentum(
         &self,
         grad: &Tensor,
@@ -4059,27 +4436,27 @@ impl Tensor {
         context.opt_step_momentum(self, grad, velocity, settings, options)
     }
 
-    /// [`Context::opt_step_adamw`] with this tensor as a.
+    /// [`Context::opt_step_adamw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_adamw`].
+    /// Those of [`Context::opt_step_adamw`].
     pub fn opt_step_adamw(&self, grad: &Tensor, m: &Tensor, v: &Tensor, settings: &Tensor) -> Result<Tensor> {
         let context = self.with(grad).younger(m.context()).younger(v.context()).younger(settings.context()).clone();
         context.opt_step_adamw(self, grad, m, v, settings)
     }
 
-    /// [`Context::opt_step_lion`] with this tensor as a.
+    /// [`Context::opt_step_lion`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_lion`].
+    /// Those of [`Context::opt_step_lion`].
     pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.with(grad).younger(m.context()).younger(settings.context()).opt_step_lion(self, grad, m, settings)
     }
 
-    /// [`Context::mul_mat_sparse`] with this tensor as a.
+    /// [`Context::mul_mat_sparse`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::mul_mat_sparse`].
+    /// Those of [`Context::mul_mat_sparse`].
     pub fn mul_mat_sparse(
         &self,
         b: &Tensor,
@@ -4090,10 +4467,10 @@ impl Tensor {
         youngest(self, &[Some(b), scores, rows]).mul_mat_sparse(self, b, scores, rows, options)
     }
 
-    /// [`Context::axpy`] with this tensor as a_t.
+    /// [`Context::axpy`] with this tensor as `a_t`.
     ///
     /// # Errors
-    /// As [`Context::axpy`].
+    /// Those of [`Context::axpy`].
     pub fn axpy(
         &self,
         h: &Tensor,
@@ -4104,10 +4481,10 @@ impl Tensor {
         youngest(self, &[Some(h), scores, rows]).axpy(self, h, scores, rows, options)
     }
 
-    /// [`Context::sparse_ffn`] with this tensor as x.
+    /// [`Context::sparse_ffn`] with this tensor as `x`.
     ///
     /// # Errors
-    /// As [`Context::sparse_ffn`].
+    /// Those of [`Context::sparse_ffn`].
     pub fn sparse_ffn(
         &self,
         gate: &Tensor,

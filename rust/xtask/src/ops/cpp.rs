@@ -46,7 +46,7 @@ fn definition(op: &Op) -> String {
     let operands: Vec<String> = op.operands.iter().map(operand_def).collect();
     let head = format!("inline constexpr Operand {name}_operands[] = {{");
     let line = format!("{head}{}}};", operands.join(", "));
-    // A comma behind the last one keeps clang-format from filling lines.
+    // A comma after the last one keeps clang-format from filling lines.
     let mut text = match line.chars().count() <= WIDTH {
         _ if operands.is_empty() => "\n".into(),
         true => format!("\n{line}\n"),

@@ -1,6 +1,6 @@
 //! The operations' descriptions, `cpp/ops/*.toml`, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -10,6 +10,9 @@ use super::names::{Language, Names};
 
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
+
+/// The file of the texts that several operations share: `$name` in a text stands for one of them.
+const SHARED: &str = "texts";
 
 /// The most operands that an operation may have: the engine's `max_sources`.
 const MAX_OPERANDS: usize = 10;
@@ -73,9 +76,12 @@ pub struct Op {
     pub name: String,
     pub number: u64,
     pub class: String,
-    /// In a line.
+    /// What it does, in a line that begins with a verb.
     pub doc: String,
+    /// Statements; or a sentence, where there is no = in it.
     pub formula: String,
+    /// What the formula does not say, such as special values.
+    pub notes: Option<String>,
     pub shapes: String,
     pub types: String,
     /// The result's type, where it is one of those of `RESULTS`.
@@ -100,7 +106,7 @@ impl Op {
         language.function(&self.name, &self.names)
     }
 
-    /// The attributes that are arguments of its function, behind the operands.
+    /// The attributes that are arguments of its function, after the operands.
     pub fn required(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter().filter(|attribute| attribute.required)
     }
@@ -114,9 +120,65 @@ impl Op {
         self.optional().next().is_some()
     }
 
-    /// Whether one of its operands may be left out.
+    /// Whether the formula is code.
+    pub fn is_computed(&self) -> bool {
+        self.formula.contains('=')
+    }
+
+    /// The formula's statements.
+    pub fn statements(&self) -> impl Iterator<Item = &str> {
+        self.formula.split("; ")
+    }
+
+    /// The operand that the result is a view of.
+    pub fn target(&self) -> Option<&Operand> {
+        self.operands.iter().find(|operand| operand.is_target())
+    }
+
+    /// Operands that are written into, of which the result is no view.
+    pub fn also_written(&self) -> Vec<&Operand> {
+        self.operands.iter().filter(|operand| operand.role == "written").skip(1).collect()
+    }
+
+    /// Operands that may be left out.
+    pub fn optional_operands(&self) -> Vec<&Operand> {
+        self.operands.iter().filter(|operand| operand.optional).collect()
+    }
+
+    /// Operands without a gradient, by the reason; those for which `gradient` says it are not there.
+    pub fn without_gradient(&self) -> Vec<(&str, Vec<&Operand>)> {
+        let mut groups: Vec<(&str, Vec<&Operand>)> = Vec::new();
+        for operand in &self.operands {
+            let Some(why) = operand.no_gradient.as_deref().filter(|why| self.gradient != format!("none: {why}")) else {
+                continue;
+            };
+            match groups.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, operands)) => operands.push(operand),
+                None => groups.push((why, vec![operand])),
+            }
+        }
+        groups
+    }
+
+    /// What the result is, for people: its type, or what it is a view of. None where `types` says it.
+    pub fn result_text(&self) -> Option<String> {
+        if let Some(Operand { name, role, .. }) = self.target() {
+            return Some(match role.as_str() {
+                "viewed" => format!("A view of `{name}`. Nothing is computed"),
+                _ => format!(
+                    "A view of `{name}`, which is overwritten when the node is computed. \
+                     Make the result an output of the graph, or use it in another node: otherwise nothing is written"
+                ),
+            });
+        }
+        self.result.as_deref().map(|result| match result {
+            OF_FIRST => format!("The type of `{}`", self.operands[0].name),
+            _ => result.to_ascii_uppercase(),
+        })
+    }
+
     pub fn has_optional_operands(&self) -> bool {
-        self.operands.iter().any(|operand| operand.optional)
+        !self.optional_operands().is_empty()
     }
 }
 
@@ -130,6 +192,13 @@ pub struct Operand {
     /// Why it has no gradient; none where it has one.
     pub no_gradient: Option<String>,
     pub names: Names,
+}
+
+impl Operand {
+    /// Whether the result is a view of it, if it is the first such operand.
+    fn is_target(&self) -> bool {
+        self.role == "written" || self.role == "viewed"
+    }
 }
 
 /// One of an operation's attributes.
@@ -146,6 +215,8 @@ pub struct Attribute {
     pub default: f64,
     /// What a choice is from; the first is the default.
     pub values: Vec<String>,
+    /// What each of these means, where that is not plain.
+    pub value_docs: Vec<String>,
     /// Whether a number may be NaN.
     pub nan: bool,
     pub names: Names,
@@ -155,19 +226,40 @@ pub struct Attribute {
 impl Attribute {
     /// One of its values, for people.
     pub fn shown(&self, value: f64) -> String {
-        if value.fract() == 0.0 && value.abs() < EXACT {
-            return format!("{value:.0}");
+        const MOST_I32: f64 = 2_147_483_647.0;
+        match value {
+            MOST_I32 => "2^31 - 1".into(),
+            _ if value.fract() == 0.0 && value.abs() < EXACT => format!("{value:.0}"),
+            _ => format!("{value:?}"),
         }
-        format!("{value:?}")
     }
 
-    /// What is valid, for people; none where everything is.
+    /// What is valid, for people; none where everything is. A bound of integers that is where doubles end to have all of them is none.
     pub fn valid(&self) -> Option<String> {
-        self.range.map(|(least, most)| match (least.is_finite(), most.is_finite()) {
-            (true, false) => format!("{} or more", self.shown(least)),
-            (false, true) => format!("{} or less", self.shown(most)),
-            _ => format!("{} to {}", self.shown(least), self.shown(most)),
-        })
+        let whole = self.kind != Kind::Number;
+        let bound = |value: f64| {
+            Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
+        };
+        let (least, most) = self.range?;
+        let all = self.kind == Kind::Integers;
+        match (bound(least), bound(most)) {
+            (Some(least), Some(most)) if all => Some(format!("Each {least} to {most}")),
+            (Some(least), Some(most)) => Some(format!("Range: {least} to {most}")),
+            (Some(least), None) => Some(format!("{} least {least}", if all { "Each at" } else { "At" })),
+            (None, Some(most)) => Some(format!("{} most {most}", if all { "Each at" } else { "At" })),
+            (None, None) => None,
+        }
+    }
+
+    /// What it is where it is left out, for people; none where it must be given, or is a list.
+    pub fn default_text(&self) -> Option<String> {
+        match self.kind {
+            _ if self.required => None,
+            Kind::Bool => Some("false".into()),
+            Kind::Integer | Kind::Number => Some(self.shown(self.default)),
+            Kind::Choice => Some(self.values[0].clone()),
+            Kind::Integers | Kind::Type => None,
+        }
     }
 
     /// The same, as all these languages write it.
@@ -182,25 +274,98 @@ impl Attribute {
 /// All families, by the least number of their operations.
 pub fn read(root: &Path) -> Result<Vec<Family>, String> {
     let folder = root.join(FOLDER);
+    let mut shared = Texts::read(&folder)?;
     let mut families = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
         let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
-        if path.extension().is_some_and(|ending| ending == "toml") {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            families.push(family(&name, &text)?);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name != SHARED && path.extension().is_some_and(|ending| ending == "toml") {
+            families.push(family_of(&name, shared.filled_in(&name, table(&path)?)?)?);
         }
     }
+    shared.check_use()?;
     families.sort_by_key(|family| family.ops.first().map(|op| op.number));
     check_numbers(&families)?;
     check_arguments(&families)?;
     Ok(families)
 }
 
+fn table(path: &Path) -> Result<Table, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    text.parse().map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The texts that several operations share, and which of them are used.
+struct Texts {
+    texts: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+}
+
+impl Texts {
+    fn read(folder: &Path) -> Result<Self, String> {
+        Self::of(&Value::Table(table(&folder.join(format!("{SHARED}.toml")))?))
+    }
+
+    fn of(table: &Value) -> Result<Self, String> {
+        let fields = Fields::of(table, format!("{FOLDER}/{SHARED}.toml"))?;
+        let texts = fields.keys().map(|key| Ok((key.to_string(), fields.text(key)?))).collect::<Result<_, String>>()?;
+        Ok(Self { texts, used: BTreeSet::new() })
+    }
+
+    /// A family's table with the shared texts in it. Programs stay as they are.
+    fn filled_in(&mut self, family: &str, table: Table) -> Result<Table, String> {
+        let mut filled = Table::new();
+        for (key, value) in table {
+            let value = if key == "example_rust" { value } else { self.replaced(family, value)? };
+            filled.insert(key, value);
+        }
+        Ok(filled)
+    }
+
+    fn replaced(&mut self, family: &str, value: Value) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => Value::String(self.text(family, &text)?),
+            Value::Array(values) => {
+                Value::Array(values.into_iter().map(|value| self.replaced(family, value)).collect::<Result<_, _>>()?)
+            }
+            Value::Table(table) => Value::Table(self.filled_in(family, table)?),
+            other => other,
+        })
+    }
+
+    fn text(&mut self, family: &str, text: &str) -> Result<String, String> {
+        let mut parts = text.split('$');
+        let mut out = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            let shared = self.texts.get(name).ok_or(format!(
+                "{FOLDER}/{family}.toml: ${name} is no text of {SHARED}.toml, which has {}",
+                self.texts.keys().cloned().collect::<Vec<_>>().join(", ")
+            ))?;
+            self.used.insert(name.into());
+            out += shared;
+            out += rest;
+        }
+        Ok(out)
+    }
+
+    fn check_use(&self) -> Result<(), String> {
+        match self.texts.keys().find(|name| !self.used.contains(*name)) {
+            Some(name) => Err(format!("{FOLDER}/{SHARED}.toml: no operation uses ${name}")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The operations of a file of this name and text.
+#[cfg(test)]
 pub fn family(name: &str, text: &str) -> Result<Family, String> {
+    family_of(name, text.parse().map_err(|e| format!("{FOLDER}/{name}.toml: {e}"))?)
+}
+
+fn family_of(name: &str, mut table: Table) -> Result<Family, String> {
     let file = format!("{FOLDER}/{name}.toml");
-    let mut table: Table = text.parse().map_err(|e| format!("{file}: {e}"))?;
     let title = match table.remove("title") {
         Some(Value::String(title)) if !title.is_empty() => title,
         _ => return Err(format!("{file}: it has no title: title = \"...\" comes before the operations")),
@@ -223,6 +388,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         "class",
         "doc",
         "formula",
+        "notes",
         "shapes",
         "types",
         "result",
@@ -261,6 +427,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         class: fields.one_of("class", &CLASSES)?,
         doc: fields.text("doc")?,
         formula: fields.text("formula")?,
+        notes: fields.there("notes").then(|| fields.text("notes")).transpose()?,
         shapes: fields.text("shapes")?,
         types: fields.text("types")?,
         result: fields.there("result").then(|| fields.one_of("result", &RESULTS)).transpose()?,
@@ -286,7 +453,7 @@ fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     if let Some(name) = left_out(operands.first()) {
         return Err(format!("{place}: {name} is the first operand, which can not be optional"));
     }
-    let target = operands.iter().find(|o| o.role == "written" || o.role == "viewed");
+    let target = operands.iter().find(|operand| operand.is_target());
     match left_out(target) {
         Some(name) => Err(format!("{place}: the result is a view of {name}, which can not be optional")),
         None => Ok(()),
@@ -351,7 +518,19 @@ fn names_in(fields: &Fields) -> Result<Names, String> {
 }
 
 fn attribute(fields: &Fields) -> Result<Attribute, String> {
-    fields.only(&["name", "kind", "length", "required", "range", "default", "values", "nan", "names", "doc"])?;
+    fields.only(&[
+        "name",
+        "kind",
+        "length",
+        "required",
+        "range",
+        "default",
+        "values",
+        "value_docs",
+        "nan",
+        "names",
+        "doc",
+    ])?;
     let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS.map(|(kind, _)| kind))?);
     let kind = KINDS.iter().find(|(known, _)| *known == kind).map_or(Kind::Integer, |(_, kind)| *kind);
     // Some have capitals where they come from; `names` says what they are where these are not usual.
@@ -384,10 +563,18 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
             }
             false => Vec::new(),
         },
+        value_docs: only_of("value_docs", &[Kind::Choice])?
+            .then(|| fields.texts("value_docs"))
+            .transpose()?
+            .unwrap_or_default(),
         nan: only_of("nan", &[Kind::Number])?.then(|| fields.truth("nan")).transpose()?.unwrap_or(false),
         names: names_in(fields)?,
         doc: fields.text("doc")?,
     };
+    if !attribute.value_docs.is_empty() && attribute.value_docs.len() != attribute.values.len() {
+        let (n, values) = (attribute.value_docs.len(), attribute.values.len());
+        return Err(format!("{}: {n} value_docs of {values} values: one for each is valid", fields.place));
+    }
     check_default(&attribute, default, &fields.place)?;
     Ok(attribute)
 }
@@ -569,7 +756,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         let attribute = with(r#"name = "stride", kind = "integer", range = [1, 99], default = 1"#).unwrap();
         assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
         let attribute = with(r#"name = "offset", kind = "integer", range = [0, inf]"#).unwrap();
-        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("0 or more".into())));
+        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("At least 0".into())));
         let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
         assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
         assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);
@@ -589,6 +776,9 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(r#"name = "n", kind = "enum", values = []"#).contains("a list of words"));
         assert!(error(r#"name = "n", kind = "enum", values = ["a", "a"]"#).contains("a value twice"));
         assert!(error(r#"name = "n", kind = "enum", values = ["A"]"#).contains("small letters"));
+        assert!(error(r#"name = "n", kind = "enum", values = ["a", "b"], value_docs = ["it"]"#)
+            .contains("1 value_docs of 2"));
+        assert!(error(r#"name = "n", kind = "bool", value_docs = ["it"]"#).contains("value_docs is not of Bool"));
         assert!(error(r#"name = "n", kind = "type""#).contains("required = true"));
         assert!(number("range = [2, 1]").contains("[LEAST, MOST]"));
         assert!(number("range = [1, 2]").contains("n is 0.0 where it is left out"));
@@ -600,6 +790,23 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
         let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
         assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
+    }
+
+    #[test]
+    fn shared_texts_are_filled_in() {
+        let mut texts =
+            Texts::of(&Value::Table("floats = \"F32 or\\nF16\"\nonce = \"rounded once\"".parse().unwrap())).unwrap();
+        let table = |text: &str| text.parse::<Table>().unwrap();
+        let filled = texts
+            .filled_in("f", table("types = \"$floats, $once.\"\nlist = [{ doc = \"($once)\" }]\nexample_rust = \"$x\""))
+            .unwrap();
+        let wanted =
+            "types = \"F32 or F16, rounded once.\"\nlist = [{ doc = \"(rounded once)\" }]\nexample_rust = \"$x\"";
+        assert_eq!(filled, table(wanted));
+        assert!(texts.check_use().is_ok());
+        assert!(texts.filled_in("f", table("doc = \"$twice\"")).unwrap_err().contains("f.toml: $twice is no text"));
+        texts.used.clear();
+        assert!(texts.check_use().unwrap_err().contains("no operation uses $floats"));
     }
 
     #[test]
