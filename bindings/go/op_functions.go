@@ -5,13 +5,15 @@ import "C"
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-// Add a + b, element by element; b repeats into a.
+// Add adds b to a, element-wise.
 //
-// Computes c[i] = a[i] + b[i mod b's shape].
+// Computes c[i] = a[i] + b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -19,13 +21,15 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sub a - b, element by element; b repeats into a.
+// Sub subtracts b from a, element-wise.
 //
-// Computes c[i] = a[i] - b[i mod b's shape].
+// Computes c[i] = a[i] - b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 	return c.construct("sub", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -33,13 +37,15 @@ func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Mul a * b, element by element; b repeats into a.
+// Mul multiplies a by b, element-wise.
 //
-// Computes c[i] = a[i] * b[i mod b's shape].
+// Computes c[i] = a[i] * b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -47,14 +53,17 @@ func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Div a / b, element by element; b repeats into a.
+// Div divides a by b, element-wise.
 //
-// Computes c[i] = a[i] / b[i mod b's shape].
+// Computes c[i] = a[i] / b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-//     By 0 it is an infinity, 0 by 0 NaN.
+// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -62,14 +71,17 @@ func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Maximum the larger of a and b, element by element; b repeats into a.
+// Maximum takes the larger of a and b, element-wise.
 //
-// Computes c[i] = max(a[i], b[i mod b's shape]).
+// Computes c[i] = max(a[i], b[i mod shape(b)]).
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-//     NaN where one of the two is; 0 is more than -0.
+// The result is NaN if either element is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("maximum", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -77,14 +89,17 @@ func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Minimum the smaller of a and b, element by element; b repeats into a.
+// Minimum takes the smaller of a and b, element-wise.
 //
-// Computes c[i] = min(a[i], b[i mod b's shape]).
+// Computes c[i] = min(a[i], b[i mod shape(b)]).
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-//     NaN where one of the two is; 0 is more than -0.
+// The result is NaN if either element is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("minimum", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -92,15 +107,18 @@ func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Pow a to the power of b, element by element; b repeats into a.
+// Pow raises a to the power of b, element-wise.
 //
-// Computes c[i] = a[i] ^ b[i mod b's shape].
+// Computes c[i] = a[i] ^ b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-//     Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b
-//     is not whole, 1 for b = 0 whatever a is.
+// Special cases are those of C. A finite negative element to a power that is
+// not an integer gives NaN. Any element, even NaN, to the power of 0 gives 1.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 to within 2 ulp
+//     and rounded once.
 //   - Result: The type of a.
 func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 	return c.construct("pow", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -108,14 +126,16 @@ func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Eq 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+// Eq tests whether a equals b, element-wise: 1 if it does, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] == b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] == b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
-//     0 and -0 are equal.
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 	return c.construct("eq", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -123,14 +143,16 @@ func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Ne 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+// Ne tests whether a differs from b, element-wise: 1 if it does, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] != b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] != b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 1;
-//     0 and -0 are equal.
+// A comparison with NaN gives 1. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ne", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -138,15 +160,16 @@ func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Lt 1 where a is less than b and 0 elsewhere, element by element; b repeats
-// into a.
+// Lt tests whether a is less than b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] < b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] < b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
-//     0 and -0 are equal.
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("lt", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -154,15 +177,16 @@ func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Le 1 where a is at most b and 0 elsewhere, element by element; b repeats into
-// a.
+// Le tests whether a is at most b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] <= b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] <= b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
-//     0 and -0 are equal.
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 	return c.construct("le", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -170,15 +194,16 @@ func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Gt 1 where a is more than b and 0 elsewhere, element by element; b repeats
-// into a.
+// Gt tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] > b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] > b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
-//     0 and -0 are equal.
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("gt", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -186,15 +211,16 @@ func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Ge 1 where a is at least b and 0 elsewhere, element by element; b repeats
-// into a.
+// Ge tests whether a is at least b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] >= b[i mod b's shape] else 0.
+// Computes c[i] = 1 if a[i] >= b[i mod shape(b)] else 0.
 //
-//   - Shapes: c has a's shape; each dimension of b is 1 or divides that of a,
-//     and a zero one meets only a zero in a.
-//   - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0;
-//     0 and -0 are equal.
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ge", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -202,12 +228,13 @@ func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Add1 a + b for a b of one element.
+// Add1 adds the single element of b to each element of a.
 //
 // Computes c[i] = a[i] + b[0].
 //
-//   - Shapes: c has a's shape, b one element.
-//   - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a. b has one element.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add1", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -215,16 +242,19 @@ func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Where a where the condition is not 0, and b elsewhere, element by element;
-// condition and b repeat into a.
+// Where selects elements of a where condition is not 0, and elements of b
+// elsewhere.
 //
-// Computes c[i] = a[i] if condition[i mod its shape] != 0 else
-// b[i mod b's shape].
+// Computes c[i] = a[i] if condition[i mod shape(condition)] != 0 else
+// b[i mod shape(b)].
 //
-//   - Shapes: c has a's shape; each dimension of condition and of b is 1 or
-//     divides that of a, and a zero one meets only a zero in a.
-//   - Types: Condition, a and b each F32, F16 or BF16; c of a's type, b rounded
-//     to it. NaN as a condition is not 0.
+// A NaN in condition counts as not 0.
+//
+//   - Shapes: c has the shape of a. condition and b are broadcast: each of
+//     their dimensions is 1 or divides that of a, and their elements repeat. A
+//     dimension of 0 in either requires one of 0 in a.
+//   - Types: condition, a and b are each F32, F16 or BF16. c has the type of a,
+//     to which b is rounded.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
 		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
@@ -234,19 +264,19 @@ func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 // ScaleOptions holds the optional attributes of [Context.Scale]. A field that
 // is zero has its default.
 type ScaleOptions struct {
-	// What is added. Default: 0.
+	// Added to each product. Default: 0.
 	Bias float64
 }
 
-// Scale a * scale + bias, element by element.
+// Scale multiplies each element by scale and adds Bias.
 //
 // Computes c[i] = a[i] * scale + bias.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, where product and sum are each
-//     rounded.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32, where the product and the sum
+//     are each rounded.
 //   - Result: The type of a.
-//   - scale: what each element is multiplied by.
+//   - scale: factor of each element.
 func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tensor, error) {
 	params := C.tl_scale_params{struct_size: C.sizeof_tl_scale_params}
 	if options != nil {
@@ -257,30 +287,31 @@ func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tenso
 	})
 }
 
-// Clamp a, but no less than min and no more than max, element by element.
+// Clamp limits each element to the range from min to max.
 //
 // Computes c[i] = min(max, max(min, a[i])).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A
-//     min above max is refused.
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
-//   - min: the least.
-//   - max: the most.
+//   - min: lower bound. It must not exceed max.
+//   - max: upper bound.
 func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
 	return c.construct("clamp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_clamp(c.ptr, a.ptr, C.double(min), C.double(max))
 	})
 }
 
-// Fill a tensor like a of one value.
+// Fill fills a tensor of the shape and type of a with one value.
 //
 // Computes c[i] = value.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; the value is rounded to it.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. The value is rounded to this type.
 //   - Result: The type of a.
-//   - value: all of the result.
+//   - value: value of all elements. NaN is valid.
 func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	return c.construct("fill", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_fill(c.ptr, a.ptr, C.double(value))
@@ -439,12 +470,12 @@ func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	})
 }
 
-// Abs the absolute value of each element.
+// Abs takes the absolute value of each element.
 //
 // Computes c[i] = |a[i]|.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 	return c.construct("abs", []*Tensor{a}, func() *C.tl_tensor {
@@ -452,12 +483,14 @@ func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Neg -a, element by element.
+// Neg negates each element.
 //
 // Computes c[i] = -a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. Of 0 it is -0.
+// The negation of 0 is -0.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 	return c.construct("neg", []*Tensor{a}, func() *C.tl_tensor {
@@ -465,12 +498,12 @@ func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sqr the square of each element.
+// Sqr squares each element.
 //
 // Computes c[i] = a[i] * a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 	return c.construct("sqr", []*Tensor{a}, func() *C.tl_tensor {
@@ -478,12 +511,14 @@ func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sqrt the square root of each element.
+// Sqrt takes the square root of each element.
 //
 // Computes c[i] = sqrt(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN below 0.
+// Negative elements give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
 	return c.construct("sqrt", []*Tensor{a}, func() *C.tl_tensor {
@@ -491,13 +526,15 @@ func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Log the natural logarithm of each element.
+// Log takes the natural logarithm of each element.
 //
 // Computes c[i] = log(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
-//     -infinity of 0, NaN below.
+// 0 gives -infinity. Negative elements give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Log(a *Tensor) (*Tensor, error) {
 	return c.construct("log", []*Tensor{a}, func() *C.tl_tensor {
@@ -505,12 +542,13 @@ func (c *Context) Log(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Exp e to the power of each element.
+// Exp raises e to the power of each element.
 //
 // Computes c[i] = e ^ a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Exp(a *Tensor) (*Tensor, error) {
 	return c.construct("exp", []*Tensor{a}, func() *C.tl_tensor {
@@ -518,12 +556,14 @@ func (c *Context) Exp(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Expm1 e to the power of each element, less 1, with all digits near 0.
+// Expm1 raises e to the power of each element and subtracts 1, with full
+// precision near 0.
 //
 // Computes c[i] = e ^ a[i] - 1.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Expm1(a *Tensor) (*Tensor, error) {
 	return c.construct("expm1", []*Tensor{a}, func() *C.tl_tensor {
@@ -531,13 +571,15 @@ func (c *Context) Expm1(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sin the sine of each element, in radians.
+// Sin takes the sine of each element, in radians.
 //
 // Computes c[i] = sin(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
-//     NaN of infinity.
+// Infinities give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Sin(a *Tensor) (*Tensor, error) {
 	return c.construct("sin", []*Tensor{a}, func() *C.tl_tensor {
@@ -545,13 +587,15 @@ func (c *Context) Sin(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Cos the cosine of each element, in radians.
+// Cos takes the cosine of each element, in radians.
 //
 // Computes c[i] = cos(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
-//     NaN of infinity.
+// Infinities give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Cos(a *Tensor) (*Tensor, error) {
 	return c.construct("cos", []*Tensor{a}, func() *C.tl_tensor {
@@ -559,13 +603,14 @@ func (c *Context) Cos(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sgn the sign of each element: -1, 0 or 1.
+// Sgn takes the sign of each element: -1, 0 or 1.
 //
-// Computes c[i] = a[i] / |a[i]|, or a[i] where that is 0.
+// Computes c[i] = a[i] / |a[i]| if a[i] != 0 else a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN
-//     stay.
+// -0 and NaN are kept.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
 	return c.construct("sgn", []*Tensor{a}, func() *C.tl_tensor {
@@ -573,12 +618,14 @@ func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Step 1 where an element is above 0, and 0 elsewhere.
+// Step maps positive elements to 1 and all others to 0.
 //
 // Computes c[i] = 1 if a[i] > 0 else 0.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Step(a *Tensor) (*Tensor, error) {
 	return c.construct("step", []*Tensor{a}, func() *C.tl_tensor {
@@ -586,12 +633,12 @@ func (c *Context) Step(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Floor the largest whole number that is no more than each element.
+// Floor rounds each element down to an integer.
 //
 // Computes c[i] = floor(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 	return c.construct("floor", []*Tensor{a}, func() *C.tl_tensor {
@@ -599,12 +646,12 @@ func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Ceil the smallest whole number that is no less than each element.
+// Ceil rounds each element up to an integer.
 //
 // Computes c[i] = ceil(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 	return c.construct("ceil", []*Tensor{a}, func() *C.tl_tensor {
@@ -612,12 +659,12 @@ func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Round the nearest whole number to each element, of two the one away from 0.
+// Round rounds each element to the nearest integer, and halves away from 0.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Round(a *Tensor) (*Tensor, error) {
 	return c.construct("round", []*Tensor{a}, func() *C.tl_tensor {
@@ -625,12 +672,12 @@ func (c *Context) Round(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Trunc each element without its fraction.
+// Trunc rounds each element toward 0 to an integer.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]|).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
@@ -638,12 +685,13 @@ func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Erf the error function of each element.
+// Erf applies the error function to each element.
 //
 // Computes c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Erf(a *Tensor) (*Tensor, error) {
 	return c.construct("erf", []*Tensor{a}, func() *C.tl_tensor {

@@ -15,8 +15,8 @@ inline constexpr OpFacts add{
     .name = "add",
     .operands = add_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g summed over b's repetitions",
-    .doc = "a + b, element by element; b repeats into a",
+    .gradient = "da = g; db = g, summed over the repetitions of b",
+    .doc = "Adds b to a, element-wise",
 };
 
 inline constexpr Operand sub_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -25,8 +25,8 @@ inline constexpr OpFacts sub{
     .name = "sub",
     .operands = sub_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = -g summed over b's repetitions",
-    .doc = "a - b, element by element; b repeats into a",
+    .gradient = "da = g; db = -g, summed over the repetitions of b",
+    .doc = "Subtracts b from a, element-wise",
 };
 
 inline constexpr Operand mul_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -35,8 +35,8 @@ inline constexpr OpFacts mul{
     .name = "mul",
     .operands = mul_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b; db = g a summed over b's repetitions",
-    .doc = "a * b, element by element; b repeats into a",
+    .gradient = "da = g b; db = g a, summed over the repetitions of b",
+    .doc = "Multiplies a by b, element-wise",
 };
 
 inline constexpr Operand div_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -45,8 +45,8 @@ inline constexpr OpFacts div{
     .name = "div",
     .operands = div_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / b; db = -g c / b summed over b's repetitions",
-    .doc = "a / b, element by element; b repeats into a",
+    .gradient = "da = g / b; db = -g c / b, summed over the repetitions of b",
+    .doc = "Divides a by b, element-wise",
 };
 
 inline constexpr Operand maximum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -55,8 +55,8 @@ inline constexpr OpFacts maximum{
     .name = "maximum",
     .operands = maximum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over b's repetitions",
-    .doc = "The larger of a and b, element by element; b repeats into a",
+    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Takes the larger of a and b, element-wise",
 };
 
 inline constexpr Operand minimum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -65,8 +65,8 @@ inline constexpr OpFacts minimum{
     .name = "minimum",
     .operands = minimum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over b's repetitions",
-    .doc = "The smaller of a and b, element by element; b repeats into a",
+    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Takes the smaller of a and b, element-wise",
 };
 
 inline constexpr Operand pow_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -75,86 +75,86 @@ inline constexpr OpFacts pow{
     .name = "pow",
     .operands = pow_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over b's repetitions",
-    .doc = "a to the power of b, element by element; b repeats into a",
+    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over the repetitions of b",
+    .doc = "Raises a to the power of b, element-wise",
 };
 
 inline constexpr Operand eq_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts eq{
     .op = Op::eq,
     .name = "eq",
     .operands = eq_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a equals b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a equals b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand ne_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts ne{
     .op = Op::ne,
     .name = "ne",
     .operands = ne_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is not b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a differs from b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand lt_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts lt{
     .op = Op::lt,
     .name = "lt",
     .operands = lt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is less than b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is less than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand le_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts le{
     .op = Op::le,
     .name = "le",
     .operands = le_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is at most b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is at most b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand gt_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts gt{
     .op = Op::gt,
     .name = "gt",
     .operands = gt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is more than b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand ge_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts ge{
     .op = Op::ge,
     .name = "ge",
     .operands = ge_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is at least b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is at least b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand add1_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -163,12 +163,12 @@ inline constexpr OpFacts add1{
     .name = "add1",
     .operands = add1_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = the sum of g",
-    .doc = "a + b for a b of one element",
+    .gradient = "da = g; db is the sum of g",
+    .doc = "Adds the single element of b to each element of a",
 };
 
 inline constexpr Operand where_operands[] = {
-    {.name = "condition", .role = Role::read, .no_gradient = "it only chooses"},
+    {.name = "condition", .role = Role::read, .no_gradient = "it only selects elements"},
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
 };
@@ -176,8 +176,8 @@ inline constexpr OpFacts where{
     .op = Op::where,
     .name = "where",
     .operands = where_operands,
-    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over b's repetitions",
-    .doc = "a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a",
+    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Selects elements of a where condition is not 0, and elements of b elsewhere",
 };
 
 inline constexpr Operand scale_operands[] = {{.name = "a", .role = Role::read}};
@@ -192,7 +192,7 @@ inline constexpr OpFacts scale{
     .attrs = scale_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g scale",
-    .doc = "a * scale + bias, element by element",
+    .doc = "Multiplies each element by scale and adds bias",
 };
 
 inline constexpr Operand clamp_operands[] = {{.name = "a", .role = Role::read}};
@@ -207,10 +207,12 @@ inline constexpr OpFacts clamp{
     .attrs = clamp_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where min <= a <= max, 0 elsewhere",
-    .doc = "a, but no less than min and no more than max, element by element",
+    .doc = "Limits each element to the range from min to max",
 };
 
-inline constexpr Operand fill_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result does not depend on its elements"}};
+inline constexpr Operand fill_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not depend on the elements of a"},
+};
 inline constexpr AttrDef fill_attrs[] = {
     {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
 };
@@ -220,8 +222,8 @@ inline constexpr OpFacts fill{
     .operands = fill_operands,
     .attrs = fill_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
-    .doc = "A tensor like a of one value",
+    .gradient = "none: the result does not depend on the elements of a",
+    .doc = "Fills a tensor of the shape and type of a with one value",
 };
 
 // ---- mul_mat
@@ -437,7 +439,7 @@ inline constexpr OpFacts abs{
     .operands = abs_operands,
     .result = ResultType::of_first,
     .gradient = "da = g sgn(a)",
-    .doc = "The absolute value of each element",
+    .doc = "Takes the absolute value of each element",
 };
 
 inline constexpr Operand neg_operands[] = {{.name = "a", .role = Role::read}};
@@ -447,7 +449,7 @@ inline constexpr OpFacts neg{
     .operands = neg_operands,
     .result = ResultType::of_first,
     .gradient = "da = -g",
-    .doc = "-a, element by element",
+    .doc = "Negates each element",
 };
 
 inline constexpr Operand sqr_operands[] = {{.name = "a", .role = Role::read}};
@@ -457,7 +459,7 @@ inline constexpr OpFacts sqr{
     .operands = sqr_operands,
     .result = ResultType::of_first,
     .gradient = "da = 2 g a",
-    .doc = "The square of each element",
+    .doc = "Squares each element",
 };
 
 inline constexpr Operand sqrt_operands[] = {{.name = "a", .role = Role::read}};
@@ -467,7 +469,7 @@ inline constexpr OpFacts sqrt{
     .operands = sqrt_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / (2 c), 0 where g is 0",
-    .doc = "The square root of each element",
+    .doc = "Takes the square root of each element",
 };
 
 inline constexpr Operand log_operands[] = {{.name = "a", .role = Role::read}};
@@ -477,7 +479,7 @@ inline constexpr OpFacts log{
     .operands = log_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / a, 0 where g is 0",
-    .doc = "The natural logarithm of each element",
+    .doc = "Takes the natural logarithm of each element",
 };
 
 inline constexpr Operand exp_operands[] = {{.name = "a", .role = Role::read}};
@@ -487,7 +489,7 @@ inline constexpr OpFacts exp{
     .operands = exp_operands,
     .result = ResultType::of_first,
     .gradient = "da = g c",
-    .doc = "e to the power of each element",
+    .doc = "Raises e to the power of each element",
 };
 
 inline constexpr Operand expm1_operands[] = {{.name = "a", .role = Role::read}};
@@ -497,7 +499,7 @@ inline constexpr OpFacts expm1{
     .operands = expm1_operands,
     .result = ResultType::of_first,
     .gradient = "da = g (c + 1)",
-    .doc = "e to the power of each element, less 1, with all digits near 0",
+    .doc = "Raises e to the power of each element and subtracts 1, with full precision near 0",
 };
 
 inline constexpr Operand sin_operands[] = {{.name = "a", .role = Role::read}};
@@ -507,7 +509,7 @@ inline constexpr OpFacts sin{
     .operands = sin_operands,
     .result = ResultType::of_first,
     .gradient = "da = g cos(a)",
-    .doc = "The sine of each element, in radians",
+    .doc = "Takes the sine of each element, in radians",
 };
 
 inline constexpr Operand cos_operands[] = {{.name = "a", .role = Role::read}};
@@ -517,79 +519,67 @@ inline constexpr OpFacts cos{
     .operands = cos_operands,
     .result = ResultType::of_first,
     .gradient = "da = -g sin(a)",
-    .doc = "The cosine of each element, in radians",
+    .doc = "Takes the cosine of each element, in radians",
 };
 
-inline constexpr Operand sgn_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts sgn{
     .op = Op::sgn,
     .name = "sgn",
     .operands = sgn_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The sign of each element: -1, 0 or 1",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Takes the sign of each element: -1, 0 or 1",
 };
 
-inline constexpr Operand step_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts step{
     .op = Op::step,
     .name = "step",
     .operands = step_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where an element is above 0, and 0 elsewhere",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Maps positive elements to 1 and all others to 0",
 };
 
-inline constexpr Operand floor_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts floor{
     .op = Op::floor,
     .name = "floor",
     .operands = floor_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The largest whole number that is no more than each element",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element down to an integer",
 };
 
-inline constexpr Operand ceil_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts ceil{
     .op = Op::ceil,
     .name = "ceil",
     .operands = ceil_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The smallest whole number that is no less than each element",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element up to an integer",
 };
 
-inline constexpr Operand round_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts round{
     .op = Op::round,
     .name = "round",
     .operands = round_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The nearest whole number to each element, of two the one away from 0",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element to the nearest integer, and halves away from 0",
 };
 
-inline constexpr Operand trunc_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
-};
+inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts trunc{
     .op = Op::trunc,
     .name = "trunc",
     .operands = trunc_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "Each element without its fraction",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element toward 0 to an integer",
 };
 
 inline constexpr Operand erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -599,7 +589,7 @@ inline constexpr OpFacts erf{
     .operands = erf_operands,
     .result = ResultType::of_first,
     .gradient = "da = g 2 / sqrt(pi) e^(-a^2)",
-    .doc = "The error function of each element",
+    .doc = "Applies the error function to each element",
 };
 
 // ---- activations

@@ -6,201 +6,221 @@ const Context = @import("context.zig").Context;
 const Tensor = @import("tensor.zig").Tensor;
 const Error = status.Error;
 
-/// a + b, element by element; b repeats into a.
+/// Adds `b` to `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] + b[i mod b's shape]`.
+/// Computes `c[i] = a[i] + b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
 }
 
-/// a - b, element by element; b repeats into a.
+/// Subtracts `b` from `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] - b[i mod b's shape]`.
+/// Computes `c[i] = a[i] - b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_sub, .{ a.handle, b.handle });
 }
 
-/// a * b, element by element; b repeats into a.
+/// Multiplies `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] * b[i mod b's shape]`.
+/// Computes `c[i] = a[i] * b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_mul, .{ a.handle, b.handle });
 }
 
-/// a / b, element by element; b repeats into a.
+/// Divides `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] / b[i mod b's shape]`.
+/// Computes `c[i] = a[i] / b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. By 0 it is an infinity, 0 by 0 NaN.
+/// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_div, .{ a.handle, b.handle });
 }
 
-/// The larger of a and b, element by element; b repeats into a.
+/// Takes the larger of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = max(a[i], b[i mod b's shape])`.
+/// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. NaN where one of the two is; 0 is
-///   more than -0.
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_maximum, .{ a.handle, b.handle });
 }
 
-/// The smaller of a and b, element by element; b repeats into a.
+/// Takes the smaller of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = min(a[i], b[i mod b's shape])`.
+/// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. NaN where one of the two is; 0 is
-///   more than -0.
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_minimum, .{ a.handle, b.handle });
 }
 
-/// a to the power of b, element by element; b repeats into a.
+/// Raises `a` to the power of `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] ^ b[i mod b's shape]`.
+/// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once. Within 2 ulp, and what is special is
-///   as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is.
+/// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
+/// element, even NaN, to the power of 0 gives 1.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_pow, .{ a.handle, b.handle });
 }
 
-/// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] == b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_eq, .{ a.handle, b.handle });
 }
 
-/// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] != b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 1; 0 and -0 are equal.
+/// A comparison with NaN gives 1. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ne, .{ a.handle, b.handle });
 }
 
-/// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] < b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_lt, .{ a.handle, b.handle });
 }
 
-/// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_le, .{ a.handle, b.handle });
 }
 
-/// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] > b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_gt, .{ a.handle, b.handle });
 }
 
-/// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`.
+/// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
 ///
-/// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-///   a.
-/// - Types: a and b each f32, f16 or bf16; compared in f32. With NaN it is 0; 0 and -0 are equal.
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ge, .{ a.handle, b.handle });
 }
 
-/// a + b for a b of one element.
+/// Adds the single element of `b` to each element of `a`.
 ///
 /// Computes `c[i] = a[i] + b[0]`.
 ///
-/// - Shapes: c has a's shape, b one element.
-/// - Types: a and b each f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`. `b` has one element.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add1, .{ a.handle, b.handle });
 }
 
-/// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+/// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
 ///
-/// Computes `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`.
+/// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
 ///
-/// - Shapes: c has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
-///   only a zero in a.
-/// - Types: Condition, a and b each f32, f16 or bf16; c of a's type, b rounded to it. NaN as a condition is not 0.
+/// A NaN in `condition` counts as not 0.
+///
+/// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
+///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
+/// - Types: `condition`, `a` and `b` are each f32, f16 or bf16. `c` has the type of `a`, to which `b` is rounded.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
 }
 
 /// Optional attributes of `scale`.
 pub const ScaleOptions = struct {
-    /// What is added. Default: 0.
+    /// Added to each product. Default: 0.
     bias: f64 = 0.0,
 };
 
-/// a * scale + bias, element by element.
+/// Multiplies each element by `factor` and adds `bias`.
 ///
 /// Computes `c[i] = a[i] * scale + bias`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, where product and sum are each rounded.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32, where the product and the sum are each rounded.
 /// - Result: The type of `a`.
-/// - `factor`: what each element is multiplied by.
+/// - `factor`: factor of each element.
 pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error!Tensor {
     const params: c.tl_scale_params = .{
         .bias = options.bias,
@@ -208,27 +228,29 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
     return self.construct(c.tl_scale, .{ a.handle, factor, &params });
 }
 
-/// a, but no less than min and no more than max, element by element.
+/// Limits each element to the range from `min` to `max`.
 ///
 /// Computes `c[i] = min(max, max(min, a[i]))`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays. A min above max is refused.
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
-/// - `min`: the least.
-/// - `max`: the most.
+/// - `min`: lower bound. It must not exceed `max`.
+/// - `max`: upper bound.
 pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
     return self.construct(c.tl_clamp, .{ a.handle, min, max });
 }
 
-/// A tensor like a of one value.
+/// Fills a tensor of the shape and type of `a` with one value.
 ///
 /// Computes `c[i] = value`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; the value is rounded to it.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. The value is rounded to this type.
 /// - Result: The type of `a`.
-/// - `value`: all of the result.
+/// - `value`: value of all elements. NaN is valid.
 pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
     return self.construct(c.tl_fill, .{ a.handle, value });
 }
@@ -352,177 +374,191 @@ pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
 }
 
-/// The absolute value of each element.
+/// Takes the absolute value of each element.
 ///
 /// Computes `c[i] = |a[i]|`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn abs(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_abs, .{a.handle});
 }
 
-/// -a, element by element.
+/// Negates each element.
 ///
 /// Computes `c[i] = -a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. Of 0 it is -0.
+/// The negation of 0 is -0.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn neg(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_neg, .{a.handle});
 }
 
-/// The square of each element.
+/// Squares each element.
 ///
 /// Computes `c[i] = a[i] * a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn sqr(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqr, .{a.handle});
 }
 
-/// The square root of each element.
+/// Takes the square root of each element.
 ///
 /// Computes `c[i] = sqrt(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN below 0.
+/// Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqrt, .{a.handle});
 }
 
-/// The natural logarithm of each element.
+/// Takes the natural logarithm of each element.
 ///
 /// Computes `c[i] = log(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+/// 0 gives -infinity. Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn log(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log, .{a.handle});
 }
 
-/// e to the power of each element.
+/// Raises e to the power of each element.
 ///
 /// Computes `c[i] = e ^ a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1 ulp, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 1 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn exp(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_exp, .{a.handle});
 }
 
-/// e to the power of each element, less 1, with all digits near 0.
+/// Raises e to the power of each element and subtracts 1, with full precision near 0.
 ///
 /// Computes `c[i] = e ^ a[i] - 1`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn expm1(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_expm1, .{a.handle});
 }
 
-/// The sine of each element, in radians.
+/// Takes the sine of each element, in radians.
 ///
 /// Computes `c[i] = sin(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. NaN of infinity.
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn sin(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sin, .{a.handle});
 }
 
-/// The cosine of each element, in radians.
+/// Takes the cosine of each element, in radians.
 ///
 /// Computes `c[i] = cos(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. NaN of infinity.
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn cos(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cos, .{a.handle});
 }
 
-/// The sign of each element: -1, 0 or 1.
+/// Takes the sign of each element: -1, 0 or 1.
 ///
-/// Computes `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+/// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. -0 and NaN stay.
+/// -0 and NaN are kept.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn sgn(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sgn, .{a.handle});
 }
 
-/// 1 where an element is above 0, and 0 elsewhere.
+/// Maps positive elements to 1 and all others to 0.
 ///
 /// Computes `c[i] = 1 if a[i] > 0 else 0`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn step(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_step, .{a.handle});
 }
 
-/// The largest whole number that is no more than each element.
+/// Rounds each element down to an integer.
 ///
 /// Computes `c[i] = floor(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn floor(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_floor, .{a.handle});
 }
 
-/// The smallest whole number that is no less than each element.
+/// Rounds each element up to an integer.
 ///
 /// Computes `c[i] = ceil(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn ceil(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_ceil, .{a.handle});
 }
 
-/// The nearest whole number to each element, of two the one away from 0.
+/// Rounds each element to the nearest integer, and halves away from 0.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn round(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_round, .{a.handle});
 }
 
-/// Each element without its fraction.
+/// Rounds each element toward 0 to an integer.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});
 }
 
-/// The error function of each element.
+/// Applies the error function to each element.
 ///
 /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn erf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_erf, .{a.handle});

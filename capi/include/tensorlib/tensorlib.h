@@ -1370,7 +1370,7 @@ typedef struct tl_scale_params {
      */
     size_t struct_size;
     /**
-     * What is added. Default: 0.
+     * Added to each product. Default: 0.
      */
     double bias;
 } tl_scale_params;
@@ -2194,13 +2194,13 @@ typedef struct tl_sparse_ffn_params {
 } tl_sparse_ffn_params;
 
 /**
- * a + b, element by element; b repeats into a.
+ * Adds `b` to `a`, element-wise.
  *
- * Computes `c[i] = a[i] + b[i mod b's shape]`.
+ * Computes `c[i] = a[i] + b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2208,13 +2208,13 @@ typedef struct tl_sparse_ffn_params {
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a - b, element by element; b repeats into a.
+ * Subtracts `b` from `a`, element-wise.
  *
- * Computes `c[i] = a[i] - b[i mod b's shape]`.
+ * Computes `c[i] = a[i] - b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2222,13 +2222,13 @@ TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a * b, element by element; b repeats into a.
+ * Multiplies `a` by `b`, element-wise.
  *
- * Computes `c[i] = a[i] * b[i mod b's shape]`.
+ * Computes `c[i] = a[i] * b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2236,14 +2236,15 @@ TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a / b, element by element; b repeats into a.
+ * Divides `a` by `b`, element-wise.
  *
- * Computes `c[i] = a[i] / b[i mod b's shape]`.
+ * Computes `c[i] = a[i] / b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an infinity, 0
- *   by 0 NaN.
+ * Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2251,14 +2252,15 @@ TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * The larger of a and b, element by element; b repeats into a.
+ * Takes the larger of `a` and `b`, element-wise.
  *
- * Computes `c[i] = max(a[i], b[i mod b's shape])`.
+ * Computes `c[i] = max(a[i], b[i mod shape(b)])`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two
- *   is; 0 is more than -0.
+ * The result is NaN if either element is NaN. 0 counts as larger than -0.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2266,14 +2268,15 @@ TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * The smaller of a and b, element by element; b repeats into a.
+ * Takes the smaller of `a` and `b`, element-wise.
  *
- * Computes `c[i] = min(a[i], b[i mod b's shape])`.
+ * Computes `c[i] = min(a[i], b[i mod shape(b)])`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two
- *   is; 0 is more than -0.
+ * The result is NaN if either element is NaN. 0 counts as larger than -0.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2281,14 +2284,16 @@ TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a to the power of b, element by element; b repeats into a.
+ * Raises `a` to the power of `b`, element-wise.
  *
- * Computes `c[i] = a[i] ^ b[i mod b's shape]`.
+ * Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. Within 2 ulp, and what is
- *   special is as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is.
+ * Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
+ * Any element, even NaN, to the power of 0 gives 1.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2296,13 +2301,15 @@ TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] == b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2310,13 +2317,15 @@ TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] != b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 1; 0 and -0 are equal.
+ * A comparison with NaN gives 1. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2324,13 +2333,15 @@ TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] < b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2338,13 +2349,15 @@ TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2352,13 +2365,15 @@ TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] > b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2366,13 +2381,15 @@ TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+ * Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
  *
- * Computes `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`.
+ * Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
  *
- * - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only
- *   a zero in a.
- * - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2380,12 +2397,12 @@ TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a + b for a b of one element.
+ * Adds the single element of `b` to each element of `a`.
  *
  * Computes `c[i] = a[i] + b[0]`.
  *
- * - Shapes: c has a's shape, b one element.
- * - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`. `b` has one element.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2393,57 +2410,62 @@ TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+ * Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
  *
- * Computes `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`.
+ * Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
  *
- * - Shapes: c has a's shape; each dimension of condition and of b is 1 or divides that of a, and a
- *   zero one meets only a zero in a.
- * - Types: Condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a
- *   condition is not 0.
+ * A NaN in `condition` counts as not 0.
+ *
+ * - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
+ *   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
+ *   `a`.
+ * - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
+ *   is rounded.
  *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b);
 
 /**
- * a * scale + bias, element by element.
+ * Multiplies each element by `scale` and adds `bias`.
  *
  * Computes `c[i] = a[i] * scale + bias`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
  * - Result: The type of `a`.
- * - `scale`: what each element is multiplied by.
+ * - `scale`: factor of each element.
  *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl_scale_params *params);
 
 /**
- * a, but no less than min and no more than max, element by element.
+ * Limits each element to the range from `min` to `max`.
  *
  * Computes `c[i] = min(max, max(min, a[i]))`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min above max is refused.
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
- * - `min`: the least.
- * - `max`: the most.
+ * - `min`: lower bound. It must not exceed `max`.
+ * - `max`: upper bound.
  *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max);
 
 /**
- * A tensor like a of one value.
+ * Fills a tensor of the shape and type of `a` with one value.
  *
  * Computes `c[i] = value`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; the value is rounded to it.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. The value is rounded to this type.
  * - Result: The type of `a`.
- * - `value`: all of the result.
+ * - `value`: value of all elements. NaN is valid.
  *
  * Since 0.1.
  */
@@ -2589,12 +2611,12 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 
 /**
- * The absolute value of each element.
+ * Takes the absolute value of each element.
  *
  * Computes `c[i] = |a[i]|`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2602,12 +2624,14 @@ TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_te
 TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 
 /**
- * -a, element by element.
+ * Negates each element.
  *
  * Computes `c[i] = -a[i]`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once. Of 0 it is -0.
+ * The negation of 0 is -0.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2615,12 +2639,12 @@ TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 
 /**
- * The square of each element.
+ * Squares each element.
  *
  * Computes `c[i] = a[i] * a[i]`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2628,12 +2652,14 @@ TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 
 /**
- * The square root of each element.
+ * Takes the square root of each element.
  *
  * Computes `c[i] = sqrt(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN below 0.
+ * Negative elements give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2641,13 +2667,14 @@ TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
 
 /**
- * The natural logarithm of each element.
+ * Takes the natural logarithm of each element.
  *
  * Computes `c[i] = log(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN
- *   below.
+ * 0 gives -infinity. Negative elements give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2655,12 +2682,12 @@ TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
 
 /**
- * e to the power of each element.
+ * Raises e to the power of each element.
  *
  * Computes `c[i] = e ^ a[i]`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2668,12 +2695,12 @@ TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
 
 /**
- * e to the power of each element, less 1, with all digits near 0.
+ * Raises e to the power of each element and subtracts 1, with full precision near 0.
  *
  * Computes `c[i] = e ^ a[i] - 1`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2681,12 +2708,14 @@ TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
 
 /**
- * The sine of each element, in radians.
+ * Takes the sine of each element, in radians.
  *
  * Computes `c[i] = sin(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+ * Infinities give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2694,12 +2723,14 @@ TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
 
 /**
- * The cosine of each element, in radians.
+ * Takes the cosine of each element, in radians.
  *
  * Computes `c[i] = cos(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+ * Infinities give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2707,12 +2738,14 @@ TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 
 /**
- * The sign of each element: -1, 0 or 1.
+ * Takes the sign of each element: -1, 0 or 1.
  *
- * Computes `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+ * Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
+ * -0 and NaN are kept.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2720,12 +2753,14 @@ TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
 
 /**
- * 1 where an element is above 0, and 0 elsewhere.
+ * Maps positive elements to 1 and all others to 0.
  *
  * Computes `c[i] = 1 if a[i] > 0 else 0`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2733,12 +2768,12 @@ TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 
 /**
- * The largest whole number that is no more than each element.
+ * Rounds each element down to an integer.
  *
  * Computes `c[i] = floor(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2746,12 +2781,12 @@ TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 
 /**
- * The smallest whole number that is no less than each element.
+ * Rounds each element up to an integer.
  *
  * Computes `c[i] = ceil(a[i])`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2759,12 +2794,12 @@ TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 
 /**
- * The nearest whole number to each element, of two the one away from 0.
+ * Rounds each element to the nearest integer, and halves away from 0.
  *
  * Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2772,12 +2807,12 @@ TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element without its fraction.
+ * Rounds each element toward 0 to an integer.
  *
  * Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32 and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.
@@ -2785,12 +2820,12 @@ TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
 
 /**
- * The error function of each element.
+ * Applies the error function to each element.
  *
  * Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
  *
- * - Shapes: c has a's shape.
- * - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
  * - Result: The type of `a`.
  *
  * Since 0.1.

@@ -24,7 +24,7 @@ impl ScaleOptions {
         Self::default()
     }
 
-    /// What is added. Default: 0.
+    /// Added to each product. Default: 0.
     #[must_use]
     pub fn bias(mut self, bias: f64) -> Self {
         self.raw.bias = bias;
@@ -1315,12 +1315,13 @@ impl SparseFfnOptions {
 }
 
 impl Context {
-    /// a + b, element by element; b repeats into a.
+    /// Adds `b` to `a`, element-wise.
     ///
-    /// Computes `c[i] = a[i] + b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1330,12 +1331,13 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
     }
 
-    /// a - b, element by element; b repeats into a.
+    /// Subtracts `b` from `a`, element-wise.
     ///
-    /// Computes `c[i] = a[i] - b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1345,12 +1347,13 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_sub(ctx, a.raw(), b.raw()) })
     }
 
-    /// a * b, element by element; b repeats into a.
+    /// Multiplies `a` by `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] * b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1360,12 +1363,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul(ctx, a.raw(), b.raw()) })
     }
 
-    /// a / b, element by element; b repeats into a.
+    /// Divides `a` by `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] / b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an infinity, 0 by 0 NaN.
+    /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1375,13 +1381,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_div(ctx, a.raw(), b.raw()) })
     }
 
-    /// The larger of a and b, element by element; b repeats into a.
+    /// Takes the larger of `a` and `b`, element-wise.
     ///
-    /// Computes `c[i] = max(a[i], b[i mod b's shape])`.
+    /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two is; 0 is more
-    ///   than -0.
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1391,13 +1399,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_maximum(ctx, a.raw(), b.raw()) })
     }
 
-    /// The smaller of a and b, element by element; b repeats into a.
+    /// Takes the smaller of `a` and `b`, element-wise.
     ///
-    /// Computes `c[i] = min(a[i], b[i mod b's shape])`.
+    /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. NaN where one of the two is; 0 is more
-    ///   than -0.
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1407,13 +1417,16 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_minimum(ctx, a.raw(), b.raw()) })
     }
 
-    /// a to the power of b, element by element; b repeats into a.
+    /// Raises `a` to the power of `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] ^ b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. Within 2 ulp, and what is special is
-    ///   as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is.
+    /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
+    /// element, even NaN, to the power of 0 gives 1.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1423,12 +1436,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_pow(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] == b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1438,12 +1454,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_eq(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] != b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 1; 0 and -0 are equal.
+    /// A comparison with NaN gives 1. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1453,12 +1472,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ne(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] < b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1468,12 +1490,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_lt(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1483,12 +1508,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_le(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] > b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1498,12 +1526,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_gt(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`.
+    /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
     ///
-    /// - Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a.
-    /// - Types: a and b each F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal.
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1513,12 +1544,12 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ge(ctx, a.raw(), b.raw()) })
     }
 
-    /// a + b for a b of one element.
+    /// Adds the single element of `b` to each element of `a`.
     ///
     /// Computes `c[i] = a[i] + b[0]`.
     ///
-    /// - Shapes: c has a's shape, b one element.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`. `b` has one element.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1528,13 +1559,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add1(ctx, a.raw(), b.raw()) })
     }
 
-    /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+    /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
     ///
-    /// Computes `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`.
+    /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
     ///
-    /// - Shapes: c has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
-    ///   only a zero in a.
-    /// - Types: Condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a condition is not 0.
+    /// A NaN in `condition` counts as not 0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
+    ///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
+    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b` is rounded.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1558,14 +1591,14 @@ impl Context {
         )
     }
 
-    /// a * scale + bias, element by element.
+    /// Multiplies each element by `scale` and adds `bias`.
     ///
     /// Computes `c[i] = a[i] * scale + bias`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
     /// - Result: The type of `a`.
-    /// - `scale`: what each element is multiplied by.
+    /// - `scale`: factor of each element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, ScaleOptions};
@@ -1585,15 +1618,17 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_scale(ctx, a.raw(), scale, &options.raw) })
     }
 
-    /// a, but no less than min and no more than max, element by element.
+    /// Limits each element to the range from `min` to `max`.
     ///
     /// Computes `c[i] = min(max, max(min, a[i]))`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min above max is refused.
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
-    /// - `min`: the least.
-    /// - `max`: the most.
+    /// - `min`: lower bound. It must not exceed `max`.
+    /// - `max`: upper bound.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -1603,14 +1638,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_clamp(ctx, a.raw(), min, max) })
     }
 
-    /// A tensor like a of one value.
+    /// Fills a tensor of the shape and type of `a` with one value.
     ///
     /// Computes `c[i] = value`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; the value is rounded to it.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. The value is rounded to this type.
     /// - Result: The type of `a`.
-    /// - `value`: all of the result.
+    /// - `value`: value of all elements. NaN is valid.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -1804,12 +1839,12 @@ impl Context {
         self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
     }
 
-    /// The absolute value of each element.
+    /// Takes the absolute value of each element.
     ///
     /// Computes `c[i] = |a[i]|`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1819,12 +1854,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_abs(ctx, a.raw()) })
     }
 
-    /// -a, element by element.
+    /// Negates each element.
     ///
     /// Computes `c[i] = -a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. Of 0 it is -0.
+    /// The negation of 0 is -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1834,12 +1871,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_neg(ctx, a.raw()) })
     }
 
-    /// The square of each element.
+    /// Squares each element.
     ///
     /// Computes `c[i] = a[i] * a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1849,12 +1886,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqr(ctx, a.raw()) })
     }
 
-    /// The square root of each element.
+    /// Takes the square root of each element.
     ///
     /// Computes `c[i] = sqrt(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN below 0.
+    /// Negative elements give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1864,12 +1903,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqrt(ctx, a.raw()) })
     }
 
-    /// The natural logarithm of each element.
+    /// Takes the natural logarithm of each element.
     ///
     /// Computes `c[i] = log(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+    /// 0 gives -infinity. Negative elements give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1879,12 +1920,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log(ctx, a.raw()) })
     }
 
-    /// e to the power of each element.
+    /// Raises e to the power of each element.
     ///
     /// Computes `c[i] = e ^ a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1894,12 +1935,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_exp(ctx, a.raw()) })
     }
 
-    /// e to the power of each element, less 1, with all digits near 0.
+    /// Raises e to the power of each element and subtracts 1, with full precision near 0.
     ///
     /// Computes `c[i] = e ^ a[i] - 1`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1909,12 +1950,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expm1(ctx, a.raw()) })
     }
 
-    /// The sine of each element, in radians.
+    /// Takes the sine of each element, in radians.
     ///
     /// Computes `c[i] = sin(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+    /// Infinities give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1924,12 +1967,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sin(ctx, a.raw()) })
     }
 
-    /// The cosine of each element, in radians.
+    /// Takes the cosine of each element, in radians.
     ///
     /// Computes `c[i] = cos(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity.
+    /// Infinities give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1939,12 +1984,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cos(ctx, a.raw()) })
     }
 
-    /// The sign of each element: -1, 0 or 1.
+    /// Takes the sign of each element: -1, 0 or 1.
     ///
-    /// Computes `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+    /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
+    /// -0 and NaN are kept.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1954,12 +2001,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sgn(ctx, a.raw()) })
     }
 
-    /// 1 where an element is above 0, and 0 elsewhere.
+    /// Maps positive elements to 1 and all others to 0.
     ///
     /// Computes `c[i] = 1 if a[i] > 0 else 0`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1969,12 +2018,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_step(ctx, a.raw()) })
     }
 
-    /// The largest whole number that is no more than each element.
+    /// Rounds each element down to an integer.
     ///
     /// Computes `c[i] = floor(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1984,12 +2033,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_floor(ctx, a.raw()) })
     }
 
-    /// The smallest whole number that is no less than each element.
+    /// Rounds each element up to an integer.
     ///
     /// Computes `c[i] = ceil(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1999,12 +2048,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_ceil(ctx, a.raw()) })
     }
 
-    /// The nearest whole number to each element, of two the one away from 0.
+    /// Rounds each element to the nearest integer, and halves away from 0.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2014,12 +2063,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_round(ctx, a.raw()) })
     }
 
-    /// Each element without its fraction.
+    /// Rounds each element toward 0 to an integer.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2029,12 +2078,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
     }
 
-    /// The error function of each element.
+    /// Applies the error function to each element.
     ///
     /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
