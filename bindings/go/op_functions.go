@@ -699,12 +699,14 @@ func (c *Context) Erf(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Relu each element where it is above 0, and 0 elsewhere.
+// Relu applies the rectified linear unit (ReLU): negative elements become 0.
 //
 // Computes c[i] = max(a[i], 0).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
 func (c *Context) Relu(a *Tensor) (*Tensor, error) {
 	return c.construct("relu", []*Tensor{a}, func() *C.tl_tensor {
@@ -712,13 +714,13 @@ func (c *Context) Relu(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Sigmoid the logistic function of each element.
+// Sigmoid applies the logistic function to each element.
 //
 // Computes c[i] = 1 / (1 + e ^ -a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("sigmoid", []*Tensor{a}, func() *C.tl_tensor {
@@ -726,12 +728,13 @@ func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Tanh the hyperbolic tangent of each element.
+// Tanh takes the hyperbolic tangent of each element.
 //
 // Computes c[i] = tanh(a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
 //   - Result: The type of a.
 func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
 	return c.construct("tanh", []*Tensor{a}, func() *C.tl_tensor {
@@ -739,13 +742,13 @@ func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Elu each element where it is above 0, and e to its power less 1 elsewhere.
+// Elu applies the exponential linear unit (ELU) to each element.
 //
 // Computes c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Elu(a *Tensor) (*Tensor, error) {
 	return c.construct("elu", []*Tensor{a}, func() *C.tl_tensor {
@@ -753,13 +756,13 @@ func (c *Context) Elu(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Softplus the logarithm of 1 + e to the power of each element.
+// Softplus applies the softplus function to each element.
 //
 // Computes c[i] = log(1 + e ^ a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
 	return c.construct("softplus", []*Tensor{a}, func() *C.tl_tensor {
@@ -767,13 +770,13 @@ func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Silu each element times its [Context.Sigmoid] (swish).
+// Silu multiplies each element by its [Context.Sigmoid] (SiLU, swish).
 //
 // Computes c[i] = a[i] / (1 + e ^ -a[i]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Silu(a *Tensor) (*Tensor, error) {
 	return c.construct("silu", []*Tensor{a}, func() *C.tl_tensor {
@@ -781,15 +784,14 @@ func (c *Context) Silu(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Gelu the Gaussian error linear unit of each element, by its approximation
-// with tanh.
+// Gelu applies the Gaussian error linear unit (GELU), approximated with tanh.
 //
 // Computes c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
 // a[i]^3))).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu", []*Tensor{a}, func() *C.tl_tensor {
@@ -797,14 +799,14 @@ func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// GeluErf the Gaussian error linear unit of each element, by the error
+// GeluErf applies the Gaussian error linear unit (GELU), with the error
 // function.
 //
 // Computes c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_erf", []*Tensor{a}, func() *C.tl_tensor {
@@ -812,14 +814,14 @@ func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// GeluQuick the Gaussian error linear unit of each element, by its
-// approximation with [Context.Sigmoid].
+// GeluQuick applies the Gaussian error linear unit (GELU), approximated with
+// [Context.Sigmoid].
 //
 // Computes c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_quick", []*Tensor{a}, func() *C.tl_tensor {
@@ -827,13 +829,13 @@ func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Hardswish each element times its [Context.Hardsigmoid].
+// Hardswish multiplies each element by its [Context.Hardsigmoid].
 //
 // Computes c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
 	return c.construct("hardswish", []*Tensor{a}, func() *C.tl_tensor {
@@ -841,13 +843,14 @@ func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Hardsigmoid [Context.Sigmoid] of each element by three straight lines.
+// Hardsigmoid approximates the [Context.Sigmoid] of each element by three
+// straight lines.
 //
 // Computes c[i] = min(max(a[i] + 3, 0), 6) / 6.
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
 //   - Result: The type of a.
 func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("hardsigmoid", []*Tensor{a}, func() *C.tl_tensor {
@@ -855,87 +858,94 @@ func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// LeakyRelu each element where it is above 0, and slope times it elsewhere.
+// LeakyRelu applies the leaky rectified linear unit: negative elements are
+// multiplied by slope.
 //
 // Computes c[i] = a[i] if a[i] > 0 else slope * a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 //   - Result: The type of a.
-//   - slope: what elements below 0 are multiplied by.
+//   - slope: factor of negative elements.
 func (c *Context) LeakyRelu(a *Tensor, slope float64) (*Tensor, error) {
 	return c.construct("leaky_relu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_leaky_relu(c.ptr, a.ptr, C.double(slope))
 	})
 }
 
-// Xielu the integrated exponential linear unit of each element (arXiv
-// 2411.13010).
+// Xielu applies the integrated exponential linear unit (xIELU, arXiv
+// 2411.13010) to each element.
 //
 // Computes c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
 // min(a[i], eps) - 1 - a[i]) + beta a[i].
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of
-//     the two summands, and rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the larger of the two summands, and rounded once.
 //   - Result: The type of a.
-//   - alphaN: what multiplies below 0; it is taken as it is, without a softplus
-//     first.
-//   - alphaP: what multiplies the square above 0, as it is too.
-//   - beta: the slope at 0.
-//   - eps: what the exponent below 0 is at most; models have -1e-6.
+//   - alphaN: factor of the exponential part below 0, to which no softplus is
+//     applied.
+//   - alphaP: factor of the square above 0, to which no softplus is applied.
+//   - beta: slope at 0.
+//   - eps: upper bound of the exponent below 0. Models use -1e-6.
 func (c *Context) Xielu(a *Tensor, alphaN float64, alphaP float64, beta float64, eps float64) (*Tensor, error) {
 	return c.construct("xielu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_xielu(c.ptr, a.ptr, C.double(alphaN), C.double(alphaP), C.double(beta), C.double(eps))
 	})
 }
 
-// GluOp is the attribute op of [Context.Glu]: the activation: [Context.Relu],
-// [Context.Gelu], [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of
-// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
-// and up is first brought between -limit and limit, and 1 added.
+// GluOp is the attribute op of [Context.Glu]: the activation.
 type GluOp int32
 
 // The values of GluOp.
 const (
-	GluOpReglu      GluOp = C.TL_GLU_OP_REGLU
-	GluOpGeglu      GluOp = C.TL_GLU_OP_GEGLU
-	GluOpSwiglu     GluOp = C.TL_GLU_OP_SWIGLU
-	GluOpGegluErf   GluOp = C.TL_GLU_OP_GEGLU_ERF
+	// Activation [Context.Relu].
+	GluOpReglu GluOp = C.TL_GLU_OP_REGLU
+	// Activation [Context.Gelu].
+	GluOpGeglu GluOp = C.TL_GLU_OP_GEGLU
+	// Activation [Context.Silu].
+	GluOpSwiglu GluOp = C.TL_GLU_OP_SWIGLU
+	// Activation [Context.GeluErf].
+	GluOpGegluErf GluOp = C.TL_GLU_OP_GEGLU_ERF
+	// Activation [Context.GeluQuick].
 	GluOpGegluQuick GluOp = C.TL_GLU_OP_GEGLU_QUICK
-	GluOpSwigluOai  GluOp = C.TL_GLU_OP_SWIGLU_OAI
+	// g / (1 + e^(-alpha g)) * (u + 1), where g is min(gate, limit) and u
+	// is up, limited to -limit to limit.
+	GluOpSwigluOai GluOp = C.TL_GLU_OP_SWIGLU_OAI
 )
 
 // GluOptions holds the optional attributes of [Context.Glu]. A field that is
 // zero has its default.
 type GluOptions struct {
-	// 1: gate and up are two operands, and b must be there. Default: false.
+	// If true, the gate and up are two operands, and b is required.
+	// Default: false.
 	Split bool
-	// 1: gate and up change places. Default: false.
+	// If true, the gate and up are exchanged. Default: false.
 	Swapped bool
-	// Of swiglu_oai alone: the factor inside of its logistic function.
-	// Default: 1.702.
+	// Factor in the logistic function of swiglu_oai. Other activations do
+	// not take it. Default: 1.702.
 	Alpha float64
-	// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38.
-	// Default: 7.
+	// Limit of the gate and of up with swiglu_oai. Other activations do not
+	// take it. Range: 1e-6 to 1e38. Default: 7.
 	Limit float64
 }
 
-// Glu one operand through an activation, times another (a gated linear unit).
+// Glu applies an activation to a gate and multiplies the result by another
+// operand (gated linear unit).
 //
 // Computes c[i] = activation(gate[i]) * up[i].
 //
-//   - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's
-//     shape. Without it a is (2 n, m, x, y) and c (n, m, x, y): gate is the
-//     first half of each row, up the second.
-//   - Types: a and b each F32, F16 or BF16; computed in F32, the activation
-//     within 1e-6, its product rounded once.
+//   - Shapes: With b: a, b and c have the same shape, the gate is a and up is
+//     b. Without b: a is (2 n, m, x, y) and c is (n, m, x, y), the gate is the
+//     first half of each row of a and up the second half.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32: the activation
+//     has an error of at most 1e-6 of its value, and the product is rounded
+//     once.
 //   - Result: The type of a.
 //   - b is optional: nil leaves it out.
-//   - op: the activation: [Context.Relu], [Context.Gelu], [Context.Silu],
-//     [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g s(alpha g) for g
-//     = min(gate, limit), s the logistic function, and up is first brought
-//     between -limit and limit, and 1 added.
+//   - op: the activation.
 func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, error) {
 	b = orNone(b)
 	params := C.tl_glu_params{struct_size: C.sizeof_tl_glu_params}
@@ -950,17 +960,17 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 	})
 }
 
-// Norm each row of a less its mean, divided by its standard deviation (layer
-// normalisation, without weight and bias).
+// Norm subtracts the mean of each row and divides by the standard deviation
+// (layer normalisation without weight and bias).
 //
-// Computes c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
+// Computes c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps);
 // variance(x) = mean((x - mean(x))^2).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
-//   - eps: added to the variance, so that rows that do not vary become 0.
+//   - eps: added to the variance, so that rows without variation become 0.
 //     Range: 0 to 1e38.
 func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("norm", []*Tensor{a}, func() *C.tl_tensor {
@@ -968,13 +978,13 @@ func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
 	})
 }
 
-// RmsNorm each row of a divided by the root of its mean square.
+// RmsNorm divides each row by its root mean square.
 //
 // Computes c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
 //   - eps: added to the mean square, so that rows of zeros stay zeros. Range: 0
 //     to 1e38.
@@ -984,36 +994,37 @@ func (c *Context) RmsNorm(a *Tensor, eps float64) (*Tensor, error) {
 	})
 }
 
-// L2Norm each row of a divided by its length.
+// L2Norm divides each row by its Euclidean length.
 //
 // Computes c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once.
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
-//   - eps: the least length that is divided by, so that rows of zeros stay
-//     zeros. Range: 0 to 1e38.
+//   - eps: smallest divisor, so that rows of zeros stay zeros. Range: 0 to
+//     1e38.
 func (c *Context) L2Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("l2_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_l2_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// GroupNorm each group of channels, which are dimension 2, less its mean,
-// divided by its standard deviation.
+// GroupNorm subtracts the mean of each group of channels and divides by the
+// standard deviation.
 //
-// Computes c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements
-// {n, m, channels of the group} that a[i] is among: of k = ceil(channels /
-// groups), group j has channels j k to j k + k - 1; the last ones have what is
-// left.
+// Computes c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps).
 //
-//   - Shapes: a (n, m, channels, batch), c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once.
+// G is the group of a[i]. The channels are dimension 2. With k = ceil(channels
+// / groups), group j has the channels j k to j k + k - 1; the last groups have
+// the channels that remain.
+//
+//   - Shapes: a (n, m, channels, batch). c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
-//   - groups: how many there are, the number of channels at most. At least 1.
-//   - eps: added to the variance, so that groups that do not vary become 0.
+//   - groups: number of groups. At most the number of channels. At least 1.
+//   - eps: added to the variance, so that groups without variation become 0.
 //     Range: 0 to 1e38.
 func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, error) {
 	return c.construct("group_norm", []*Tensor{a}, func() *C.tl_tensor {
@@ -1021,15 +1032,17 @@ func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, erro
 	})
 }
 
-// SoftMax each row of a as weights that sum to 1.
+// SoftMax computes the softmax of each row: weights that sum to 1.
 //
 // Computes c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
 // max(a[r])).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once. -infinity has the weight 0; a row of nothing else, or with
-//     NaN or infinity in it, becomes NaN.
+// -infinity has the weight 0. A row that has only -infinity, or has NaN or
+// infinity in it, becomes NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
 func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("soft_max", []*Tensor{a}, func() *C.tl_tensor {
@@ -1040,31 +1053,34 @@ func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
 // SoftMaxExtOptions holds the optional attributes of [Context.SoftMaxExt]. A
 // field that is zero has its default.
 type SoftMaxExtOptions struct {
-	// The factor of a. Default: 1.
+	// Factor of a. Default: 1.
 	Scale float64
-	// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range:
-	// 0 to 10000. Default: 0.
+	// Steepness of the slopes, usually 8. A value above 0 requires mask.
+	// Range: 0 to 10000. Default: 0.
 	MaxBias float64
 }
 
-// SoftMaxExt each row of a, scaled and masked, as weights that sum to 1
-// (attention's weights).
+// SoftMaxExt scales and masks each row and computes its softmax (attention
+// weights).
 //
-// Computes c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] -
-// m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x and
-// sinks[h]; h is the index in dimension 2, the head. What is left out is not
-// there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2
-// that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
-// 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
-// Short, Test Long, 2022).
+// Computes x[i] = scale a[i, r] + slope(h) mask[i, r]; c[i, r] = e^(x[i] - m) /
+// (e^(sinks[h] - m) + sum over j of e^(x[j] - m)).
 //
-//   - Shapes: a (n, m, heads, batch), mask (n, m', x, y): m' at least m
-//     (further rows are not read), x dividing heads and y batch; sinks (heads);
-//     c has a's shape.
-//   - Types: a and mask each F32, F16 or BF16, sinks F32; sums as by
-//     [Context.Sum], the rest in F32, rounded once. -infinity has the weight 0;
-//     a row of nothing else, without sinks, becomes NaN, as does one with NaN
-//     or infinity in it.
+// m is the largest of x and sinks[h], and h is the index in dimension 2, the
+// head. The terms of an operand that is left out are dropped. slope(h) is 1 if
+// MaxBias is 0. Otherwise let p be the largest power of 2 that is at most the
+// number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and
+// Lewis, Train Short, Test Long, 2022). -infinity has the weight 0. Without
+// sinks, a row that has only -infinity becomes NaN. A row with NaN or infinity
+// in it becomes NaN.
+//
+//   - Shapes: a (n, m, heads, batch), mask (n, m', x, y), sinks (heads). c has
+//     the shape of a. m' is at least m; further rows of mask are not read. x
+//     divides heads and y divides batch.
+//   - Types: a and mask are each F32, F16 or BF16, and sinks is F32. Sums are
+//     computed as by [Context.Sum], everything else in F32. The result is
+//     rounded once.
 //   - Result: The type of a.
 //   - mask and sinks are optional: nil leaves one out.
 func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions) (*Tensor, error) {
@@ -1079,16 +1095,17 @@ func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions)
 	})
 }
 
-// LogSoftMax the logarithms of the weights that [Context.SoftMax] makes of each
-// row of a.
+// LogSoftMax computes the logarithm of the [Context.SoftMax] of each row.
 //
-// Computes c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the
-// largest of a[r].
+// Computes c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)); m =
+// max(a[r]).
 //
-//   - Shapes: c has a's shape.
-//   - Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-//     rounded once. -infinity stays -infinity; a row of nothing else, or with
-//     NaN or infinity in it, becomes NaN.
+// -infinity stays -infinity. A row that has only -infinity, or has NaN or
+// infinity in it, becomes NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
 //   - Result: The type of a.
 func (c *Context) LogSoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("log_soft_max", []*Tensor{a}, func() *C.tl_tensor {

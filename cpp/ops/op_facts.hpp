@@ -601,7 +601,7 @@ inline constexpr OpFacts relu{
     .operands = relu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, 0 elsewhere",
-    .doc = "Each element where it is above 0, and 0 elsewhere",
+    .doc = "Applies the rectified linear unit (ReLU): negative elements become 0",
 };
 
 inline constexpr Operand sigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -611,7 +611,7 @@ inline constexpr OpFacts sigmoid{
     .operands = sigmoid_operands,
     .result = ResultType::of_first,
     .gradient = "da = g c (1 - c)",
-    .doc = "The logistic function of each element",
+    .doc = "Applies the logistic function to each element",
 };
 
 inline constexpr Operand tanh_operands[] = {{.name = "a", .role = Role::read}};
@@ -621,7 +621,7 @@ inline constexpr OpFacts tanh{
     .operands = tanh_operands,
     .result = ResultType::of_first,
     .gradient = "da = g (1 - c^2)",
-    .doc = "The hyperbolic tangent of each element",
+    .doc = "Takes the hyperbolic tangent of each element",
 };
 
 inline constexpr Operand elu_operands[] = {{.name = "a", .role = Role::read}};
@@ -631,7 +631,7 @@ inline constexpr OpFacts elu{
     .operands = elu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, g (c + 1) elsewhere",
-    .doc = "Each element where it is above 0, and e to its power less 1 elsewhere",
+    .doc = "Applies the exponential linear unit (ELU) to each element",
 };
 
 inline constexpr Operand softplus_operands[] = {{.name = "a", .role = Role::read}};
@@ -641,7 +641,7 @@ inline constexpr OpFacts softplus{
     .operands = softplus_operands,
     .result = ResultType::of_first,
     .gradient = "da = g sigmoid(a)",
-    .doc = "The logarithm of 1 + e to the power of each element",
+    .doc = "Applies the softplus function to each element",
 };
 
 inline constexpr Operand silu_operands[] = {{.name = "a", .role = Role::read}};
@@ -651,7 +651,7 @@ inline constexpr OpFacts silu{
     .operands = silu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g s (1 + a (1 - s)), s = sigmoid(a)",
-    .doc = "Each element times its sigmoid (swish)",
+    .doc = "Multiplies each element by its sigmoid (SiLU, swish)",
 };
 
 inline constexpr Operand gelu_operands[] = {{.name = "a", .role = Role::read}};
@@ -661,7 +661,7 @@ inline constexpr OpFacts gelu{
     .operands = gelu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g ((1 + t) / 2 + a (1 - t^2) h / 2), t = tanh(sqrt(2 / pi) (a + 0.044715 a^3)), h = sqrt(2 / pi) (1 + 0.134145 a^2)",
-    .doc = "The Gaussian error linear unit of each element, by its approximation with tanh",
+    .doc = "Applies the Gaussian error linear unit (GELU), approximated with tanh",
 };
 
 inline constexpr Operand gelu_erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -671,7 +671,7 @@ inline constexpr OpFacts gelu_erf{
     .operands = gelu_erf_operands,
     .result = ResultType::of_first,
     .gradient = "da = g ((1 + erf(a / sqrt(2))) / 2 + a e^(-a^2 / 2) / sqrt(2 pi))",
-    .doc = "The Gaussian error linear unit of each element, by the error function",
+    .doc = "Applies the Gaussian error linear unit (GELU), with the error function",
 };
 
 inline constexpr Operand gelu_quick_operands[] = {{.name = "a", .role = Role::read}};
@@ -681,7 +681,7 @@ inline constexpr OpFacts gelu_quick{
     .operands = gelu_quick_operands,
     .result = ResultType::of_first,
     .gradient = "da = g s (1 + 1.702 a (1 - s)), s = sigmoid(1.702 a)",
-    .doc = "The Gaussian error linear unit of each element, by its approximation with sigmoid",
+    .doc = "Applies the Gaussian error linear unit (GELU), approximated with sigmoid",
 };
 
 inline constexpr Operand hardswish_operands[] = {{.name = "a", .role = Role::read}};
@@ -690,8 +690,8 @@ inline constexpr OpFacts hardswish{
     .name = "hardswish",
     .operands = hardswish_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 between",
-    .doc = "Each element times its hardsigmoid",
+    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 in between",
+    .doc = "Multiplies each element by its hardsigmoid",
 };
 
 inline constexpr Operand hardsigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -701,7 +701,7 @@ inline constexpr OpFacts hardsigmoid{
     .operands = hardsigmoid_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / 6 for -3 < a < 3, 0 elsewhere",
-    .doc = "sigmoid of each element by three straight lines",
+    .doc = "Approximates the sigmoid of each element by three straight lines",
 };
 
 inline constexpr Operand leaky_relu_operands[] = {{.name = "a", .role = Role::read}};
@@ -715,7 +715,7 @@ inline constexpr OpFacts leaky_relu{
     .attrs = leaky_relu_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, slope g elsewhere",
-    .doc = "Each element where it is above 0, and slope times it elsewhere",
+    .doc = "Applies the leaky rectified linear unit: negative elements are multiplied by slope",
 };
 
 inline constexpr Operand xielu_operands[] = {{.name = "a", .role = Role::read}};
@@ -732,7 +732,7 @@ inline constexpr OpFacts xielu{
     .attrs = xielu_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g (2 alpha_p a + beta) where a > 0, g (alpha_n (h - 1) + beta) elsewhere, h = e^a where a < eps and 0 elsewhere",
-    .doc = "The integrated exponential linear unit of each element (arXiv 2411.13010)",
+    .doc = "Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element",
 };
 
 inline constexpr Operand glu_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read, .optional = true}};
@@ -750,10 +750,8 @@ inline constexpr OpFacts glu{
     .operands = glu_operands,
     .attrs = glu_attrs,
     .result = ResultType::of_first,
-    .gradient =
-        "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
-        "beyond limit",
-    .doc = "One operand through an activation, times another (a gated linear unit)",
+    .gradient = "g up activation'(gate) for the gate and g activation(gate) for up. With swiglu_oai they are 0 beyond limit",
+    .doc = "Applies an activation to a gate and multiplies the result by another operand (gated linear unit)",
 };
 
 // ---- norms
@@ -769,7 +767,7 @@ inline constexpr OpFacts norm{
     .attrs = norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - mean(g) - c mean(g c)) by rows, s = 1 / sqrt(variance(a) + eps)",
-    .doc = "Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias)",
+    .doc = "Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and bias)",
 };
 
 inline constexpr Operand rms_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -783,7 +781,7 @@ inline constexpr OpFacts rms_norm{
     .attrs = rms_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - c mean(g c)) by rows, s = 1 / sqrt(mean(a^2) + eps)",
-    .doc = "Each row of a divided by the root of its mean square",
+    .doc = "Divides each row by its root mean square",
 };
 
 inline constexpr Operand l2_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -797,7 +795,7 @@ inline constexpr OpFacts l2_norm{
     .attrs = l2_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - c sum(g c)) by rows where the length is above eps, s g elsewhere; s = 1 / max(sqrt(sum(a^2)), eps)",
-    .doc = "Each row of a divided by its length",
+    .doc = "Divides each row by its Euclidean length",
 };
 
 inline constexpr Operand group_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -812,7 +810,7 @@ inline constexpr OpFacts group_norm{
     .attrs = group_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - mean(g) - c mean(g c)) by groups, s = 1 / sqrt(variance(G) + eps)",
-    .doc = "Each group of channels, which are dimension 2, less its mean, divided by its standard deviation",
+    .doc = "Subtracts the mean of each group of channels and divides by the standard deviation",
 };
 
 inline constexpr Operand soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -822,7 +820,7 @@ inline constexpr OpFacts soft_max{
     .operands = soft_max_operands,
     .result = ResultType::of_first,
     .gradient = "da = c (g - sum(g c)) by rows",
-    .doc = "Each row of a as weights that sum to 1",
+    .doc = "Computes the softmax of each row: weights that sum to 1",
 };
 
 inline constexpr Operand soft_max_ext_operands[] = {
@@ -843,7 +841,7 @@ inline constexpr OpFacts soft_max_ext{
     .gradient =
         "with d = c (g - sum(g c)) by rows: da = scale d; dmask = slope d, summed over the rows that read it; dsinks = -w sum(g c), w the "
         "weight of the sink, summed over the rows of the head",
-    .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
+    .doc = "Scales and masks each row and computes its softmax (attention weights)",
 };
 
 inline constexpr Operand log_soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -853,7 +851,7 @@ inline constexpr OpFacts log_soft_max{
     .operands = log_soft_max_operands,
     .result = ResultType::of_first,
     .gradient = "da = g - e^c sum(g) by rows",
-    .doc = "The logarithms of the weights that soft_max makes of each row of a",
+    .doc = "Computes the logarithm of the soft_max of each row",
 };
 
 // ---- attention

@@ -564,183 +564,200 @@ pub fn erf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_erf, .{a.handle});
 }
 
-/// Each element where it is above 0, and 0 elsewhere.
+/// Applies the rectified linear unit (ReLU): negative elements become 0.
 ///
 /// Computes `c[i] = max(a[i], 0)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn relu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_relu, .{a.handle});
 }
 
-/// The logistic function of each element.
+/// Applies the logistic function to each element.
 ///
 /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sigmoid, .{a.handle});
 }
 
-/// The hyperbolic tangent of each element.
+/// Takes the hyperbolic tangent of each element.
 ///
 /// Computes `c[i] = tanh(a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn tanh(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_tanh, .{a.handle});
 }
 
-/// Each element where it is above 0, and e to its power less 1 elsewhere.
+/// Applies the exponential linear unit (ELU) to each element.
 ///
 /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn elu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_elu, .{a.handle});
 }
 
-/// The logarithm of 1 + e to the power of each element.
+/// Applies the softplus function to each element.
 ///
 /// Computes `c[i] = log(1 + e ^ a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn softplus(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_softplus, .{a.handle});
 }
 
-/// Each element times its `sigmoid` (swish).
+/// Multiplies each element by its `sigmoid` (SiLU, swish).
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn silu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_silu, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by its approximation with tanh.
+/// Applies the Gaussian error linear unit (GELU), approximated with tanh.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn gelu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by the error function.
+/// Applies the Gaussian error linear unit (GELU), with the error function.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_erf, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by its approximation with `sigmoid`.
+/// Applies the Gaussian error linear unit (GELU), approximated with `sigmoid`.
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_quick, .{a.handle});
 }
 
-/// Each element times its `hardsigmoid`.
+/// Multiplies each element by its `hardsigmoid`.
 ///
 /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardswish, .{a.handle});
 }
 
-/// `sigmoid` of each element by three straight lines.
+/// Approximates the `sigmoid` of each element by three straight lines.
 ///
 /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
 pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardsigmoid, .{a.handle});
 }
 
-/// Each element where it is above 0, and slope times it elsewhere.
+/// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
 ///
 /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32 and rounded once. NaN stays.
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
-/// - `slope`: what elements below 0 are multiplied by.
+/// - `slope`: factor of negative elements.
 pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
     return self.construct(c.tl_leaky_relu, .{ a.handle, slope });
 }
 
-/// The integrated exponential linear unit of each element (arXiv 2411.13010).
+/// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
 ///
 /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
 /// a[i]`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two summands, and rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the larger of the two summands, and
+///   rounded once.
 /// - Result: The type of `a`.
-/// - `alpha_n`: what multiplies below 0; it is taken as it is, without a softplus first.
-/// - `alpha_p`: what multiplies the square above 0, as it is too.
-/// - `beta`: the slope at 0.
-/// - `eps`: what the exponent below 0 is at most; models have -1e-6.
+/// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+/// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+/// - `beta`: slope at 0.
+/// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
 pub fn xielu(self: Context, a: Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) Error!Tensor {
     return self.construct(c.tl_xielu, .{ a.handle, alpha_n, alpha_p, beta, eps });
 }
 
-/// The attribute `op` of `glu`: the activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g
-/// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit,
-/// and 1 added.
-pub const GluOp = enum(i32) { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+/// The attribute `op` of `glu`: the activation.
+pub const GluOp = enum(i32) {
+    /// Activation `relu`.
+    reglu,
+    /// Activation `gelu`.
+    geglu,
+    /// Activation `silu`.
+    swiglu,
+    /// Activation `geluErf`.
+    geglu_erf,
+    /// Activation `geluQuick`.
+    geglu_quick,
+    /// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
+    swiglu_oai,
+};
 
 /// Optional attributes of `glu`.
 pub const GluOptions = struct {
-    /// 1: gate and up are two operands, and b must be there. Default: false.
+    /// If true, the gate and up are two operands, and `b` is required. Default: false.
     split: bool = false,
-    /// 1: gate and up change places. Default: false.
+    /// If true, the gate and up are exchanged. Default: false.
     swapped: bool = false,
-    /// Of swiglu_oai alone: the factor inside of its logistic function. Default: 1.702.
+    /// Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
     alpha: f64 = 1.702,
-    /// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38. Default: 7.
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38.
+    /// Default: 7.
     limit: f64 = 7.0,
 };
 
-/// One operand through an activation, times another (a gated linear unit).
+/// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
 ///
 /// Computes `c[i] = activation(gate[i]) * up[i]`.
 ///
-/// - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's shape. Without it a is
-///   {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up the second.
-/// - Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product rounded once.
+/// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
+///   {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a` and up the second half.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32: the activation has an error of at most 1e-6 of
+///   its value, and the product is rounded once.
 /// - Result: The type of `a`.
 /// - `b` is optional: `null` leaves it out.
-/// - `op`: the activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g =
-///   min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+/// - `op`: the activation.
 pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions) Error!Tensor {
     const params: c.tl_glu_params = .{
         .split = options.split,
@@ -751,64 +768,68 @@ pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions)
     return self.construct(c.tl_glu, .{ a.handle, Tensor.handleOrNone(b), @intFromEnum(op), &params });
 }
 
-/// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+/// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
+/// bias).
 ///
-/// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2)`.
+/// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
+/// mean(x))^2)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
-/// - `eps`: added to the variance, so that rows that do not vary become 0. Range: 0 to 1e38.
+/// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
 pub fn norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_norm, .{ a.handle, eps });
 }
 
-/// Each row of a divided by the root of its mean square.
+/// Divides each row by its root mean square.
 ///
 /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
 /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn rmsNorm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_rms_norm, .{ a.handle, eps });
 }
 
-/// Each row of a divided by its length.
+/// Divides each row by its Euclidean length.
 ///
 /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
-/// - `eps`: the least length that is divided by, so that rows of zeros stay zeros. Range: 0 to 1e38.
+/// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn l2Norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_l2_norm, .{ a.handle, eps });
 }
 
-/// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+/// Subtracts the mean of each group of channels and divides by the standard deviation.
 ///
-/// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that
-/// a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1`; `the last ones have
-/// what is left`.
+/// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
 ///
-/// - Shapes: a {n, m, channels, batch}, c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
+/// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
+/// channels j k to j k + k - 1; the last groups have the channels that remain.
+///
+/// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
-/// - `groups`: how many there are, the number of channels at most. At least 1.
-/// - `eps`: added to the variance, so that groups that do not vary become 0. Range: 0 to 1e38.
+/// - `groups`: number of groups. At most the number of channels. At least 1.
+/// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
 pub fn groupNorm(self: Context, a: Tensor, groups: i64, eps: f64) Error!Tensor {
     return self.construct(c.tl_group_norm, .{ a.handle, groups, eps });
 }
 
-/// Each row of a as weights that sum to 1.
+/// Computes the softmax of each row: weights that sum to 1.
 ///
 /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0; a row
-///   of nothing else, or with NaN or infinity in it, becomes NaN.
+/// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
 pub fn softMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_soft_max, .{a.handle});
@@ -816,25 +837,27 @@ pub fn softMax(self: Context, a: Tensor) Error!Tensor {
 
 /// Optional attributes of `softMaxExt`.
 pub const SoftMaxExtOptions = struct {
-    /// The factor of a. Default: 1.
+    /// Factor of `a`. Default: 1.
     scale: f64 = 1.0,
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     max_bias: f64 = 0.0,
 };
 
-/// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+/// Scales and masks each row and computes its softmax (attention weights).
 ///
-/// Computes `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-/// slope(h) mask[i, r], m the largest of x and sinks[h]`; `h is the index in dimension 2, the head. What is left
-/// out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
-/// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-/// Lewis, Train Short, Test Long, 2022)`.
+/// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
+/// of e^(x[j] - m))`.
 ///
-/// - Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing
-///   heads and y batch; sinks {heads}; c has a's shape.
-/// - Types: a and mask each f32, f16 or bf16, sinks f32; sums as by `sum`, the rest in f32, rounded once.
-///   -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or
-///   infinity in it.
+/// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
+/// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
+/// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) /
+/// (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
+/// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
+///
+/// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`. m' is at
+///   least m; further rows of `mask` are not read. x divides heads and y divides batch.
+/// - Types: `a` and `mask` are each f32, f16 or bf16, and `sinks` is f32. Sums are computed as by `sum`,
+///   everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
 /// - `mask` and `sinks` are optional: `null` leaves one out.
 pub fn softMaxExt(
@@ -851,13 +874,14 @@ pub fn softMaxExt(
     return self.construct(c.tl_soft_max_ext, .{ a.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
-/// The logarithms of the weights that `softMax` makes of each row of a.
+/// Computes the logarithm of the `softMax` of each row.
 ///
-/// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`.
+/// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
 ///
-/// - Shapes: c has a's shape.
-/// - Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity stays -infinity; a row of
-///   nothing else, or with NaN or infinity in it, becomes NaN.
+/// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
 pub fn logSoftMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log_soft_max, .{a.handle});

@@ -32,23 +32,21 @@ impl ScaleOptions {
     }
 }
 
-/// The attribute `op` of [`Context::glu`]: the activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`],
-/// [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic
-/// function, and up is first brought between -limit and limit, and 1 added.
+/// The attribute `op` of [`Context::glu`]: the activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GluOp {
-    /// `reglu`.
+    /// Activation [`Context::relu`].
     Reglu = sys::TL_GLU_OP_REGLU as isize,
-    /// `geglu`.
+    /// Activation [`Context::gelu`].
     Geglu = sys::TL_GLU_OP_GEGLU as isize,
-    /// `swiglu`.
+    /// Activation [`Context::silu`].
     Swiglu = sys::TL_GLU_OP_SWIGLU as isize,
-    /// `geglu_erf`.
+    /// Activation [`Context::gelu_erf`].
     GegluErf = sys::TL_GLU_OP_GEGLU_ERF as isize,
-    /// `geglu_quick`.
+    /// Activation [`Context::gelu_quick`].
     GegluQuick = sys::TL_GLU_OP_GEGLU_QUICK as isize,
-    /// `swiglu_oai`.
+    /// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
     SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
 }
 
@@ -78,28 +76,29 @@ impl GluOptions {
         Self::default()
     }
 
-    /// 1: gate and up are two operands, and b must be there. Default: false.
+    /// If true, the gate and up are two operands, and `b` is required. Default: false.
     #[must_use]
     pub fn split(mut self, split: bool) -> Self {
         self.raw.split = split;
         self
     }
 
-    /// 1: gate and up change places. Default: false.
+    /// If true, the gate and up are exchanged. Default: false.
     #[must_use]
     pub fn swapped(mut self, swapped: bool) -> Self {
         self.raw.swapped = swapped;
         self
     }
 
-    /// Of swiglu_oai alone: the factor inside of its logistic function. Default: 1.702.
+    /// Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.raw.alpha = alpha;
         self
     }
 
-    /// Of swiglu_oai alone: where gate and up end. Range: 1e-6 to 1e38. Default: 7.
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38. Default:
+    /// 7.
     #[must_use]
     pub fn limit(mut self, limit: f64) -> Self {
         self.raw.limit = limit;
@@ -131,14 +130,14 @@ impl SoftMaxExtOptions {
         Self::default()
     }
 
-    /// The factor of a. Default: 1.
+    /// Factor of `a`. Default: 1.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
@@ -2093,12 +2092,14 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_erf(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and 0 elsewhere.
+    /// Applies the rectified linear unit (ReLU): negative elements become 0.
     ///
     /// Computes `c[i] = max(a[i], 0)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2108,12 +2109,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
     }
 
-    /// The logistic function of each element.
+    /// Applies the logistic function to each element.
     ///
     /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2123,12 +2124,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
     }
 
-    /// The hyperbolic tangent of each element.
+    /// Takes the hyperbolic tangent of each element.
     ///
     /// Computes `c[i] = tanh(a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2138,12 +2139,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and e to its power less 1 elsewhere.
+    /// Applies the exponential linear unit (ELU) to each element.
     ///
     /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2153,12 +2154,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
     }
 
-    /// The logarithm of 1 + e to the power of each element.
+    /// Applies the softplus function to each element.
     ///
     /// Computes `c[i] = log(1 + e ^ a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2168,12 +2169,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
     }
 
-    /// Each element times its [`Context::sigmoid`] (swish).
+    /// Multiplies each element by its [`Context::sigmoid`] (SiLU, swish).
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2183,12 +2184,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by its approximation with tanh.
+    /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2198,12 +2199,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by the error function.
+    /// Applies the Gaussian error linear unit (GELU), with the error function.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2213,12 +2214,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by its approximation with [`Context::sigmoid`].
+    /// Applies the Gaussian error linear unit (GELU), approximated with [`Context::sigmoid`].
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2228,12 +2229,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
     }
 
-    /// Each element times its [`Context::hardsigmoid`].
+    /// Multiplies each element by its [`Context::hardsigmoid`].
     ///
     /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2243,12 +2244,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
     }
 
-    /// [`Context::sigmoid`] of each element by three straight lines.
+    /// Approximates the [`Context::sigmoid`] of each element by three straight lines.
     ///
     /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -2258,14 +2259,16 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and slope times it elsewhere.
+    /// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
     ///
     /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
-    /// - `slope`: what elements below 0 are multiplied by.
+    /// - `slope`: factor of negative elements.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2275,18 +2278,19 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
     }
 
-    /// The integrated exponential linear unit of each element (arXiv 2411.13010).
+    /// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
     ///
     /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
     /// a[i]`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands, and rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and
+    ///   rounded once.
     /// - Result: The type of `a`.
-    /// - `alpha_n`: what multiplies below 0; it is taken as it is, without a softplus first.
-    /// - `alpha_p`: what multiplies the square above 0, as it is too.
-    /// - `beta`: the slope at 0.
-    /// - `eps`: what the exponent below 0 is at most; models have -1e-6.
+    /// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+    /// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+    /// - `beta`: slope at 0.
+    /// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2296,18 +2300,18 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
     }
 
-    /// One operand through an activation, times another (a gated linear unit).
+    /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
     ///
     /// Computes `c[i] = activation(gate[i]) * up[i]`.
     ///
-    /// - Shapes: With b, which has a's shape, gate is a and up is b, and c has a's shape. Without it a is
-    ///   `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row, up the second.
-    /// - Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product rounded once.
+    /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
+    ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
+    ///   half.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of
+    ///   its value, and the product is rounded once.
     /// - Result: The type of `a`.
     /// - `b` is optional: `None` leaves it out.
-    /// - `op`: the activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
-    ///   [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up
-    ///   is first brought between -limit and limit, and 1 added.
+    /// - `op`: the activation.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, GluOp, GluOptions};
@@ -2330,14 +2334,16 @@ impl Context {
         )
     }
 
-    /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+    /// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
+    /// bias).
     ///
-    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2)`.
+    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x - mean(x))^2)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
-    /// - `eps`: added to the variance, so that rows that do not vary become 0. Range: 0 to 1e38.
+    /// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2358,12 +2364,13 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each row of a divided by the root of its mean square.
+    /// Divides each row by its root mean square.
     ///
     /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
     /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
@@ -2375,14 +2382,15 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each row of a divided by its length.
+    /// Divides each row by its Euclidean length.
     ///
     /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
-    /// - `eps`: the least length that is divided by, so that rows of zeros stay zeros. Range: 0 to 1e38.
+    /// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2392,17 +2400,19 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+    /// Subtracts the mean of each group of channels and divides by the standard deviation.
     ///
-    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that
-    /// a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1`; `the last ones have
-    /// what is left`.
+    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
     ///
-    /// - Shapes: a `[n, m, channels, batch]`, c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once.
+    /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
+    /// channels j k to j k + k - 1; the last groups have the channels that remain.
+    ///
+    /// - Shapes: `a` `[n, m, channels, batch]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
-    /// - `groups`: how many there are, the number of channels at most. At least 1.
-    /// - `eps`: added to the variance, so that groups that do not vary become 0. Range: 0 to 1e38.
+    /// - `groups`: number of groups. At most the number of channels. At least 1.
+    /// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2412,13 +2422,15 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
     }
 
-    /// Each row of a as weights that sum to 1.
+    /// Computes the softmax of each row: weights that sum to 1.
     ///
     /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the weight
-    ///   0; a row of nothing else, or with NaN or infinity in it, becomes NaN.
+    /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
     ///
     /// ```
@@ -2438,19 +2450,21 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
     }
 
-    /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+    /// Scales and masks each row and computes its softmax (attention weights).
     ///
-    /// Computes `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-    /// slope(h) mask[i, r], m the largest of x and sinks[h]`; `h is the index in dimension 2, the head. What is left
-    /// out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
-    /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-    /// Lewis, Train Short, Test Long, 2022)`.
+    /// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
+    /// of e^(x[j] - m))`.
     ///
-    /// - Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m (further rows are not read), x dividing
-    ///   heads and y batch; sinks `[heads]`; c has a's shape.
-    /// - Types: a and mask each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded
-    ///   once. -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or
-    ///   infinity in it.
+    /// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
+    /// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
+    /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
+    /// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
+    /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
+    ///
+    /// - Shapes: `a` `[n, m, heads, batch]`, `mask` `[n, m', x, y]`, `sinks` `[heads]`. `c` has the shape of `a`. m' is
+    ///   at least m; further rows of `mask` are not read. x divides heads and y divides batch.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by [`Context::sum`],
+    ///   everything else in F32. The result is rounded once.
     /// - Result: The type of `a`.
     /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
@@ -2471,13 +2485,15 @@ impl Context {
         )
     }
 
-    /// The logarithms of the weights that [`Context::soft_max`] makes of each row of a.
+    /// Computes the logarithm of the [`Context::soft_max`] of each row.
     ///
-    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`.
+    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
     ///
-    /// - Shapes: c has a's shape.
-    /// - Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity stays
-    ///   -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN.
+    /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
     /// - Result: The type of `a`.
     ///
     /// # Errors
