@@ -238,14 +238,14 @@ inline constexpr OpFacts mul_mat{
     .operands = mul_mat_operands,
     .attrs = mul_mat_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
-    .doc = "Matrix product of a's rows and b's rows",
+    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
+    .doc = "Multiplies matrices: each element of the result is the dot product of a row of a and a row of b",
 };
 
 inline constexpr Operand mul_mat_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
 };
 inline constexpr AttrDef mul_mat_id_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
@@ -256,8 +256,10 @@ inline constexpr OpFacts mul_mat_id{
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; nothing flows where there is none",
-    .doc = "Products of b's rows and the rows of a's experts of these numbers",
+    .gradient =
+        "da is, for each expert, the sum over its rows of b g; db is the sum over m and the experts that use the row of a g. Indices of -1 "
+        "contribute nothing",
+    .doc = "Multiplies each row of b by a matrix of a that ids selects (mixture of experts)",
 };
 
 inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -266,14 +268,14 @@ inline constexpr OpFacts out_prod{
     .name = "out_prod",
     .operands = out_prod_operands,
     .result = ResultType::f32,
-    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
-    .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
+    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
+    .doc = "Sums outer products: of each row of a and the row of b with the same index",
 };
 
 inline constexpr Operand out_prod_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
 };
 inline constexpr AttrDef out_prod_id_attrs[] = {
     {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -284,8 +286,9 @@ inline constexpr OpFacts out_prod_id{
     .operands = out_prod_id_operands,
     .attrs = out_prod_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over m and the experts of a column of b g; db = sum over n of a g; nothing flows where there is no expert",
-    .doc = "Sums of outer products of a's and b's columns, for each expert those of its own columns",
+    .gradient =
+        "da is the sum over m and the experts that use the row of b g; db is the sum over n of a g. Indices of -1 contribute nothing",
+    .doc = "Sums, for each expert, the outer products of the rows of a and b that ids assigns to it",
 };
 
 // ---- views
@@ -858,8 +861,8 @@ inline constexpr OpFacts log_soft_max{
 
 inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "positions", .role = Role::integers, .no_gradient = "it is a number"},
-    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "it belongs to the model's form"},
+    {.name = "positions", .role = Role::integers, .no_gradient = "integers"},
+    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "a constant of the model"},
 };
 inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
 inline constexpr AttrDef rope_attrs[] = {
@@ -881,8 +884,8 @@ inline constexpr OpFacts rope{
     .operands = rope_operands,
     .attrs = rope_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = rope of g the other way round",
-    .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
+    .gradient = "da is g rotated in the opposite direction",
+    .doc = "Rotates pairs of elements of each row by angles that are proportional to its position (rotary position embedding)",
 };
 
 inline constexpr Operand flash_attn_ext_operands[] = {
@@ -904,9 +907,9 @@ inline constexpr OpFacts flash_attn_ext{
     .attrs = flash_attn_ext_attrs,
     .result = ResultType::f32,
     .gradient =
-        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q; dv = w^T g, each summed over the "
-        "heads and batches that share it; dmask = slope e",
-    .doc = "Attention: for each query the mean of the values, weighted by the softmax of its products with the keys",
+        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q and dv = w^T g, each summed over "
+        "the heads and batches that share it; dmask = slope e",
+    .doc = "Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the keys",
 };
 
 // ---- reductions

@@ -145,16 +145,15 @@ impl SoftMaxExtOptions {
     }
 }
 
-/// The attribute `mode` of [`Context::rope`]: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and
-/// k + n_dims / 2, and with mrope pairs have positions by sections. Default: normal.
+/// The attribute `mode` of [`Context::rope`]: the elements that form pair k. Default: normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RopeMode {
-    /// `normal`.
+    /// Elements 2 k and 2 k + 1.
     Normal = sys::TL_ROPE_MODE_NORMAL as isize,
-    /// `neox`.
+    /// Elements k and k + n_dims / 2.
     Neox = sys::TL_ROPE_MODE_NEOX as isize,
-    /// `mrope`.
+    /// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
     Mrope = sys::TL_ROPE_MODE_MROPE as isize,
 }
 
@@ -191,79 +190,79 @@ impl RopeOptions {
         Self::default()
     }
 
-    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-    /// positions by sections. Default: normal.
+    /// The elements that form pair k. Default: normal.
     #[must_use]
     pub fn mode(mut self, mode: RopeMode) -> Self {
         self.raw.mode = mode as i32;
         self
     }
 
-    /// So many of a row's first elements are turned; even; 0: all. Range: 0 to 1048576. Default: 0.
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to
+    /// 1048576. Default: 0.
     #[must_use]
     pub fn n_dims(mut self, n_dims: i64) -> Self {
         self.raw.n_dims = n_dims;
         self
     }
 
-    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the
-    /// first one again. Each 0 to 1048576.
+    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the third
+    /// and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
     #[must_use]
     pub fn sections(mut self, sections: [i64; 4]) -> Self {
         self.raw.sections = sections;
         self
     }
 
-    /// The context that the model was trained for; with ext_factor above 0. At least 0. Default: 0.
+    /// Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0. Default: 0.
     #[must_use]
     pub fn n_ctx_orig(mut self, n_ctx_orig: i64) -> Self {
         self.raw.n_ctx_orig = n_ctx_orig;
         self
     }
 
-    /// What the pairs' frequencies are powers of. Range: 0.001 to 1e38. Default: 10000.
+    /// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
     #[must_use]
     pub fn freq_base(mut self, freq_base: f64) -> Self {
         self.raw.freq_base = freq_base;
         self
     }
 
-    /// The factor of positions that stretches a context. Range: 1e-6 to 1000000. Default: 1.
+    /// Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn freq_scale(mut self, freq_scale: f64) -> Self {
         self.raw.freq_scale = freq_scale;
         self
     }
 
-    /// How much of YaRN there is; 0: none. Range: 0 to 1000000. Default: 0.
+    /// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn ext_factor(mut self, ext_factor: f64) -> Self {
         self.raw.ext_factor = ext_factor;
         self
     }
 
-    /// The factor of the result. Range: 1e-6 to 1000000. Default: 1.
+    /// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn attn_factor(mut self, attn_factor: f64) -> Self {
         self.raw.attn_factor = attn_factor;
         self
     }
 
-    /// Pairs with more turns than this in n_ctx_orig are not stretched. Range: 1e-6 to 1000000000. Default: 32.
+    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000. Default: 32.
     #[must_use]
     pub fn beta_fast(mut self, beta_fast: f64) -> Self {
         self.raw.beta_fast = beta_fast;
         self
     }
 
-    /// Pairs with fewer turns than this are stretched wholly. Range: 1e-6 to 1000000000. Default: 1.
+    /// Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000. Default: 1.
     #[must_use]
     pub fn beta_slow(mut self, beta_slow: f64) -> Self {
         self.raw.beta_slow = beta_slow;
         self
     }
 
-    /// 1: turned the other way round, by -t. Default: false.
+    /// If true, rotates in the opposite direction, by -t. Default: false.
     #[must_use]
     pub fn inverse(mut self, inverse: bool) -> Self {
         self.raw.inverse = inverse;
@@ -296,21 +295,21 @@ impl FlashAttnExtOptions {
         Self::default()
     }
 
-    /// The factor of products; 0: 1 / sqrt(n). Default: 0.
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask. Range: 0 to 10000. Default: 0.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
         self
     }
 
-    /// What products stay below; 0: they do not. Range: 0 to 1000000. Default: 0.
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn logit_softcap(mut self, logit_softcap: f64) -> Self {
         self.raw.logit_softcap = logit_softcap;
@@ -1654,14 +1653,16 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
-    /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+    /// Sums outer products: of each row of `a` and the row of `b` with the same index.
     ///
     /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
     ///
-    /// - Shapes: a `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in
-    ///   [`Context::mul_mat`], which it is the product of of both operands transposed. k = 0 gives zeros.
-    /// - Types: a of any float type or weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand is
-    ///   rounded. An a with blocks is decoded beforehand, on the CPU into memory for all of it.
+    /// This is [`Context::mul_mat`] of both operands transposed. k = 0 gives zeros. Products and sums are computed in
+    /// F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
+    ///
+    /// - Shapes: `a` `[m, k, x, y]`, `b` `[n, k, X, Y]`, `c` `[m, n, X, Y]`. x divides X and y divides Y, as for
+    ///   [`Context::mul_mat`].
+    /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or BF16.
     /// - Result: F32.
     ///
     /// # Errors
@@ -1671,19 +1672,20 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
     }
 
-    /// Sums of outer products of a's and b's columns, for each expert those of its own columns.
+    /// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
     ///
-    /// Computes `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+    /// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
     ///
-    /// - Shapes: a `[n, x, tokens]`, b `[m, used, tokens]`, ids `[used, tokens]`, c `[n, m, experts]`; x divides used:
-    ///   a has one column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The
-    ///   number -1 stands for no expert: its columns are not read.
-    /// - Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and added up in F32 in the order of the
-    ///   columns, (0, 0), (1, 0) and so on, no operand is rounded.
+    /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
+    /// are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
+    ///
+    /// - Shapes: `a` `[n, x, tokens]`, `b` `[m, used, tokens]`, `ids` `[used, tokens]`, `c` `[n, m, experts]`. x
+    ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
     /// - Result: F32.
-    /// - `experts`: how many there are. Range: 0 to 2^31 - 1.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a number that is no
-    ///   expert's and not -1. The message names the first such element.
+    /// - `experts`: number of experts. Range: 0 to 2^31 - 1.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that is neither an
+    ///   expert nor -1. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2503,31 +2505,34 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_soft_max(ctx, a.raw()) })
     }
 
-    /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+    /// Rotates pairs of elements of each row by angles that are proportional to its position (rotary position
+    /// embedding).
     ///
-    /// Computes `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k),
-    /// w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
-    /// m = attn_factor`; `with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
-    /// ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and
-    /// high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
-    /// freq_base). Elements from n_dims on stay as they are`.
+    /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
+    /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
     ///
-    /// - Shapes: a `[n, heads, tokens, batch]`, positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`;
-    ///   c has a's shape. With mode mrope positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section,
-    ///   then all of the second, and so on.
-    /// - Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
-    ///   2^-24 m (|x| + |y|), rounded once to a's type.
+    /// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+    /// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
+    /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
+    /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
+    /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+    ///
+    /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
+    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
+    ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
+    /// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in F64 and the
+    ///   rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of `a`.
     /// - Result: The type of `a`.
     /// - `freq_factors` is optional: `None` leaves it out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, RopeOptions};
     /// let ctx = Context::new();
-    /// // One head of two elements, two tokens: the second is turned by one radian.
+    /// // One head of two elements and two tokens: the second token is rotated by one radian.
     /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
-    /// let turned = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
-    /// Backend::cpu()?.compute(&[&turned])?;
-    /// let found = turned.to_vec::<f32>()?;
+    /// let rotated = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
+    /// Backend::cpu()?.compute(&[&rotated])?;
+    /// let found = rotated.to_vec::<f32>()?;
     /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
@@ -2549,31 +2554,35 @@ impl Context {
         )
     }
 
-    /// Attention: for each query the mean of the values, weighted by the softmax of its products with the keys.
+    /// Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the
+    /// keys.
     ///
-    /// Computes `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
-    /// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `with sinks e^sinks[h] is one more of the softmax's
-    /// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) =
-    /// 1 where max_bias is 0, else with p the largest power of 2 that is no more than the heads 2^(-max_bias (h + 1) /
-    /// p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train Short, Test Long,
-    /// 2022). h' = h / (heads / heads') is the head of keys and values that query head h shares with others, b' in the
-    /// same way`.
+    /// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+    /// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
     ///
-    /// - Shapes: q `[n, tokens, heads, batch]`, k `[n, keys, heads', batch']`, v `[m, keys, heads', batch']`: heads'
-    ///   divides heads and batch' batch; mask `[keys, tokens', x, y]`: tokens' at least tokens (further rows are not
-    ///   read), x dividing heads and y batch; sinks `[heads]`; c `[m, heads, tokens, batch]`.
-    /// - Types: q and mask each F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32.
-    ///   Computed in F32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which
-    ///   the mask is -infinity for all queries of a block are skipped; the values of other masked ones count 0 times,
-    ///   which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as does one with NaN
-    ///   or infinity among its products.
+    /// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the same way.
+    /// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With `logit_softcap` s above
+    /// 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+    /// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+    /// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
+    /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
+    /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
+    /// `sinks`. A query with NaN or infinity among its products becomes NaN.
+    ///
+    /// - Shapes: `q` `[n, tokens, heads, batch]`, `k` `[n, keys, heads', batch']`, `v` `[m, keys, heads', batch']`,
+    ///   `mask` `[keys, tokens', x, y]`, `sinks` `[heads]`, `c` `[m, heads, tokens, batch]`. heads' divides heads and
+    ///   batch' divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y
+    ///   divides batch.
+    /// - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other
+    ///   than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over up to 144 keys, and then block by
+    ///   block. e^x is computed to within 1e-6.
     /// - Result: F32.
     /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
     /// let ctx = Context::new();
-    /// // One head of two elements: a query, two keys that it likes as much, and their values.
+    /// // One head of two elements: a query, two keys with the same score, and their values.
     /// let query = ctx.tensor([2, 1], &[1f32, 0.])?;
     /// let keys = ctx.tensor([2, 2], &[3f32, 1., 3., -1.])?;
     /// let values = ctx.tensor([2, 2], &[10f32, 20., 30., 60.])?;
