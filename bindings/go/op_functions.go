@@ -363,12 +363,12 @@ func (c *Context) OutProdID(a, b, ids *Tensor, experts int64) (*Tensor, error) {
 	})
 }
 
-// Transpose a with dimensions 0 and 1 swapped.
+// Transpose swaps dimensions 0 and 1 of a.
 //
 // Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
 //
-//   - Shapes: a's extents, the first two swapped.
-//   - Types: Any without blocks.
+//   - Shapes: c has the shape of a with the first two dimensions swapped.
+//   - Types: Any type that is not quantised.
 //   - Result: A view of a. Nothing is computed.
 func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
@@ -376,12 +376,12 @@ func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// StopGradient a, where gradients end.
+// StopGradient returns a, and stops gradients.
 //
 // Computes c[i] = a[i].
 //
-//   - Shapes: c has a's shape and strides.
-//   - Types: Any.
+//   - Shapes: c has the shape and the strides of a.
+//   - Types: Any type.
 //   - Result: A view of a. Nothing is computed.
 func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 	return c.construct("stop_gradient", []*Tensor{a}, func() *C.tl_tensor {
@@ -389,12 +389,12 @@ func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Cont a contiguous copy.
+// Cont copies a into contiguous memory.
 //
 // Computes c[i] = a[i].
 //
-//   - Shapes: c has a's shape, and its elements lie side by side.
-//   - Types: Any. Exact.
+//   - Shapes: c has the shape of a and is contiguous.
+//   - Types: Any type. Elements are copied exactly.
 //   - Result: The type of a.
 func (c *Context) Cont(a *Tensor) (*Tensor, error) {
 	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
@@ -402,32 +402,35 @@ func (c *Context) Cont(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Cpy dst with src's elements copied into it.
+// Cpy copies the elements of src into dst.
 //
-// dst's elements, in their order, become src's.
+// Element j of dst becomes element j of src, where both are counted along
+// dimension 0 first.
 //
-//   - Shapes: As many elements on both sides. Whatever comes later in the graph
-//     and reads dst, through any view, sees them. dst must not be constant, no
-//     two of its elements may share memory, nor may one of it and one of src,
-//     unless both are the same elements.
-//   - Types: Any into any, converted as by [Context.Cast].
+// Later nodes of the graph that read dst, through any view, see the new
+// elements. dst must not be constant, and no two of its elements may share
+// memory. src must not share memory with dst, unless both are the same
+// elements.
+//
+//   - Shapes: src and dst have the same number of elements.
+//   - Types: Any type into any type, converted as by [Context.Cast].
 //   - Result: A view of dst, which is overwritten when the node is computed.
 //     Make the result an output of the graph, or use it in another node:
 //     otherwise nothing is written.
-//   - Computing fails with [StatusInvalidArgument] for a value that dst's type
-//     cannot hold. The message names the first such element.
+//   - Computing fails with [StatusInvalidArgument] for a value that the type of
+//     dst cannot hold. The message names the first such element.
 func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
 		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
 	})
 }
 
-// Dup a copy.
+// Dup copies a.
 //
 // Computes c[i] = a[i].
 //
-//   - Shapes: c has a's shape, and its elements lie side by side.
-//   - Types: Any. Exact.
+//   - Shapes: c has the shape of a and is contiguous.
+//   - Types: Any type. Elements are copied exactly.
 //   - Result: The type of a.
 func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
@@ -435,38 +438,41 @@ func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// GetRows a's rows of these numbers.
+// GetRows gathers rows of a by index.
 //
 // Computes c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3].
 //
-//   - Shapes: a (n, m, x, y), rows (r, x, y), c (n, r, x, y); a row may be
+//   - Shapes: a (n, m, x, y), rows (r, x, y), c (n, r, x, y). A row may be
 //     taken any number of times.
-//   - Types: a any, rows I32 or I64; c of a's type where that is an integer,
-//     else F32. Exact but for F64, which is rounded.
-//   - Computing fails with [StatusInvalidArgument] for a number that is no
-//     row's. The message names the first such element.
+//   - Types: a has any type, and rows is I32 or I64. c has the type of a if
+//     that is an integer type, and is F32 otherwise. The conversion is exact,
+//     except that F64 is rounded.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range. The message names the first such element.
 func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 	return c.construct("get_rows", []*Tensor{a, rows}, func() *C.tl_tensor {
 		return C.tl_get_rows(c.ptr, a.ptr, rows.ptr)
 	})
 }
 
-// SetRows a with b's rows stored as its rows of these numbers.
+// SetRows stores the rows of b in a by index.
 //
 // Computes a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
 //
-//   - Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'), x' dividing x
-//     and y' dividing y. Where a row is named twice, the later one stays. a
-//     must not be constant, and no two of its elements nor one of it and one of
-//     b or rows may share memory.
-//   - Types: a and b any, b is converted to a's type as by [Context.Cast]; rows
-//     I32 or I64.
+// If an index occurs twice, the later row remains. a must not be constant, and
+// no two of its elements may share memory. a must not share memory with b or
+// rows.
+//
+//   - Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'). x' divides x
+//     and y' divides y.
+//   - Types: a and b have any types: b is converted to the type of a as by
+//     [Context.Cast]. rows is I32 or I64.
 //   - Result: A view of a, which is overwritten when the node is computed. Make
 //     the result an output of the graph, or use it in another node: otherwise
 //     nothing is written.
-//   - Computing fails with [StatusInvalidArgument] for a number that is no
-//     row's, whose row is left out, or a value that a's type cannot hold. The
-//     message names the first such element.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range, whose row is not stored, and for a value that the type of a cannot
+//     hold. The message names the first such element.
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)

@@ -306,8 +306,8 @@ inline constexpr OpFacts view{
     .operands = view_operands,
     .attrs = view_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g added into the window, zero elsewhere",
-    .doc = "A window into a's memory",
+    .gradient = "da is g in the window and 0 elsewhere",
+    .doc = "Returns a view of a window of the memory of a",
 };
 
 inline constexpr Operand reshape_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -320,8 +320,8 @@ inline constexpr OpFacts reshape{
     .operands = reshape_operands,
     .attrs = reshape_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g in a's shape",
-    .doc = "a's elements in another shape",
+    .gradient = "da is g in the shape of a",
+    .doc = "Returns the elements of a in another shape",
 };
 
 inline constexpr Operand permute_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -334,8 +334,8 @@ inline constexpr OpFacts permute{
     .operands = permute_operands,
     .attrs = permute_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g permuted back",
-    .doc = "a's dimensions in another order",
+    .gradient = "da is g permuted back",
+    .doc = "Returns a with its dimensions in another order",
 };
 
 inline constexpr Operand transpose_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -344,18 +344,18 @@ inline constexpr OpFacts transpose{
     .name = "transpose",
     .operands = transpose_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g transposed",
-    .doc = "a with dimensions 0 and 1 swapped",
+    .gradient = "da is g transposed",
+    .doc = "Swaps dimensions 0 and 1 of a",
 };
 
-inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .no_gradient = "gradients end here"}};
+inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .no_gradient = "gradients stop here"}};
 inline constexpr OpFacts stop_gradient{
     .op = Op::stop_gradient,
     .name = "stop_gradient",
     .operands = stop_gradient_operands,
     .result = ResultType::of_first,
-    .gradient = "none: they end here",
-    .doc = "a, where gradients end",
+    .gradient = "none: gradients stop here",
+    .doc = "Returns a, and stops gradients",
 };
 
 // ---- copies
@@ -367,19 +367,19 @@ inline constexpr OpFacts cont{
     .operands = cont_operands,
     .result = ResultType::of_first,
     .gradient = "da = g",
-    .doc = "A contiguous copy",
+    .doc = "Copies a into contiguous memory",
 };
 
 inline constexpr Operand cpy_operands[] = {
     {.name = "src", .role = Role::read},
-    {.name = "dst", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "dst", .role = Role::written, .no_gradient = "overwritten by the operation"},
 };
 inline constexpr OpFacts cpy{
     .op = Op::cpy,
     .name = "cpy",
     .operands = cpy_operands,
-    .gradient = "dsrc = g in src's shape and type",
-    .doc = "dst with src's elements copied into it",
+    .gradient = "dsrc is g in the shape and type of src",
+    .doc = "Copies the elements of src into dst",
 };
 
 inline constexpr Operand dup_operands[] = {{.name = "a", .role = Role::read}};
@@ -389,7 +389,7 @@ inline constexpr OpFacts dup{
     .operands = dup_operands,
     .result = ResultType::of_first,
     .gradient = "da = g",
-    .doc = "A copy",
+    .doc = "Copies a",
 };
 
 inline constexpr Operand cast_operands[] = {{.name = "a", .role = Role::read}};
@@ -401,36 +401,36 @@ inline constexpr OpFacts cast{
     .name = "cast",
     .operands = cast_operands,
     .attrs = cast_attrs,
-    .gradient = "da = g in a's type",
-    .doc = "a's elements in another type",
+    .gradient = "da is g in the type of a",
+    .doc = "Converts the elements of a to another type",
 };
 
 // ---- rows
 
 inline constexpr Operand get_rows_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
     .name = "get_rows",
     .operands = get_rows_operands,
-    .gradient = "da = g added to the rows taken",
-    .doc = "a's rows of these numbers",
+    .gradient = "da is g added to the rows that were taken",
+    .doc = "Gathers rows of a by index",
 };
 
 inline constexpr Operand set_rows_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "b", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts set_rows{
     .op = Op::set_rows,
     .name = "set_rows",
     .operands = set_rows_operands,
     .result = ResultType::of_first,
-    .gradient = "db = g's rows of these numbers",
-    .doc = "a with b's rows stored as its rows of these numbers",
+    .gradient = "db is the rows of g with these indices",
+    .doc = "Stores the rows of b in a by index",
 };
 
 // ---- unary

@@ -742,68 +742,73 @@ Tensor out_prod(const Tensor &a, const Tensor &b);
 // - experts: number of experts. Range: 0 to 2^31 - 1.
 // - Computing fails with Error(invalid_argument) for an index that is neither an expert nor -1. The message names the first such element.
 Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts);
-// a with dimensions 0 and 1 swapped.
+// Swaps dimensions 0 and 1 of a.
 //
 // Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
 //
-// - Shapes: a's extents, the first two swapped.
-// - Types: Any without blocks.
+// - Shapes: c has the shape of a with the first two dimensions swapped.
+// - Types: Any type that is not quantised.
 // - Result: A view of a. Nothing is computed.
 Tensor transpose(const Tensor &a);
-// a, where gradients end.
+// Returns a, and stops gradients.
 //
 // Computes c[i] = a[i].
 //
-// - Shapes: c has a's shape and strides.
-// - Types: Any.
+// - Shapes: c has the shape and the strides of a.
+// - Types: Any type.
 // - Result: A view of a. Nothing is computed.
 Tensor stop_gradient(const Tensor &a);
-// A contiguous copy.
+// Copies a into contiguous memory.
 //
 // Computes c[i] = a[i].
 //
-// - Shapes: c has a's shape, and its elements lie side by side.
-// - Types: Any. Exact.
+// - Shapes: c has the shape of a and is contiguous.
+// - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
 Tensor cont(const Tensor &a);
-// dst with src's elements copied into it.
+// Copies the elements of src into dst.
 //
-// dst's elements, in their order, become src's.
+// Element j of dst becomes element j of src, where both are counted along dimension 0 first.
 //
-// - Shapes: As many elements on both sides. Whatever comes later in the graph and reads dst, through any view, sees them. dst must not be
-//   constant, no two of its elements may share memory, nor may one of it and one of src, unless both are the same elements.
-// - Types: Any into any, converted as by cast().
+// Later nodes of the graph that read dst, through any view, see the new elements. dst must not be constant, and no two of its elements may
+// share memory. src must not share memory with dst, unless both are the same elements.
+//
+// - Shapes: src and dst have the same number of elements.
+// - Types: Any type into any type, converted as by cast().
 // - Result: A view of dst, which is overwritten when the node is computed. Make the result an output of the graph, or use it in another
 //   node: otherwise nothing is written.
-// - Computing fails with Error(invalid_argument) for a value that dst's type cannot hold. The message names the first such element.
+// - Computing fails with Error(invalid_argument) for a value that the type of dst cannot hold. The message names the first such element.
 Tensor cpy(const Tensor &src, const Tensor &dst);
-// A copy.
+// Copies a.
 //
 // Computes c[i] = a[i].
 //
-// - Shapes: c has a's shape, and its elements lie side by side.
-// - Types: Any. Exact.
+// - Shapes: c has the shape of a and is contiguous.
+// - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
 Tensor dup(const Tensor &a);
-// a's rows of these numbers.
+// Gathers rows of a by index.
 //
 // Computes c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3].
 //
-// - Shapes: a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times.
-// - Types: a any, rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is rounded.
-// - Computing fails with Error(invalid_argument) for a number that is no row's. The message names the first such element.
+// - Shapes: a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}. A row may be taken any number of times.
+// - Types: a has any type, and rows is I32 or I64. c has the type of a if that is an integer type, and is F32 otherwise. The conversion is
+//   exact, except that F64 is rounded.
+// - Computing fails with Error(invalid_argument) for a row index out of range. The message names the first such element.
 Tensor get_rows(const Tensor &a, const Tensor &rows);
-// a with b's rows stored as its rows of these numbers.
+// Stores the rows of b in a by index.
 //
 // Computes a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
 //
-// - Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x' dividing x and y' dividing y. Where a row is named twice, the later one
-//   stays. a must not be constant, and no two of its elements nor one of it and one of b or rows may share memory.
-// - Types: a and b any, b is converted to a's type as by cast(); rows I32 or I64.
+// If an index occurs twice, the later row remains. a must not be constant, and no two of its elements may share memory. a must not share
+// memory with b or rows.
+//
+// - Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}. x' divides x and y' divides y.
+// - Types: a and b have any types: b is converted to the type of a as by cast(). rows is I32 or I64.
 // - Result: A view of a, which is overwritten when the node is computed. Make the result an output of the graph, or use it in another node:
 //   otherwise nothing is written.
-// - Computing fails with Error(invalid_argument) for a number that is no row's, whose row is left out, or a value that a's type cannot
-//   hold. The message names the first such element.
+// - Computing fails with Error(invalid_argument) for a row index out of range, whose row is not stored, and for a value that the type of a
+//   cannot hold. The message names the first such element.
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
 // Takes the absolute value of each element.
 //
