@@ -1274,15 +1274,17 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 	})
 }
 
-// Sum the sum of all of a's elements.
+// Sum sums all elements of a.
 //
 // Computes c[0] = sum over all i of a[i].
 //
-//   - Shapes: c (1); of no elements it is 0.
-//   - Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each
-//     in 32 parts and these pairwise, the blocks in F64: off by at most 2^-18.6
-//     of the sum of the magnitudes. The order follows from the elements' places
-//     alone.
+// Elements are summed in F32 in blocks of 1024, each of which has 32 partial
+// sums that are added pairwise. Blocks are summed in F64. The error is at most
+// 2^-18.6 of the sum of the magnitudes. The order depends on the positions of
+// the elements alone.
+//
+//   - Shapes: c (1). The sum of no elements is 0.
+//   - Types: a is F32, F16 or BF16.
 //   - Result: F32.
 func (c *Context) Sum(a *Tensor) (*Tensor, error) {
 	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
@@ -1290,12 +1292,12 @@ func (c *Context) Sum(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// SumRows the sums of a's rows.
+// SumRows sums each row of a.
 //
 // Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
 //
-//   - Shapes: a (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0.
-//   - Types: a F32, F16 or BF16; summed as by [Context.Sum].
+//   - Shapes: a (n, m, x, y), c (1, m, x, y). The sum of an empty row is 0.
+//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum].
 //   - Result: F32.
 func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
@@ -1303,13 +1305,13 @@ func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Mean the means of a's rows.
+// Mean computes the mean of each row of a.
 //
 // Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
 //
-//   - Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
-//   - Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
-//     rounded once.
+//   - Shapes: a (n, m, x, y), c (1, m, x, y). The mean of an empty row is NaN.
+//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum], divided in F64
+//     and rounded once.
 //   - Result: F32.
 func (c *Context) Mean(a *Tensor) (*Tensor, error) {
 	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
@@ -1317,16 +1319,18 @@ func (c *Context) Mean(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Cumsum the running sums of a's rows.
+// Cumsum computes the running sums of each row of a.
 //
 // Computes c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3].
 //
-//   - Shapes: c has a's shape.
-//   - Types: a F32, F16 or BF16, c F32 as all sums: a long sum has more digits
-//     than 16 bits hold. Summed in F32 in blocks of 256 elements, runs of 16
-//     pairwise and these one after the other, what lies before 1024 elements as
-//     by [Context.Sum]: off by at most 2^-18.7 of the sum of the magnitudes up
-//     to there.
+// The sum of the preceding blocks of 1024 elements is computed as by
+// [Context.Sum]. Within such a block, elements are summed in F32 in blocks of
+// 256: runs of 16 pairwise, and these one after another. The error is at most
+// 2^-18.7 of the sum of the magnitudes up to the element.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: a is F32, F16 or BF16. c is F32, like all sums, because a long sum
+//     has more digits than 16 bits hold.
 //   - Result: F32.
 func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 	return c.construct("cumsum", []*Tensor{a}, func() *C.tl_tensor {
@@ -1334,13 +1338,16 @@ func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Argmax the place of the largest element of each of a's rows.
+// Argmax finds the index of the largest element of each row of a.
 //
-// Computes c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest.
+// Computes c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is
+// largest.
 //
-//   - Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1.
-//   - Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN
-//     alone it is 0. -0 and 0 are equal.
+// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are
+// equal.
+//
+//   - Shapes: a (n, m, x, y), c (m, x, y). n is 1 to 2^31 - 1.
+//   - Types: a is F32, F16 or BF16.
 //   - Result: I32.
 func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
 	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
@@ -1348,30 +1355,35 @@ func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// ArgsortOrder is the attribute Order of [Context.Argsort]: whether the least
-// element comes first, or the largest. Default: asc.
+// ArgsortOrder is the attribute Order of [Context.Argsort]: the direction.
+// Default: asc.
 type ArgsortOrder int32
 
 // The values of ArgsortOrder.
 const (
-	ArgsortOrderAsc  ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	// Smallest element first.
+	ArgsortOrderAsc ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	// Largest element first.
 	ArgsortOrderDesc ArgsortOrder = C.TL_ARGSORT_ORDER_DESC
 )
 
 // ArgsortOptions holds the optional attributes of [Context.Argsort]. A field
 // that is zero has its default.
 type ArgsortOptions struct {
-	// Whether the least element comes first, or the largest. Default: asc.
+	// The direction. Default: asc.
 	Order ArgsortOrder
 }
 
-// Argsort the places of a's elements in order, row by row.
+// Argsort computes the indices that sort each row of a.
 //
-// Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=.
+// Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order,
+// >= in descending order.
 //
-//   - Shapes: c has a's shape; rows of at most 2^31 - 1 elements.
-//   - Types: a F32, F16 or BF16. Equal elements keep their order in both
-//     directions, -0 and 0 are equal, and NaN is last in both directions.
+// Equal elements keep their order in both directions. -0 and 0 are equal, and
+// NaN is last in both directions.
+//
+//   - Shapes: c has the shape of a. Rows have at most 2^31 - 1 elements.
+//   - Types: a is F32, F16 or BF16.
 //   - Result: I32.
 func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	params := C.tl_argsort_params{struct_size: C.sizeof_tl_argsort_params}
@@ -1383,31 +1395,34 @@ func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	})
 }
 
-// TopK the places of the k largest elements of each of a's rows, the largest
-// first.
+// TopK finds the indices of the k largest elements of each row of a, the
+// largest first.
 //
-// Computes c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row
-// (i1, i2, i3).
+// Computes c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of
+// row (i1, i2, i3) of a.
 //
-//   - Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at most 2^31 -
-//     1.
-//   - Types: a F32, F16 or BF16. Of equal elements the first comes first, -0
-//     and 0 are equal, and NaN is less than everything.
+// Of equal elements the one with the smaller index comes first. -0 and 0 are
+// equal, and NaN is less than everything else.
+//
+//   - Shapes: a (n, m, x, y), c (k, m, x, y). k is 0 to n, and n is at most
+//     2^31 - 1.
+//   - Types: a is F32, F16 or BF16.
 //   - Result: I32.
-//   - k: how many of each row. Range: 0 to 2^31 - 1.
+//   - k: number of elements of each row. Range: 0 to 2^31 - 1.
 func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
 	return c.construct("top_k", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_top_k(c.ptr, a.ptr, C.int64_t(k))
 	})
 }
 
-// CountEqual how many elements of a and b are equal.
+// CountEqual counts the positions at which a and b are equal.
 //
-// Computes c[0] = how many i there are for which a[i] = b[i].
+// Computes c[0] = number of i with a[i] = b[i].
 //
-//   - Shapes: a and b of one shape, c (1).
-//   - Types: a and b of one type without blocks. NaN equals nothing, -0 and 0
-//     are equal.
+// NaN equals nothing. -0 and 0 are equal.
+//
+//   - Shapes: a and b have the same shape. c (1).
+//   - Types: a and b have the same type, which is not quantised.
 //   - Result: I64.
 func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -1415,18 +1430,20 @@ func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// CrossEntropyLoss the mean over the rows of the cross entropy of b and the
-// soft_max of a.
+// CrossEntropyLoss computes the mean over all rows of the cross entropy of the
+// labels b and the softmax of the logits a.
 //
 // Computes c[0] = -(1 / rows) * sum over rows and i of b[i] *
 // log(soft_max(a)[i]).
 //
-//   - Shapes: a (logits) and b (labels, as probabilities) of one shape, c (1);
-//     of no rows it is NaN.
-//   - Types: a and b each F32, F16 or BF16. Each row is taken relative to its
-//     largest element, so that no exponential overflows; sums as by
-//     [Context.Sum]. Where b is 0 nothing is added, though a be -infinity; a
-//     NaN of either makes the result NaN.
+// Each row is taken relative to its largest element, so no exponential
+// overflows. Where b is 0 nothing is added, even if a is -infinity. NaN in
+// either operand makes the result NaN.
+//
+//   - Shapes: a (logits) and b (labels, as probabilities) have the same shape.
+//     c (1). Without rows the result is NaN.
+//   - Types: a and b are each F32, F16 or BF16. Sums are computed as by
+//     [Context.Sum].
 //   - Result: F32.
 func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -1434,16 +1451,18 @@ func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// Repeat a, repeated until it fills a shape.
+// Repeat repeats a until it fills a shape.
 //
 // Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
 //
-//   - Shapes: a (n0, n1, n2, n3), c (ne), whose extents are multiples of a's.
-//     Elementwise operations repeat an operand by themselves, and a
-//     [Context.View] with strides of 0 repeats rows without copying them.
-//   - Types: Any. Exact.
+// Element-wise operations broadcast operands without [Context.Repeat], and a
+// [Context.View] with strides of 0 repeats rows without copying them.
+//
+//   - Shapes: a (n0, n1, n2, n3). c has the shape ne, each dimension of which
+//     is a multiple of that of a.
+//   - Types: Any type. Elements are copied exactly.
 //   - Result: The type of a.
-//   - ne: the result's shape, four extents.
+//   - ne: shape of the result, in all four dimensions.
 func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1454,31 +1473,32 @@ func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	})
 }
 
-// Concat a with b behind it in a dimension.
+// Concat concatenates a and b along a dimension.
 //
-// Computes c[i] = a[i] where i is below a's extent n in the dimension, b[i - n]
-// elsewhere.
+// Computes c[i] = a[i] if i < n else b[i - n].
 //
-//   - Shapes: a and b have one shape but for the dimension, in which c has the
-//     sum of their extents.
-//   - Types: Any, the same for a and b. Exact.
+// i is the index in dimension dim, and n is the size of a there.
+//
+//   - Shapes: a and b have the same shape except in dimension dim, where c has
+//     the sum of their sizes.
+//   - Types: Any type, the same for a and b. Elements are copied exactly.
 //   - Result: The type of a.
-//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
 func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("concat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_concat(c.ptr, a.ptr, b.ptr, C.int64_t(dim))
 	})
 }
 
-// Pad a with zeros behind its last elements in each dimension.
+// Pad appends zeros to a in each dimension.
 //
-// Computes c[i] = a[i] where a has it, 0 elsewhere.
+// Computes c[i] = a[i] if a has element i else 0.
 //
-//   - Shapes: c has the sums of a's extents and p's.
-//   - Types: Any; of a format with blocks the first of p is whole blocks.
-//     Exact.
+//   - Shapes: Dimension d of c has the size of that of a plus p[d].
+//   - Types: Any type. For a quantised type p[0] is a multiple of the block
+//     size. Elements are copied exactly.
 //   - Result: The type of a.
-//   - p: how many zeros, of each dimension. Each at least 0.
+//   - p: number of zeros appended in each dimension. Each at least 0.
 func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	var cP [4]C.int64_t
 	for i, value := range p {
@@ -1489,32 +1509,32 @@ func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	})
 }
 
-// PadReflect1d a's rows, continued beyond both ends by their mirror images.
+// PadReflect1d extends each row of a at both ends by its mirror image.
 //
-// Computes c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind
-// it a[n - 2], a[n - 3], ...
+// Computes c[i] = a[p0 - i] for i < p0; c[i] = a[i - p0] for p0 <= i < p0 + n;
+// c[i] = a[2 (n - 1) - (i - p0)] for i >= p0 + n.
 //
-//   - Shapes: a (n, ..), c (p0 + n + p1, ..); p0 and p1 are below n.
-//   - Types: Any without blocks. Exact.
+//   - Shapes: a (n, ..), c (p0 + n + p1, ..). p0 and p1 must be less than n.
+//   - Types: Any type that is not quantised. Elements are copied exactly.
 //   - Result: The type of a.
-//   - p0: how many elements before the first one. At least 0.
-//   - p1: how many behind the last one. At least 0.
+//   - p0: number of elements before each row. At least 0.
+//   - p1: number of elements after each row. At least 0.
 func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
 	return c.construct("pad_reflect_1d", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_pad_reflect_1d(c.ptr, a.ptr, C.int64_t(p0), C.int64_t(p1))
 	})
 }
 
-// Roll a's elements moved on in each dimension, those from its end to its
-// beginning.
+// Roll shifts a cyclically in each dimension.
 //
-// Computes c[i + shift mod n] = a[i] in each dimension, of extent n.
+// Computes c[(i + shift) mod n] = a[i] in each dimension, of size n.
 //
-//   - Shapes: c has a's shape.
-//   - Types: Any; of a format with blocks the first of shift is whole blocks.
-//     Exact.
+//   - Shapes: c has the shape of a.
+//   - Types: Any type. For a quantised type shift[0] is a multiple of the block
+//     size. Elements are copied exactly.
 //   - Result: The type of a.
-//   - shift: how far, in each dimension; backwards where it is below 0.
+//   - shift: shift in each dimension. A negative one shifts toward the
+//     beginning.
 func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	var cShift [4]C.int64_t
 	for i, value := range shift {
@@ -1525,12 +1545,12 @@ func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	})
 }
 
-// Diag matrices with a's rows as their diagonals.
+// Diag makes matrices that have the rows of a as their diagonals.
 //
-// Computes c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere.
+// Computes c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0.
 //
 //   - Shapes: a (n, 1, x, y), c (n, n, x, y).
-//   - Types: Any without blocks. Exact.
+//   - Types: Any type that is not quantised. Elements are copied exactly.
 //   - Result: The type of a.
 func (c *Context) Diag(a *Tensor) (*Tensor, error) {
 	return c.construct("diag", []*Tensor{a}, func() *C.tl_tensor {
@@ -1538,54 +1558,58 @@ func (c *Context) Diag(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// TriType is the attribute part of [Context.Tri]: the triangle.
+// TriType is the attribute part of [Context.Tri]: the triangle that is kept.
 type TriType int32
 
 // The values of TriType.
 const (
-	TriTypeLower     TriType = C.TL_TRI_TYPE_LOWER
+	// i0 < i1, the lower triangle without the diagonal.
+	TriTypeLower TriType = C.TL_TRI_TYPE_LOWER
+	// i0 <= i1, the lower triangle with the diagonal.
 	TriTypeLowerDiag TriType = C.TL_TRI_TYPE_LOWER_DIAG
-	TriTypeUpper     TriType = C.TL_TRI_TYPE_UPPER
+	// i1 < i0, the upper triangle without the diagonal.
+	TriTypeUpper TriType = C.TL_TRI_TYPE_UPPER
+	// i1 <= i0, the upper triangle with the diagonal.
 	TriTypeUpperDiag TriType = C.TL_TRI_TYPE_UPPER_DIAG
 )
 
-// Tri a triangle of each of a's matrices, and zeros elsewhere.
+// Tri keeps a triangle of each matrix of a and sets all other elements to 0.
 //
-// Computes c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag),
-// i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere.
+// Computes c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0.
 //
-//   - Shapes: c has a's shape; matrices need not be square.
-//   - Types: Any without blocks. Exact.
+//   - Shapes: c has the shape of a. Matrices need not be square.
+//   - Types: Any type that is not quantised. Elements are copied exactly.
 //   - Result: The type of a.
-//   - part: the triangle.
+//   - part: the triangle that is kept.
 func (c *Context) Tri(a *Tensor, part TriType) (*Tensor, error) {
 	return c.construct("tri", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_tri(c.ptr, a.ptr, C.tl_tri_type(part))
 	})
 }
 
-// DiagMaskInf a's scores with those of later positions at -infinity.
+// DiagMaskInf sets the attention scores of later positions to -infinity (causal
+// mask).
 //
-// Computes c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere.
+// Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity.
 //
-//   - Shapes: a (keys, queries, ..), c has a's shape.
-//   - Types: F32, F16 or BF16. Exact.
+//   - Shapes: a (keys, queries, ..). c has the shape of a.
+//   - Types: F32, F16 or BF16. Elements are copied exactly.
 //   - Result: The type of a.
-//   - nPast: the first query's position. At least 0.
+//   - nPast: position of the first query. At least 0.
 func (c *Context) DiagMaskInf(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_inf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_inf(c.ptr, a.ptr, C.int64_t(nPast))
 	})
 }
 
-// DiagMaskZero a's scores with those of later positions at 0.
+// DiagMaskZero sets the attention scores of later positions to 0 (causal mask).
 //
-// Computes c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere.
+// Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0.
 //
-//   - Shapes: a (keys, queries, ..), c has a's shape.
-//   - Types: F32, F16 or BF16. Exact.
+//   - Shapes: a (keys, queries, ..). c has the shape of a.
+//   - Types: F32, F16 or BF16. Elements are copied exactly.
 //   - Result: The type of a.
-//   - nPast: the first query's position. At least 0.
+//   - nPast: position of the first query. At least 0.
 func (c *Context) DiagMaskZero(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_zero", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_zero(c.ptr, a.ptr, C.int64_t(nPast))
@@ -1595,26 +1619,30 @@ func (c *Context) DiagMaskZero(a *Tensor, nPast int64) (*Tensor, error) {
 // AccOptions holds the optional attributes of [Context.Acc]. A field that is
 // zero has its default.
 type AccOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own. At least 0.
-	// Default: 0.
+	// Stride in bytes from one row of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb1 int64
-	// The same of its matrices. At least 0. Default: 0.
+	// Stride in bytes from one matrix of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3. At least 0. Default: 0.
+	// Stride in bytes of dimension 3 of the window. 0 selects that of c. At
+	// least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes. At least 0. Default: 0.
+	// Start of the window, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Acc a with b added to a window of it; a itself stays as it is.
+// Acc adds b to a window of a copy of a.
 //
-// Computes c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3
-// nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
+// Computes c = a; window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3].
 //
-//   - Shapes: c has a's shape, and its elements lie side by side; b any shape
-//     that fits. No two of the window's elements share memory.
-//   - Types: F32, F16 or BF16 each; computed in F32 and rounded once to a's
-//     type.
+// The window starts Offset bytes after the first element of c and has the
+// strides Nb1, Nb2 and Nb3. a is not changed.
+//
+//   - Shapes: c has the shape of a and is contiguous. b has any shape that
+//     fits. No two elements of the window may share memory.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once to the type of a.
 //   - Result: The type of a.
 func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 	params := C.tl_acc_params{struct_size: C.sizeof_tl_acc_params}
@@ -1632,25 +1660,29 @@ func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 // SetOptions holds the optional attributes of [Context.Set]. A field that is
 // zero has its default.
 type SetOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own. At least 0.
-	// Default: 0.
+	// Stride in bytes from one row of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb1 int64
-	// The same of its matrices. At least 0. Default: 0.
+	// Stride in bytes from one matrix of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3. At least 0. Default: 0.
+	// Stride in bytes of dimension 3 of the window. 0 selects that of c. At
+	// least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes. At least 0. Default: 0.
+	// Start of the window, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Set a with b in place of a window of it; a itself stays as it is.
+// Set stores b in a window of a copy of a.
 //
-// Computes c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3
-// nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
+// Computes c = a; window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3].
 //
-//   - Shapes: c has a's shape, and its elements lie side by side; b any shape
-//     that fits. No two of the window's elements share memory.
-//   - Types: Any, the same for a and b. Exact.
+// The window starts Offset bytes after the first element of c and has the
+// strides Nb1, Nb2 and Nb3. a is not changed.
+//
+//   - Shapes: c has the shape of a and is contiguous. b has any shape that
+//     fits. No two elements of the window may share memory.
+//   - Types: Any type, the same for a and b. Elements are copied exactly.
 //   - Result: The type of a.
 func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	params := C.tl_set_params{struct_size: C.sizeof_tl_set_params}
@@ -1665,75 +1697,81 @@ func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	})
 }
 
-// Gather a's elements whose indices in one dimension are these.
+// Gather gathers elements of a by index along a dimension.
 //
-// Computes c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension
-// dim replaced by indices[i0, i1, i2, i3].
+// Computes c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3].
 //
-//   - Shapes: c has indices' shape, whose extents in the other dimensions are
-//     no more than a's.
-//   - Types: a any without blocks, indices I32 or I64. Exact.
+// The formula is for dim 0. For another dimension, the index takes the place of
+// i1, i2 or i3.
+//
+//   - Shapes: c has the shape of indices. In dimensions other than dim, indices
+//     is at most as large as a.
+//   - Types: a has any type that is not quantised, and indices is I32 or I64.
+//     Elements are copied exactly.
 //   - Result: The type of a.
-//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
-//   - Computing fails with [StatusInvalidArgument] for an index that a does not
-//     have. The message names the first such element.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index out of range.
+//     The message names the first such element.
 func (c *Context) Gather(a, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("gather", []*Tensor{a, indices}, func() *C.tl_tensor {
 		return C.tl_gather(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
-// AddId a's rows with rows of b added, each by its number.
+// AddId adds to each row of a the row of b that ids selects.
 //
 // Computes c[i, u, t] = a[i, u, t] + b[i, ids[u, t]].
 //
-//   - Shapes: a (n, used, tokens), b (n, experts), ids (used, tokens), c has
-//     a's shape.
-//   - Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
-//     rounded once to a's type.
+//   - Shapes: a (n, used, tokens), b (n, experts), ids (used, tokens). c has
+//     the shape of a.
+//   - Types: a and b are each F32, F16 or BF16, and ids is I32 or I64. Computed
+//     in F32 and rounded once to the type of a.
 //   - Result: The type of a.
-//   - Computing fails with [StatusInvalidArgument] for a number that is no
-//     row's of b. The message names the first such element.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range. The message names the first such element.
 func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
 	return c.construct("add_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
 	})
 }
 
-// Arange numbers in equal steps.
+// Arange makes a vector of equally spaced numbers.
 //
 // Computes c[i] = start + i step.
 //
-//   - Shapes: (n), n = (stop - start) / step rounded up: stop itself is not
-//     among them. None where start is stop.
-//   - Types: F32; computed in F64 and rounded once.
+//   - Shapes: c (n), n = (stop - start) / step, rounded up. stop itself is not
+//     included. n is 0 if start equals stop.
+//   - Types: F32. Computed in F64 and rounded once.
 //   - Result: F32.
 //   - start: the first number.
-//   - stop: what they stay before.
-//   - step: the step, below 0 where they fall.
+//   - stop: end of the range, which is not included.
+//   - step: difference between neighbours. It is negative if the numbers
+//     decrease.
 func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
 	return c.construct("arange", nil, func() *C.tl_tensor {
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
 	})
 }
 
-// ScatterAdd a with b's elements added to those of their indices in one
-// dimension; a itself stays as it is.
+// ScatterAdd adds the elements of b to elements of a copy of a, by index along
+// a dimension.
 //
-// Computes c = a, and then c[i0, i1, i2, i3] with the index of dimension dim
-// replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] +=
-// b[i0, i1, i2, i3], for each element of b in their order.
+// Computes c = a;
+// c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] +=
+// b[i0, i1, i2, i3].
 //
-//   - Shapes: c has a's shape; in dimensions other than dim b has no more
-//     elements than a; indices (n0, n1, n2, n3) repeat into b: each of their
-//     dimensions is 1 or divides b's.
-//   - Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in
-//     b's order, so that the bits are always the same.
+// The formula is for dim 0. For another dimension, the index takes the place of
+// i1, i2 or i3. Elements are added in F32 in the order of b, so the bits are
+// always the same. a is not changed.
+//
+//   - Shapes: c has the shape of a. In dimensions other than dim, b is at most
+//     as large as a. indices (n0, n1, n2, n3) is broadcast to b: each of its
+//     dimensions is 1 or divides that of b.
+//   - Types: a is F32, b is F32, F16 or BF16, and indices is I32 or I64.
 //   - Result: F32.
-//   - dim: the dimension, counted from the contiguous one. Range: 0 to 3.
-//   - Computing fails with [StatusInvalidArgument] for an index that a does not
-//     have, for which nothing is added. The message names the first such
-//     element.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index out of range,
+//     for which nothing is added. The message names the first such element.
 func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("scatter_add", []*Tensor{a, b, indices}, func() *C.tl_tensor {
 		return C.tl_scatter_add(c.ptr, a.ptr, b.ptr, indices.ptr, C.int64_t(dim))

@@ -921,7 +921,7 @@ inline constexpr OpFacts sum{
     .operands = sum_operands,
     .result = ResultType::f32,
     .gradient = "da = g for each element",
-    .doc = "The sum of all of a's elements",
+    .doc = "Sums all elements of a",
 };
 
 inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
@@ -931,7 +931,7 @@ inline constexpr OpFacts sum_rows{
     .operands = sum_rows_operands,
     .result = ResultType::f32,
     .gradient = "da = g, repeated along the rows",
-    .doc = "The sums of a's rows",
+    .doc = "Sums each row of a",
 };
 
 inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
@@ -941,7 +941,7 @@ inline constexpr OpFacts mean{
     .operands = mean_operands,
     .result = ResultType::f32,
     .gradient = "da = g / n, repeated along the rows",
-    .doc = "The means of a's rows",
+    .doc = "Computes the mean of each row of a",
 };
 
 inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
@@ -950,25 +950,21 @@ inline constexpr OpFacts cumsum{
     .name = "cumsum",
     .operands = cumsum_operands,
     .result = ResultType::f32,
-    .gradient = "da = the running sums of g from the rows' ends on",
-    .doc = "The running sums of a's rows",
+    .gradient = "da is the running sum of g from the end of each row",
+    .doc = "Computes the running sums of each row of a",
 };
 
-inline constexpr Operand argmax_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
-};
+inline constexpr Operand argmax_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr OpFacts argmax{
     .op = Op::argmax,
     .name = "argmax",
     .operands = argmax_operands,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The place of the largest element of each of a's rows",
+    .gradient = "none: the result holds indices",
+    .doc = "Finds the index of the largest element of each row of a",
 };
 
-inline constexpr Operand argsort_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
-};
+inline constexpr Operand argsort_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
 inline constexpr AttrDef argsort_attrs[] = {
     {.name = "order", .kind = AttrKind::text, .required = false, .values = argsort_order_values},
@@ -979,13 +975,11 @@ inline constexpr OpFacts argsort{
     .operands = argsort_operands,
     .attrs = argsort_attrs,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The places of a's elements in order, row by row",
+    .gradient = "none: the result holds indices",
+    .doc = "Computes the indices that sort each row of a",
 };
 
-inline constexpr Operand top_k_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
-};
+inline constexpr Operand top_k_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr AttrDef top_k_attrs[] = {
     {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
 };
@@ -995,21 +989,21 @@ inline constexpr OpFacts top_k{
     .operands = top_k_operands,
     .attrs = top_k_attrs,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The places of the k largest elements of each of a's rows, the largest first",
+    .gradient = "none: the result holds indices",
+    .doc = "Finds the indices of the k largest elements of each row of a, the largest first",
 };
 
 inline constexpr Operand count_equal_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "it is compared"},
-    {.name = "b", .role = Role::read, .no_gradient = "it is compared"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is a count"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is a count"},
 };
 inline constexpr OpFacts count_equal{
     .op = Op::count_equal,
     .name = "count_equal",
     .operands = count_equal_operands,
     .result = ResultType::i64,
-    .gradient = "none: it counts",
-    .doc = "How many elements of a and b are equal",
+    .gradient = "none: the result is a count",
+    .doc = "Counts the positions at which a and b are equal",
 };
 
 inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1018,8 +1012,8 @@ inline constexpr OpFacts cross_entropy_loss{
     .name = "cross_entropy_loss",
     .operands = cross_entropy_loss_operands,
     .result = ResultType::f32,
-    .gradient = "da = g (soft_max(a) * sum of b's row - b) / rows; db = -g log(soft_max(a)) / rows",
-    .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
+    .gradient = "da = g (soft_max(a) * sum of the row of b - b) / rows; db = -g log(soft_max(a)) / rows",
+    .doc = "Computes the mean over all rows of the cross entropy of the labels b and the softmax of the logits a",
 };
 
 // ---- layout
@@ -1034,8 +1028,8 @@ inline constexpr OpFacts repeat{
     .operands = repeat_operands,
     .attrs = repeat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g summed over a's repetitions",
-    .doc = "a, repeated until it fills a shape",
+    .gradient = "da is g summed over the repetitions of a",
+    .doc = "Repeats a until it fills a shape",
 };
 
 inline constexpr Operand concat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1048,8 +1042,8 @@ inline constexpr OpFacts concat{
     .operands = concat_operands,
     .attrs = concat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements that are a's; db = those that are b's",
-    .doc = "a with b behind it in a dimension",
+    .gradient = "da and db are the parts of g that come from a and b",
+    .doc = "Concatenates a and b along a dimension",
 };
 
 inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
@@ -1062,8 +1056,8 @@ inline constexpr OpFacts pad{
     .operands = pad_operands,
     .attrs = pad_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements that are a's",
-    .doc = "a with zeros behind its last elements in each dimension",
+    .gradient = "da is the part of g that comes from a",
+    .doc = "Appends zeros to a in each dimension",
 };
 
 inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1077,8 +1071,8 @@ inline constexpr OpFacts pad_reflect_1d{
     .operands = pad_reflect_1d_operands,
     .attrs = pad_reflect_1d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements added to those that they are copies of",
-    .doc = "a's rows, continued beyond both ends by their mirror images",
+    .gradient = "da is g, with each element added to the one that it is a copy of",
+    .doc = "Extends each row of a at both ends by its mirror image",
 };
 
 inline constexpr Operand roll_operands[] = {{.name = "a", .role = Role::read}};
@@ -1091,8 +1085,8 @@ inline constexpr OpFacts roll{
     .operands = roll_operands,
     .attrs = roll_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g rolled back by shift",
-    .doc = "a's elements moved on in each dimension, those from its end to its beginning",
+    .gradient = "da is g shifted back",
+    .doc = "Shifts a cyclically in each dimension",
 };
 
 inline constexpr Operand diag_operands[] = {{.name = "a", .role = Role::read}};
@@ -1101,8 +1095,8 @@ inline constexpr OpFacts diag{
     .name = "diag",
     .operands = diag_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g's diagonals",
-    .doc = "Matrices with a's rows as their diagonals",
+    .gradient = "da is the diagonals of g",
+    .doc = "Makes matrices that have the rows of a as their diagonals",
 };
 
 inline constexpr Operand tri_operands[] = {{.name = "a", .role = Role::read}};
@@ -1116,8 +1110,8 @@ inline constexpr OpFacts tri{
     .operands = tri_operands,
     .attrs = tri_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = the same triangle of g",
-    .doc = "A triangle of each of a's matrices, and zeros elsewhere",
+    .gradient = "da is the same triangle of g",
+    .doc = "Keeps a triangle of each matrix of a and sets all other elements to 0",
 };
 
 inline constexpr Operand diag_mask_inf_operands[] = {{.name = "a", .role = Role::read}};
@@ -1131,7 +1125,7 @@ inline constexpr OpFacts diag_mask_inf{
     .attrs = diag_mask_inf_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "a's scores with those of later positions at -infinity",
+    .doc = "Sets the attention scores of later positions to -infinity (causal mask)",
 };
 
 inline constexpr Operand diag_mask_zero_operands[] = {{.name = "a", .role = Role::read}};
@@ -1145,7 +1139,7 @@ inline constexpr OpFacts diag_mask_zero{
     .attrs = diag_mask_zero_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "a's scores with those of later positions at 0",
+    .doc = "Sets the attention scores of later positions to 0 (causal mask)",
 };
 
 inline constexpr Operand acc_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1161,8 +1155,8 @@ inline constexpr OpFacts acc{
     .operands = acc_operands,
     .attrs = acc_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g's window",
-    .doc = "a with b added to a window of it; a itself stays as it is",
+    .gradient = "da = g; db is the window of g",
+    .doc = "Adds b to a window of a copy of a",
 };
 
 inline constexpr Operand set_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1178,13 +1172,13 @@ inline constexpr OpFacts set{
     .operands = set_operands,
     .attrs = set_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g with zeros in the window; db = g's window",
-    .doc = "a with b in place of a window of it; a itself stays as it is",
+    .gradient = "da is g with zeros in the window; db is the window of g",
+    .doc = "Stores b in a window of a copy of a",
 };
 
 inline constexpr Operand gather_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .no_gradient = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
 };
 inline constexpr AttrDef gather_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1195,22 +1189,22 @@ inline constexpr OpFacts gather{
     .operands = gather_operands,
     .attrs = gather_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g added to the elements taken",
-    .doc = "a's elements whose indices in one dimension are these",
+    .gradient = "da is g added to the elements that were taken",
+    .doc = "Gathers elements of a by index along a dimension",
 };
 
 inline constexpr Operand add_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts add_id{
     .op = Op::add_id,
     .name = "add_id",
     .operands = add_id_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g's rows added up by their numbers",
-    .doc = "a's rows with rows of b added, each by its number",
+    .gradient = "da = g; each row of db is the sum of the rows of g that it was added to",
+    .doc = "Adds to each row of a the row of b that ids selects",
 };
 
 inline constexpr AttrDef arange_attrs[] = {
@@ -1223,14 +1217,14 @@ inline constexpr OpFacts arange{
     .name = "arange",
     .attrs = arange_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Numbers in equal steps",
+    .gradient = "none: the result is constant",
+    .doc = "Makes a vector of equally spaced numbers",
 };
 
 inline constexpr Operand scatter_add_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .no_gradient = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
 };
 inline constexpr AttrDef scatter_add_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1241,8 +1235,8 @@ inline constexpr OpFacts scatter_add{
     .operands = scatter_add_operands,
     .attrs = scatter_add_attrs,
     .result = ResultType::f32,
-    .gradient = "da = g; db = g's elements of these indices",
-    .doc = "a with b's elements added to those of their indices in one dimension; a itself stays as it is",
+    .gradient = "da = g; db is the elements of g with these indices",
+    .doc = "Adds the elements of b to elements of a copy of a, by index along a dimension",
 };
 
 // ---- convolution
