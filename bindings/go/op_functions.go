@@ -1778,34 +1778,39 @@ func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) 
 	})
 }
 
-// UpscaleMode is the attribute Mode of [Context.Upscale]: what stands between
-// a's pixels. Default: nearest.
+// UpscaleMode is the attribute Mode of [Context.Upscale]: the interpolation.
+// Default: nearest.
 type UpscaleMode int32
 
 // The values of UpscaleMode.
 const (
-	UpscaleModeNearest  UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	// The nearest pixel.
+	UpscaleModeNearest UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	// Linear interpolation in both dimensions.
 	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
 )
 
 // UpscaleOptions holds the optional attributes of [Context.Upscale]. A field
 // that is zero has its default.
 type UpscaleOptions struct {
-	// What stands between a's pixels. Default: nearest.
+	// The interpolation. Default: nearest.
 	Mode UpscaleMode
 }
 
-// Upscale images with factor times as many columns and rows.
+// Upscale enlarges images by a factor, in width and height.
 //
-// Computes nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
-// bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and
-// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
+// Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].
+//
+// The formula is for nearest. With bilinear, an element is interpolated between
+// the pixels of a around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) /
+// factor - 1/2). Beyond an edge, the pixels at the edge are used.
 //
 //   - Shapes: a (w, h, ..), c (factor w, factor h, ..).
-//   - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32,
-//     first between rows, then between columns, and rounded once.
+//   - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With
+//     bilinear, they are computed in F32, first between rows and then between
+//     columns, and rounded once.
 //   - Result: The type of a.
-//   - factor: how many times as many. At least 1.
+//   - factor: factor of the width and of the height. At least 1.
 func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
 	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
 	if options != nil {
@@ -1816,41 +1821,44 @@ func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Te
 	})
 }
 
-// Pool1dOp is the attribute op of [Context.Pool1d]: what is taken of a window.
+// Pool1dOp is the attribute op of [Context.Pool1d]: the operation on a window.
 type Pool1dOp int32
 
 // The values of Pool1dOp.
 const (
+	// The maximum.
 	Pool1dOpMax Pool1dOp = C.TL_POOL_1D_OP_MAX
+	// The average.
 	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
 )
 
 // Pool1dOptions holds the optional attributes of [Context.Pool1d]. A field that
 // is zero has its default.
 type Pool1dOptions struct {
-	// From one window to the next; 0: k. At least 0. Default: 0.
+	// Stride of the windows. 0 selects k. At least 0. Default: 0.
 	S int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// Avg: whether what lies beyond a row counts, as zeros. Default: false.
+	// If true, an average counts padding as zeros. Default: false.
 	CountPadding bool
 }
 
-// Pool1d the largest, or the average, of the elements in a window that moves
-// along a's rows.
+// Pool1d takes the maximum or the average of each window that slides along the
+// rows of a.
 //
-// Computes c[o] = max or average over t < k of a[o s + t - p], of those that a
-// has.
+// Computes c[o] = max or average over t < k of a[o s + t - p].
 //
-//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p is
-//     below k, so that each window has an element.
-//   - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg
-//     adds up in F64 and is rounded once. It divides by how many elements of
-//     the window a has, as ggml's; with CountPadding by k, as PyTorch's.
+// Only elements inside a take part. The maximum is exact, and is NaN if a
+// window has a NaN. The average is summed in F64 and rounded once. It is taken
+// over the elements inside a, as in ggml, or with CountPadding over all k, as
+// in PyTorch.
+//
+//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p must be
+//     less than k, so that each window has an element.
+//   - Types: F32, F16 or BF16.
 //   - Result: The type of a.
-//   - op: what is taken of a window.
-//   - k: the window's length. At least 1.
+//   - op: the operation on a window.
+//   - k: length of the window. At least 1.
 func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
 	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
 	if options != nil {
@@ -1863,49 +1871,54 @@ func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions
 	})
 }
 
-// Pool2dOp is the attribute op of [Context.Pool2d]: what is taken of a window.
+// Pool2dOp is the attribute op of [Context.Pool2d]: the operation on a window.
 type Pool2dOp int32
 
 // The values of Pool2dOp.
 const (
+	// The maximum.
 	Pool2dOpMax Pool2dOp = C.TL_POOL_2D_OP_MAX
+	// The average.
 	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
 )
 
 // Pool2dOptions holds the optional attributes of [Context.Pool2d]. A field that
 // is zero has its default.
 type Pool2dOptions struct {
-	// From one window to the next in dimension 0; 0: k0. At least 0.
+	// Stride of the windows in dimension 0. 0 selects k0. At least 0.
 	// Default: 0.
 	S0 int64
-	// The same in dimension 1; 0: k1. At least 0. Default: 0.
+	// Stride of the windows in dimension 1. 0 selects k1. At least 0.
+	// Default: 0.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns. At least 0. Default: 0.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// Avg: whether what lies beyond a does not count. Default: false.
+	// If true, an average does not count padding. Default: false.
 	SkipPadding bool
 }
 
-// Pool2d the largest, or the average, of the elements in a window that moves
-// over a's matrices.
+// Pool2d takes the maximum or the average of each window that slides over the
+// matrices of a.
 //
 // Computes c[x, y] = max or average over t0 < k0, t1 < k1 of
-// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has.
+// a[x s0 + t0 - p0, y s1 + t1 - p1].
+//
+// The maximum is that of the elements inside a. It is exact, and is NaN if a
+// window has a NaN. The average is summed in F64 and rounded once. It is taken
+// over all k0 k1 elements, where padding counts as zeros, as in ggml and
+// PyTorch, or with SkipPadding over the elements inside a.
 //
 //   - Shapes: a (w, h, ..), c
 //     ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down.
-//     p0 is below k0 and p1 below k1, so that each window has an element.
-//   - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg
-//     adds up in F64 and is rounded once. It divides by k0 k1, so that what
-//     lies beyond a counts as zeros, as ggml's and PyTorch's; with SkipPadding
-//     by how many elements of the window a has.
+//     p0 must be less than k0 and p1 less than k1, so that each window has an
+//     element.
+//   - Types: F32, F16 or BF16.
 //   - Result: The type of a.
-//   - op: what is taken of a window.
-//   - k0: the window's width. At least 1.
-//   - k1: its height. At least 1.
+//   - op: the operation on a window.
+//   - k0: width of the window. At least 1.
+//   - k1: height of the window. At least 1.
 func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
 	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
 	if options != nil {
@@ -1920,8 +1933,8 @@ func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Po
 	})
 }
 
-// Im2colTo is the attribute To of [Context.Im2col]: the result's type. Default:
-// f32.
+// Im2colTo is the attribute To of [Context.Im2col]: type of the result.
+// Default: f32.
 type Im2colTo int32
 
 // The values of Im2colTo.
@@ -1934,42 +1947,45 @@ const (
 // Im2colOptions holds the optional attributes of [Context.Im2col]. A field that
 // is zero has its default.
 type Im2colOptions struct {
-	// From one window to the next in dimension 0. At least 1. Default: 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns. At least 0. Default: 0.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0. At least 1.
-	// Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
-	// Whether b is images, not signals. Default: false.
+	// If true, b has images, else signals. Default: false.
 	Is2D bool
-	// The result's type. Default: f32.
+	// Type of the result. Default: f32.
 	To Im2colTo
 }
 
-// Im2col what the windows of a convolution of b with a kernel of a's shape
-// meet, a row for each.
+// Im2col copies the elements under each window of a convolution into a row of
+// the result.
 //
 // Computes c[(channel kh + ty) kw + tx, x, y, n] =
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such
-// element. A convolution is the product of this and of the kernel, reshaped to
-// {kw kh channels, outputs}.
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-//   - Shapes: Of images a (kw, kh, channels, outputs), b
-//     (w, h, channels, images), c
-//     (kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images),
-//     rounded down. Of signals a (k, channels, outputs), b
+// Elements outside b count as zeros. a is the kernel, of which only the shape
+// is used. The convolution is the product of the result and the kernel,
+// reshaped to (kw kh channels, outputs).
+//
+//   - Shapes: For images: a (kw, kh, channels, outputs), b
+//     (w, h, channels, images), c (kw kh channels, w', h', images), with w' =
+//     (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 -
+//     1) / s1 + 1, both rounded down. For signals: a (k, channels, outputs), b
 //     (n, channels, signals), c
-//     (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals).
-//   - Types: a and b F32, F16 or BF16 each; c F32, or as To says, each element
-//     rounded once.
+//     (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals), rounded
+//     down.
+//   - Types: a and b are each F32, F16 or BF16. c has the type To, to which
+//     each element is rounded once.
 func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) {
 	params := C.tl_im2col_params{struct_size: C.sizeof_tl_im2col_params}
 	if options != nil {
@@ -1990,23 +2006,25 @@ func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) 
 // Conv1dOptions holds the optional attributes of [Context.Conv1d]. A field that
 // is zero has its default.
 type Conv1dOptions struct {
-	// From one window to the next. At least 1. Default: 1.
+	// Stride of the windows. At least 1. Default: 1.
 	S int64
-	// How far the first window begins before a signal, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// Conv1d b's signals, convolved with a.
+// Conv1d convolves the signals b with the kernel a.
 //
 // Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m]
-// b[x s + t d - p, channel, n], of those that b has.
+// b[x s + t d - p, channel, n].
+//
+// Elements outside b count as zeros.
 //
 //   - Shapes: a (k, channels, outputs), b (n, channels, signals), c
 //     ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down.
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_params{struct_size: C.sizeof_tl_conv_1d_params}
@@ -2023,32 +2041,33 @@ func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) 
 // Conv2dOptions holds the optional attributes of [Context.Conv2d]. A field that
 // is zero has its default.
 type Conv2dOptions struct {
-	// From one window to the next in dimension 0. At least 1. Default: 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns. At least 0. Default: 0.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0. At least 1.
-	// Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2d b's images, convolved with a.
+// Conv2d convolves the images b with the kernel a.
 //
 // Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
-// a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of
-// those that b has.
+// a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
+//
+// Elements outside b count as zeros.
 //
 //   - Shapes: a (kw, kh, channels, outputs), b (w, h, channels, images), c
-//     ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images),
-//     rounded down.
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//     (w', h', outputs, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
+//     1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_params{struct_size: C.sizeof_tl_conv_2d_params}
@@ -2068,23 +2087,25 @@ func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) 
 // Conv1dDwOptions holds the optional attributes of [Context.Conv1dDw]. A field
 // that is zero has its default.
 type Conv1dDwOptions struct {
-	// From one window to the next. At least 1. Default: 1.
+	// Stride of the windows. At least 1. Default: 1.
 	S int64
-	// How far the first window begins before a signal, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// Conv1dDw b's signals, each channel convolved with a's of the same number.
+// Conv1dDw convolves each channel of the signals b with the same channel of the
+// kernel a (depthwise).
 //
-// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of
-// those that b has.
+// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
+//
+// Elements outside b count as zeros.
 //
 //   - Shapes: a (k, 1, channels), b (n, channels, signals), c
 //     ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down.
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_dw_params{struct_size: C.sizeof_tl_conv_1d_dw_params}
@@ -2101,31 +2122,34 @@ func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, err
 // Conv2dDwOptions holds the optional attributes of [Context.Conv2dDw]. A field
 // that is zero has its default.
 type Conv2dDwOptions struct {
-	// From one window to the next in dimension 0. At least 1. Default: 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it. At least 0. Default: 0.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns. At least 0. Default: 0.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0. At least 1.
-	// Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2dDw b's images, each channel convolved with a's of the same number.
+// Conv2dDw convolves each channel of the images b with the same channel of the
+// kernel a (depthwise).
 //
 // Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has.
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
+//
+// Elements outside b count as zeros.
 //
 //   - Shapes: a (kw, kh, 1, channels), b (w, h, channels, images), c
-//     ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images),
-//     rounded down.
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//     (w', h', channels, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
+//     1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_dw_params{struct_size: C.sizeof_tl_conv_2d_dw_params}
@@ -2145,25 +2169,26 @@ func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, err
 // ConvTranspose1dOptions holds the optional attributes of
 // [Context.ConvTranspose1d]. A field that is zero has its default.
 type ConvTranspose1dOptions struct {
-	// How far in the result elements are apart that are neighbours in b. At
-	// least 1. Default: 1.
+	// Distance in the result of elements that are neighbours in b. At least
+	// 1. Default: 1.
 	S int64
-	// How many elements are left out at both ends of the result. At least
-	// 0. Default: 0.
+	// Number of elements cut off at both ends of the result. At least 0.
+	// Default: 0.
 	P int64
-	// From one tap to the next. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// ConvTranspose1d b's signals, each element spread by a: the transposed
-// convolution.
+// ConvTranspose1d computes the transposed convolution of the signals b with the
+// kernel a.
 //
 // Computes c[x s + t d - p, m, n] = sum over channels, and the x and t < k that
 // give this index, of a[t, m, channel] b[x, channel, n].
 //
 //   - Shapes: a (k, outputs, channels), b (n, channels, signals), c
 //     ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals).
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_1d_params{struct_size: C.sizeof_tl_conv_transpose_1d_params}
@@ -2180,30 +2205,34 @@ func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions)
 // ConvTranspose2dOptions holds the optional attributes of
 // [Context.ConvTranspose2d]. A field that is zero has its default.
 type ConvTranspose2dOptions struct {
-	// How far in the result elements are apart that are neighbours in b. At
-	// least 1. Default: 1.
+	// Distance in the result of elements that are neighbours in b. At least
+	// 1. Default: 1.
 	Stride int64
-	// How many elements are left out at both ends of a row. At least 0.
+	// Number of elements cut off at both ends of dimension 0. At least 0.
 	// Default: 0.
 	P0 int64
-	// The same of columns. At least 0. Default: 0.
+	// Number of elements cut off at both ends of dimension 1. At least 0.
+	// Default: 0.
 	P1 int64
-	// From one tap to the next in dimension 0. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1. At least 1. Default: 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// ConvTranspose2d b's images, each element spread by a: the transposed
-// convolution.
+// ConvTranspose2d computes the transposed convolution of the images b with the
+// kernel a.
 //
 // Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over
 // channels, and the x, y, tx < kw and ty < kh that give these indices, of
 // a[tx, ty, m, channel] b[x, y, channel, n].
 //
 //   - Shapes: a (kw, kh, outputs, channels), b (w, h, channels, images), c
-//     ((w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images).
-//   - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+//     (w', h', outputs, images), with w' = (w - 1) stride - 2 p0 + (kw - 1)
+//     d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
 //   - Result: F32.
 func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_2d_params{struct_size: C.sizeof_tl_conv_transpose_2d_params}

@@ -1253,8 +1253,8 @@ inline constexpr OpFacts upscale{
     .operands = upscale_operands,
     .attrs = upscale_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's pixels added up by their weights in c",
-    .doc = "Images with factor times as many columns and rows",
+    .gradient = "each element of da is the sum of the pixels of g, weighted by its share in them",
+    .doc = "Enlarges images by a factor, in width and height",
 };
 
 inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1272,8 +1272,10 @@ inline constexpr OpFacts pool_1d{
     .operands = pool_1d_operands,
     .attrs = pool_1d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
-    .doc = "The largest, or the average, of the elements in a window that moves along a's rows",
+    .gradient =
+        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
+        "the elements of the window",
+    .doc = "Takes the maximum or the average of each window that slides along the rows of a",
 };
 
 inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1294,12 +1296,14 @@ inline constexpr OpFacts pool_2d{
     .operands = pool_2d_operands,
     .attrs = pool_2d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
-    .doc = "The largest, or the average, of the elements in a window that moves over a's matrices",
+    .gradient =
+        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
+        "the elements of the window",
+    .doc = "Takes the maximum or the average of each window that slides over the matrices of a",
 };
 
 inline constexpr Operand im2col_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "only its shape counts"},
+    {.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
     {.name = "b", .role = Role::read},
 };
 inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
@@ -1318,8 +1322,8 @@ inline constexpr OpFacts im2col{
     .name = "im2col",
     .operands = im2col_operands,
     .attrs = im2col_attrs,
-    .gradient = "db = g's elements added to those that they are copies of",
-    .doc = "What the windows of a convolution of b with a kernel of a's shape meet, a row for each",
+    .gradient = "db is g, with each element added to the one that it is a copy of",
+    .doc = "Copies the elements under each window of a convolution into a row of the result",
 };
 
 inline constexpr Operand conv_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1334,8 +1338,8 @@ inline constexpr OpFacts conv_1d{
     .operands = conv_1d_operands,
     .attrs = conv_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_1d of g with a",
-    .doc = "b's signals, convolved with a",
+    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_1d of g with a",
+    .doc = "Convolves the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1353,8 +1357,8 @@ inline constexpr OpFacts conv_2d{
     .operands = conv_2d_operands,
     .attrs = conv_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_2d of g with a",
-    .doc = "b's images, convolved with a",
+    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_2d of g with a",
+    .doc = "Convolves the images b with the kernel a",
 };
 
 inline constexpr Operand conv_1d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1369,8 +1373,10 @@ inline constexpr OpFacts conv_1d_dw{
     .operands = conv_1d_dw_operands,
     .attrs = conv_1d_dw_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
-    .doc = "b's signals, each channel convolved with a's of the same number",
+    .gradient =
+        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
+        "elements of a that it is multiplied by",
+    .doc = "Convolves each channel of the signals b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_2d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1388,8 +1394,10 @@ inline constexpr OpFacts conv_2d_dw{
     .operands = conv_2d_dw_operands,
     .attrs = conv_2d_dw_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
-    .doc = "b's images, each channel convolved with a's of the same number",
+    .gradient =
+        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
+        "elements of a that it is multiplied by",
+    .doc = "Convolves each channel of the images b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_transpose_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1404,8 +1412,8 @@ inline constexpr OpFacts conv_transpose_1d{
     .operands = conv_transpose_1d_operands,
     .attrs = conv_transpose_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_1d of g with a",
-    .doc = "b's signals, each element spread by a: the transposed convolution",
+    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_1d of g with a",
+    .doc = "Computes the transposed convolution of the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_transpose_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1422,8 +1430,8 @@ inline constexpr OpFacts conv_transpose_2d{
     .operands = conv_transpose_2d_operands,
     .attrs = conv_transpose_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_2d of g with a",
-    .doc = "b's images, each element spread by a: the transposed convolution",
+    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_2d of g with a",
+    .doc = "Computes the transposed convolution of the images b with the kernel a",
 };
 
 // ---- random

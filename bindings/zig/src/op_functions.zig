@@ -1422,25 +1422,32 @@ pub fn scatterAdd(self: Context, a: Tensor, b: Tensor, indices: Tensor, dim: i64
     return self.construct(c.tl_scatter_add, .{ a.handle, b.handle, indices.handle, dim });
 }
 
-/// The attribute `mode` of `upscale`: what stands between a's pixels. Default: nearest.
-pub const UpscaleMode = enum(i32) { nearest, bilinear };
+/// The attribute `mode` of `upscale`: the interpolation. Default: nearest.
+pub const UpscaleMode = enum(i32) {
+    /// The nearest pixel.
+    nearest,
+    /// Linear interpolation in both dimensions.
+    bilinear,
+};
 
 /// Optional attributes of `upscale`.
 pub const UpscaleOptions = struct {
-    /// What stands between a's pixels. Default: nearest.
+    /// The interpolation. Default: nearest.
     mode: UpscaleMode = .nearest,
 };
 
-/// Images with `times` times as many columns and rows.
+/// Enlarges images by a factor, in width and height.
 ///
-/// Computes `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its
-/// pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+/// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
 ///
-/// - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
-/// - Types: f32, f16 or bf16. nearest is exact; bilinear is computed in f32, first between rows, then between
-///   columns, and rounded once.
+/// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
+/// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
+/// - Types: f32, f16 or bf16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
+///   f32, first between rows and then between columns, and rounded once.
 /// - Result: The type of `a`.
-/// - `times`: how many times as many. At least 1.
+/// - `times`: factor of the width and of the height. At least 1.
 pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
     const params: c.tl_upscale_params = .{
         .mode = @intFromEnum(options.mode),
@@ -1448,30 +1455,38 @@ pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Er
     return self.construct(c.tl_upscale, .{ a.handle, times, &params });
 }
 
-/// The attribute `op` of `pool1d`: what is taken of a window.
-pub const Pool1dOp = enum(i32) { max, avg };
+/// The attribute `op` of `pool1d`: the operation on a window.
+pub const Pool1dOp = enum(i32) {
+    /// The maximum.
+    max,
+    /// The average.
+    avg,
+};
 
 /// Optional attributes of `pool1d`.
 pub const Pool1dOptions = struct {
-    /// From one window to the next; 0: k. At least 0. Default: 0.
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     s: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// Avg: whether what lies beyond a row counts, as zeros. Default: false.
+    /// If true, an average counts padding as zeros. Default: false.
     count_padding: bool = false,
 };
 
-/// The largest, or the average, of the elements in a window that moves along a's rows.
+/// Takes the maximum or the average of each window that slides along the rows of `a`.
 ///
-/// Computes `c[o] = max or average over t < k of a[o s + t - p], of those that a has`.
+/// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
 ///
-/// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an
-///   element.
-/// - Types: f32, f16 or bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It
-///   divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's.
+/// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
+/// summed in f64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
+/// over all `k`, as in PyTorch.
+///
+/// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each
+///   window has an element.
+/// - Types: f32, f16 or bf16.
 /// - Result: The type of `a`.
-/// - `op`: what is taken of a window.
-/// - `k`: the window's length. At least 1.
+/// - `op`: the operation on a window.
+/// - `k`: length of the window. At least 1.
 pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
     const params: c.tl_pool_1d_params = .{
         .s = options.s,
@@ -1481,37 +1496,43 @@ pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOpt
     return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
 }
 
-/// The attribute `op` of `pool2d`: what is taken of a window.
-pub const Pool2dOp = enum(i32) { max, avg };
+/// The attribute `op` of `pool2d`: the operation on a window.
+pub const Pool2dOp = enum(i32) {
+    /// The maximum.
+    max,
+    /// The average.
+    avg,
+};
 
 /// Optional attributes of `pool2d`.
 pub const Pool2dOptions = struct {
-    /// From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     s0: i64 = 0,
-    /// The same in dimension 1; 0: k1. At least 0. Default: 0.
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     s1: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// Avg: whether what lies beyond a does not count. Default: false.
+    /// If true, an average does not count padding. Default: false.
     skip_padding: bool = false,
 };
 
-/// The largest, or the average, of the elements in a window that moves over a's matrices.
+/// Takes the maximum or the average of each window that slides over the matrices of `a`.
 ///
-/// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a
-/// has`.
+/// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
 ///
-/// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 is below
-///   k0 and p1 below k1, so that each window has an element.
-/// - Types: f32, f16 or bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It
-///   divides by k0 k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by
-///   how many elements of the window a has.
+/// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
+/// summed in f64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
+/// and PyTorch, or with `skip_padding` over the elements inside `a`.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must
+///   be less than k0 and p1 less than k1, so that each window has an element.
+/// - Types: f32, f16 or bf16.
 /// - Result: The type of `a`.
-/// - `op`: what is taken of a window.
-/// - `k0`: the window's width. At least 1.
-/// - `k1`: its height. At least 1.
+/// - `op`: the operation on a window.
+/// - `k0`: width of the window. At least 1.
+/// - `k1`: height of the window. At least 1.
 pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
     const params: c.tl_pool_2d_params = .{
         .s0 = options.s0,
@@ -1523,40 +1544,41 @@ pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options:
     return self.construct(c.tl_pool_2d, .{ a.handle, @intFromEnum(op), k0, k1, &params });
 }
 
-/// The attribute `to` of `im2col`: the result's type. Default: f32.
+/// The attribute `to` of `im2col`: type of the result. Default: f32.
 pub const Im2colTo = enum(i32) { f32, f16, bf16 };
 
 /// Optional attributes of `im2col`.
 pub const Im2colOptions = struct {
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
-    /// Whether b is images, not signals. Default: false.
+    /// If true, `b` has images, else signals. Default: false.
     is_2d: bool = false,
-    /// The result's type. Default: f32.
+    /// Type of the result. Default: f32.
     to: Im2colTo = .f32,
 };
 
-/// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+/// Copies the elements under each window of a convolution into a row of the result.
 ///
-/// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where
-/// b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh channels,
-/// outputs}`.
+/// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
-/// - Shapes: Of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-///   {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
-///   Of signals a {k, channels, outputs}, b {n, channels, signals}, c
-///   {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}.
-/// - Types: a and b f32, f16 or bf16 each; c f32, or as `to` says, each element rounded once.
+/// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
+/// product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+///
+/// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
+///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b` {n, channels, signals},
+///   `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. `c` has the type `to`, to which each element is rounded once.
 pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error!Tensor {
     const params: c.tl_im2col_params = .{
         .s0 = options.s0,
@@ -1573,23 +1595,23 @@ pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error
 
 /// Optional attributes of `conv1d`.
 pub const Conv1dOptions = struct {
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default:
-    /// 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, convolved with a.
+/// Convolves the signals `b` with the kernel `a`.
 ///
-/// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of those
-/// that b has`.
+/// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
 ///
-/// - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error!Tensor {
     const params: c.tl_conv_1d_params = .{
@@ -1602,28 +1624,30 @@ pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error
 
 /// Optional attributes of `conv2d`.
 pub const Conv2dOptions = struct {
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, convolved with a.
+/// Convolves the images `b` with the kernel `a`.
 ///
 /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
-/// - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
+///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error!Tensor {
     const params: c.tl_conv_2d_params = .{
@@ -1639,22 +1663,23 @@ pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error
 
 /// Optional attributes of `conv1dDw`.
 pub const Conv1dDwOptions = struct {
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default:
-    /// 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, each channel convolved with a's of the same number.
+/// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
 ///
-/// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`.
+/// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
 ///
-/// - Shapes: a {k, 1, channels}, b {n, channels, signals}, c
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) Error!Tensor {
     const params: c.tl_conv_1d_dw_params = .{
@@ -1667,28 +1692,30 @@ pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) E
 
 /// Optional attributes of `conv2dDw`.
 pub const Conv2dDwOptions = struct {
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, each channel convolved with a's of the same number.
+/// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
 ///
 /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`.
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
 ///
-/// - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
-///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images}, with w' =
+///   (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) Error!Tensor {
     const params: c.tl_conv_2d_dw_params = .{
@@ -1704,22 +1731,22 @@ pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) E
 
 /// Optional attributes of `convTranspose1d`.
 pub const ConvTranspose1dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     s: i64 = 1,
-    /// How many elements are left out at both ends of the result. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, each element spread by a: the transposed convolution.
+/// Computes the transposed convolution of the signals `b` with the kernel `a`.
 ///
 /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
 /// a[t, m, channel] b[x, channel, n]`.
 ///
-/// - Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+/// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
 ///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose1dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_1d_params = .{
@@ -1732,26 +1759,26 @@ pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
 
 /// Optional attributes of `convTranspose2d`.
 pub const ConvTranspose2dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     stride: i64 = 1,
-    /// How many elements are left out at both ends of a row. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, each element spread by a: the transposed convolution.
+/// Computes the transposed convolution of the images `b` with the kernel `a`.
 ///
 /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
 /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
 ///
-/// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c
-///   {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}.
-/// - Types: a and b f32, f16 or bf16 each, c f32; computed in f32.
+/// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
+///   = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
 /// - Result: f32.
 pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose2dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_2d_params = .{

@@ -149,141 +149,156 @@ struct SetOptions {
     std::int64_t offset = 0;
 };
 
-// The attribute mode of upscale(): what stands between a's pixels. Default: nearest.
-enum class UpscaleMode : std::int32_t { nearest, bilinear };
+// The attribute mode of upscale(): the interpolation. Default: nearest.
+enum class UpscaleMode : std::int32_t {
+    // The nearest pixel.
+    nearest,
+    // Linear interpolation in both dimensions.
+    bilinear,
+};
 
 // Optional attributes of upscale().
 struct UpscaleOptions {
-    // What stands between a's pixels. Default: nearest.
+    // The interpolation. Default: nearest.
     UpscaleMode mode = UpscaleMode::nearest;
 };
 
-// The attribute op of pool_1d(): what is taken of a window.
-enum class Pool1dOp : std::int32_t { max, avg };
+// The attribute op of pool_1d(): the operation on a window.
+enum class Pool1dOp : std::int32_t {
+    // The maximum.
+    max,
+    // The average.
+    avg,
+};
 
 // Optional attributes of pool_1d().
 struct Pool1dOptions {
-    // From one window to the next; 0: k. At least 0. Default: 0.
+    // Stride of the windows. 0 selects k. At least 0. Default: 0.
     std::int64_t s = 0;
-    // How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of a row. At least 0. Default: 0.
     std::int64_t p = 0;
-    // Avg: whether what lies beyond a row counts, as zeros. Default: false.
+    // If true, an average counts padding as zeros. Default: false.
     bool count_padding = false;
 };
 
-// The attribute op of pool_2d(): what is taken of a window.
-enum class Pool2dOp : std::int32_t { max, avg };
+// The attribute op of pool_2d(): the operation on a window.
+enum class Pool2dOp : std::int32_t {
+    // The maximum.
+    max,
+    // The average.
+    avg,
+};
 
 // Optional attributes of pool_2d().
 struct Pool2dOptions {
-    // From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
+    // Stride of the windows in dimension 0. 0 selects k0. At least 0. Default: 0.
     std::int64_t s0 = 0;
-    // The same in dimension 1; 0: k1. At least 0. Default: 0.
+    // Stride of the windows in dimension 1. 0 selects k1. At least 0. Default: 0.
     std::int64_t s1 = 0;
-    // How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
     std::int64_t p0 = 0;
-    // The same of columns. At least 0. Default: 0.
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
     std::int64_t p1 = 0;
-    // Avg: whether what lies beyond a does not count. Default: false.
+    // If true, an average does not count padding. Default: false.
     bool skip_padding = false;
 };
 
-// The attribute to of im2col(): the result's type. Default: f32.
+// The attribute to of im2col(): type of the result. Default: f32.
 enum class Im2colTo : std::int32_t { f32, f16, bf16 };
 
 // Optional attributes of im2col().
 struct Im2colOptions {
-    // From one window to the next in dimension 0. At least 1. Default: 1.
+    // Stride of the windows in dimension 0. At least 1. Default: 1.
     std::int64_t s0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Stride of the windows in dimension 1. At least 1. Default: 1.
     std::int64_t s1 = 1;
-    // How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
     std::int64_t p0 = 0;
-    // The same of columns. At least 0. Default: 0.
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
     std::int64_t p1 = 0;
-    // From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     std::int64_t d0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     std::int64_t d1 = 1;
-    // Whether b is images, not signals. Default: false.
+    // If true, b has images, else signals. Default: false.
     bool is_2d = false;
-    // The result's type. Default: f32.
+    // Type of the result. Default: f32.
     Im2colTo to = Im2colTo::f32;
 };
 
 // Optional attributes of conv_1d().
 struct Conv1dOptions {
-    // From one window to the next. At least 1. Default: 1.
+    // Stride of the windows. At least 1. Default: 1.
     std::int64_t s = 1;
-    // How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of a row. At least 0. Default: 0.
     std::int64_t p = 0;
-    // From one tap of a window to the next. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window. At least 1. Default: 1.
     std::int64_t d = 1;
 };
 
 // Optional attributes of conv_2d().
 struct Conv2dOptions {
-    // From one window to the next in dimension 0. At least 1. Default: 1.
+    // Stride of the windows in dimension 0. At least 1. Default: 1.
     std::int64_t s0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Stride of the windows in dimension 1. At least 1. Default: 1.
     std::int64_t s1 = 1;
-    // How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
     std::int64_t p0 = 0;
-    // The same of columns. At least 0. Default: 0.
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
     std::int64_t p1 = 0;
-    // From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     std::int64_t d0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     std::int64_t d1 = 1;
 };
 
 // Optional attributes of conv_1d_dw().
 struct Conv1dDwOptions {
-    // From one window to the next. At least 1. Default: 1.
+    // Stride of the windows. At least 1. Default: 1.
     std::int64_t s = 1;
-    // How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of a row. At least 0. Default: 0.
     std::int64_t p = 0;
-    // From one tap of a window to the next. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window. At least 1. Default: 1.
     std::int64_t d = 1;
 };
 
 // Optional attributes of conv_2d_dw().
 struct Conv2dDwOptions {
-    // From one window to the next in dimension 0. At least 1. Default: 1.
+    // Stride of the windows in dimension 0. At least 1. Default: 1.
     std::int64_t s0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Stride of the windows in dimension 1. At least 1. Default: 1.
     std::int64_t s1 = 1;
-    // How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
     std::int64_t p0 = 0;
-    // The same of columns. At least 0. Default: 0.
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
     std::int64_t p1 = 0;
-    // From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     std::int64_t d0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     std::int64_t d1 = 1;
 };
 
 // Optional attributes of conv_transpose_1d().
 struct ConvTranspose1dOptions {
-    // How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    // Distance in the result of elements that are neighbours in b. At least 1. Default: 1.
     std::int64_t s = 1;
-    // How many elements are left out at both ends of the result. At least 0. Default: 0.
+    // Number of elements cut off at both ends of the result. At least 0. Default: 0.
     std::int64_t p = 0;
-    // From one tap to the next. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window. At least 1. Default: 1.
     std::int64_t d = 1;
 };
 
 // Optional attributes of conv_transpose_2d().
 struct ConvTranspose2dOptions {
-    // How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    // Distance in the result of elements that are neighbours in b. At least 1. Default: 1.
     std::int64_t stride = 1;
-    // How many elements are left out at both ends of a row. At least 0. Default: 0.
+    // Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     std::int64_t p0 = 0;
-    // The same of columns. At least 0. Default: 0.
+    // Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     std::int64_t p1 = 0;
-    // From one tap to the next in dimension 0. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     std::int64_t d0 = 1;
-    // The same in dimension 1. At least 1. Default: 1.
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     std::int64_t d1 = 1;
 };
 
@@ -1439,102 +1454,119 @@ Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 // - Computing fails with Error(invalid_argument) for an index out of range, for which nothing is added. The message names the first such
 //   element.
 Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim);
-// Images with factor times as many columns and rows.
+// Enlarges images by a factor, in width and height.
 //
-// Computes nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) /
-// factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
+// Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].
+//
+// The formula is for nearest. With bilinear, an element is interpolated between the pixels of a around the point ((i0 + 1/2) / factor -
+// 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
 //
 // - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
-// - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first between rows, then between columns, and rounded once.
+// - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With bilinear, they are computed in F32, first between rows and
+//   then between columns, and rounded once.
 // - Result: The type of a.
-// - factor: how many times as many. At least 1.
+// - factor: factor of the width and of the height. At least 1.
 Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {});
-// The largest, or the average, of the elements in a window that moves along a's rows.
+// Takes the maximum or the average of each window that slides along the rows of a.
 //
-// Computes c[o] = max or average over t < k of a[o s + t - p], of those that a has.
+// Computes c[o] = max or average over t < k of a[o s + t - p].
 //
-// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element.
-// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by how many
-//   elements of the window a has, as ggml's; with count_padding by k, as PyTorch's.
+// Only elements inside a take part. The maximum is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded once.
+// It is taken over the elements inside a, as in ggml, or with count_padding over all k, as in PyTorch.
+//
+// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each window has an element.
+// - Types: F32, F16 or BF16.
 // - Result: The type of a.
-// - op: what is taken of a window.
-// - k: the window's length. At least 1.
+// - op: the operation on a window.
+// - k: length of the window. At least 1.
 Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {});
-// The largest, or the average, of the elements in a window that moves over a's matrices.
+// Takes the maximum or the average of each window that slides over the matrices of a.
 //
-// Computes c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has.
+// Computes c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1].
 //
-// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 is below k0 and p1 below k1, so that
-//   each window has an element.
-// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1, so that
-//   what lies beyond a counts as zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the window a has.
+// The maximum is that of the elements inside a. It is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded
+// once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml and PyTorch, or with skip_padding over the elements
+// inside a.
+//
+// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must be less than k0 and p1 less
+//   than k1, so that each window has an element.
+// - Types: F32, F16 or BF16.
 // - Result: The type of a.
-// - op: what is taken of a window.
-// - k0: the window's width. At least 1.
-// - k1: its height. At least 1.
+// - op: the operation on a window.
+// - k0: width of the window. At least 1.
+// - k1: height of the window. At least 1.
 Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {});
-// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+// Copies the elements under each window of a convolution into a row of the result.
 //
-// Computes c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such element. A
-// convolution is the product of this and of the kernel, reshaped to {kw kh channels, outputs}.
+// Computes c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// - Shapes: Of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-//   {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down. Of signals a
-//   {k, channels, outputs}, b {n, channels, signals}, c {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}.
-// - Types: a and b F32, F16 or BF16 each; c F32, or as to says, each element rounded once.
+// Elements outside b count as zeros. a is the kernel, of which only the shape is used. The convolution is the product of the result and the
+// kernel, reshaped to {kw kh channels, outputs}.
+//
+// - Shapes: For images: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {kw kh channels, w', h', images}, with w' = (w + 2
+//   p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: a
+//   {k, channels, outputs}, b {n, channels, signals}, c {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
+// - Types: a and b are each F32, F16 or BF16. c has the type to, to which each element is rounded once.
 Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {});
-// b's signals, convolved with a.
+// Convolves the signals b with the kernel a.
 //
-// Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of those that b has.
+// Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n].
+//
+// Elements outside b count as zeros.
 //
 // - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = {});
-// b's images, convolved with a.
+// Convolves the images b with the kernel a.
 //
 // Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has.
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-//   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// Elements outside b count as zeros.
+//
+// - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1)
+//   / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = {});
-// b's signals, each channel convolved with a's of the same number.
+// Convolves each channel of the signals b with the same channel of the kernel a (depthwise).
 //
-// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has.
+// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
+//
+// Elements outside b count as zeros.
 //
 // - Shapes: a {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options = {});
-// b's images, each channel convolved with a's of the same number.
+// Convolves each channel of the images b with the same channel of the kernel a (depthwise).
 //
-// Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b
-// has.
+// Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
 //
-// - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
-//   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// Elements outside b count as zeros.
+//
+// - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c {w', h', channels, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) /
+//   s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options = {});
-// b's signals, each element spread by a: the transposed convolution.
+// Computes the transposed convolution of the signals b with the kernel a.
 //
 // Computes c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of a[t, m, channel] b[x, channel, n].
 //
 // - Shapes: a {k, outputs, channels}, b {n, channels, signals}, c {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options = {});
-// b's images, each element spread by a: the transposed convolution.
+// Computes the transposed convolution of the images b with the kernel a.
 //
 // Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and ty < kh that give these
 // indices, of a[tx, ty, m, channel] b[x, y, channel, n].
 //
-// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c
-//   {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}.
-// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw -
+//   1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {});
 // Random numbers of which each between two bounds is as likely.

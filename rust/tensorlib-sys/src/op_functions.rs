@@ -188,11 +188,11 @@ pub struct tl_set_params {
     pub offset: i64,
 }
 
-/// The attribute `mode` of tl_upscale(): what stands between a's pixels. Default: nearest.
+/// The attribute `mode` of tl_upscale(): the interpolation. Default: nearest.
 pub type tl_upscale_mode = i32;
-/// `nearest`.
+/// The nearest pixel.
 pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
-/// `bilinear`.
+/// Linear interpolation in both dimensions.
 pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
 
 /// Optional attributes of tl_upscale(). Since 0.1.
@@ -201,15 +201,15 @@ pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
 pub struct tl_upscale_params {
     /// sizeof(tl_upscale_params).
     pub struct_size: usize,
-    /// What stands between a's pixels. Default: nearest.
+    /// The interpolation. Default: nearest.
     pub mode: tl_upscale_mode,
 }
 
-/// The attribute `op` of tl_pool_1d(): what is taken of a window.
+/// The attribute `op` of tl_pool_1d(): the operation on a window.
 pub type tl_pool_1d_op = i32;
-/// `max`.
+/// The maximum.
 pub const TL_POOL_1D_OP_MAX: tl_pool_1d_op = 0;
-/// `avg`.
+/// The average.
 pub const TL_POOL_1D_OP_AVG: tl_pool_1d_op = 1;
 
 /// Optional attributes of tl_pool_1d(). Since 0.1.
@@ -218,20 +218,19 @@ pub const TL_POOL_1D_OP_AVG: tl_pool_1d_op = 1;
 pub struct tl_pool_1d_params {
     /// sizeof(tl_pool_1d_params).
     pub struct_size: usize,
-    /// From one window to the next; 0: k. At least 0. Default: 0.
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     pub s: i64,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     pub p: i64,
-    /// Avg: whether what lies beyond a row counts, as zeros. Default: false.
+    /// If true, an average counts padding as zeros. Default: false.
     pub count_padding: bool,
 }
 
-/// The attribute `op` of tl_pool_2d(): what is taken of a window.
+/// The attribute `op` of tl_pool_2d(): the operation on a window.
 pub type tl_pool_2d_op = i32;
-/// `max`.
+/// The maximum.
 pub const TL_POOL_2D_OP_MAX: tl_pool_2d_op = 0;
-/// `avg`.
+/// The average.
 pub const TL_POOL_2D_OP_AVG: tl_pool_2d_op = 1;
 
 /// Optional attributes of tl_pool_2d(). Since 0.1.
@@ -240,20 +239,19 @@ pub const TL_POOL_2D_OP_AVG: tl_pool_2d_op = 1;
 pub struct tl_pool_2d_params {
     /// sizeof(tl_pool_2d_params).
     pub struct_size: usize,
-    /// From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     pub s0: i64,
-    /// The same in dimension 1; 0: k1. At least 0. Default: 0.
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     pub s1: i64,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     pub p0: i64,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     pub p1: i64,
-    /// Avg: whether what lies beyond a does not count. Default: false.
+    /// If true, an average does not count padding. Default: false.
     pub skip_padding: bool,
 }
 
-/// The attribute `to` of tl_im2col(): the result's type. Default: f32.
+/// The attribute `to` of tl_im2col(): type of the result. Default: f32.
 pub type tl_im2col_to = i32;
 /// `f32`.
 pub const TL_IM2COL_TO_F32: tl_im2col_to = 0;
@@ -268,22 +266,21 @@ pub const TL_IM2COL_TO_BF16: tl_im2col_to = 2;
 pub struct tl_im2col_params {
     /// sizeof(tl_im2col_params).
     pub struct_size: usize,
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     pub s0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     pub s1: i64,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     pub p0: i64,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     pub p1: i64,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     pub d0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     pub d1: i64,
-    /// Whether b is images, not signals. Default: false.
+    /// If true, `b` has images, else signals. Default: false.
     pub is_2d: bool,
-    /// The result's type. Default: f32.
+    /// Type of the result. Default: f32.
     pub to: tl_im2col_to,
 }
 
@@ -293,12 +290,11 @@ pub struct tl_im2col_params {
 pub struct tl_conv_1d_params {
     /// sizeof(tl_conv_1d_params).
     pub struct_size: usize,
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     pub s: i64,
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     pub p: i64,
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     pub d: i64,
 }
 
@@ -308,18 +304,17 @@ pub struct tl_conv_1d_params {
 pub struct tl_conv_2d_params {
     /// sizeof(tl_conv_2d_params).
     pub struct_size: usize,
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     pub s0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     pub s1: i64,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     pub p0: i64,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     pub p1: i64,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     pub d0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     pub d1: i64,
 }
 
@@ -329,12 +324,11 @@ pub struct tl_conv_2d_params {
 pub struct tl_conv_1d_dw_params {
     /// sizeof(tl_conv_1d_dw_params).
     pub struct_size: usize,
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     pub s: i64,
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     pub p: i64,
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     pub d: i64,
 }
 
@@ -344,18 +338,17 @@ pub struct tl_conv_1d_dw_params {
 pub struct tl_conv_2d_dw_params {
     /// sizeof(tl_conv_2d_dw_params).
     pub struct_size: usize,
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     pub s0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     pub s1: i64,
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0.
-    /// Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     pub p0: i64,
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     pub p1: i64,
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     pub d0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     pub d1: i64,
 }
 
@@ -365,11 +358,11 @@ pub struct tl_conv_2d_dw_params {
 pub struct tl_conv_transpose_1d_params {
     /// sizeof(tl_conv_transpose_1d_params).
     pub struct_size: usize,
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     pub s: i64,
-    /// How many elements are left out at both ends of the result. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     pub p: i64,
-    /// From one tap to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     pub d: i64,
 }
 
@@ -379,15 +372,15 @@ pub struct tl_conv_transpose_1d_params {
 pub struct tl_conv_transpose_2d_params {
     /// sizeof(tl_conv_transpose_2d_params).
     pub struct_size: usize,
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     pub stride: i64,
-    /// How many elements are left out at both ends of a row. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     pub p0: i64,
-    /// The same of columns. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     pub p1: i64,
-    /// From one tap to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     pub d0: i64,
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     pub d1: i64,
 }
 
@@ -1813,17 +1806,19 @@ extern "C" {
         dim: i64,
     ) -> *mut tl_tensor;
 
-    /// Images with `factor` times as many columns and rows.
+    /// Enlarges images by a factor, in width and height.
     ///
-    /// Computes `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a
-    /// between its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges
-    /// those at the edge`.
+    /// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
     ///
-    /// - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
-    /// - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first between rows, then
-    ///   between columns, and rounded once.
+    /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
+    /// around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
+    /// at the edge are used.
+    ///
+    /// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
+    /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
+    ///   computed in F32, first between rows and then between columns, and rounded once.
     /// - Result: The type of `a`.
-    /// - `factor`: how many times as many. At least 1.
+    /// - `factor`: factor of the width and of the height. At least 1.
     ///
     /// Since 0.1.
     pub fn tl_upscale(
@@ -1833,18 +1828,20 @@ extern "C" {
         params: *const tl_upscale_params,
     ) -> *mut tl_tensor;
 
-    /// The largest, or the average, of the elements in a window that moves along a's rows.
+    /// Takes the maximum or the average of each window that slides along the rows of `a`.
     ///
-    /// Computes `c[o] = max or average over t < k of a[o s + t - p], of those that a has`.
+    /// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
     ///
-    /// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window
-    ///   has an element.
-    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is
-    ///   rounded once. It divides by how many elements of the window a has, as ggml's; with `count_padding`
-    ///   by k, as PyTorch's.
+    /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
+    /// average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
+    /// with `count_padding` over all `k`, as in PyTorch.
+    ///
+    /// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
+    ///   each window has an element.
+    /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
-    /// - `op`: what is taken of a window.
-    /// - `k`: the window's length. At least 1.
+    /// - `op`: the operation on a window.
+    /// - `k`: length of the window. At least 1.
     ///
     /// Since 0.1.
     pub fn tl_pool_1d(
@@ -1855,20 +1852,21 @@ extern "C" {
         params: *const tl_pool_1d_params,
     ) -> *mut tl_tensor;
 
-    /// The largest, or the average, of the elements in a window that moves over a's matrices.
+    /// Takes the maximum or the average of each window that slides over the matrices of `a`.
     ///
-    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of
-    /// those that a has`.
+    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
     ///
-    /// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0
-    ///   is below k0 and p1 below k1, so that each window has an element.
-    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is
-    ///   rounded once. It divides by k0 k1, so that what lies beyond a counts as zeros, as ggml's and
-    ///   PyTorch's; with `skip_padding` by how many elements of the window a has.
+    /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
+    /// average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
+    /// as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
+    ///
+    /// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
+    ///   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
+    /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
-    /// - `op`: what is taken of a window.
-    /// - `k0`: the window's width. At least 1.
-    /// - `k1`: its height. At least 1.
+    /// - `op`: the operation on a window.
+    /// - `k0`: width of the window. At least 1.
+    /// - `k1`: height of the window. At least 1.
     ///
     /// Since 0.1.
     pub fn tl_pool_2d(
@@ -1880,17 +1878,21 @@ extern "C" {
         params: *const tl_pool_2d_params,
     ) -> *mut tl_tensor;
 
-    /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+    /// Copies the elements under each window of a convolution into a row of the result.
     ///
     /// Computes `c[(channel kh + ty) kw + tx, x, y, n] =
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such element. A convolution is
-    /// the product of this and of the kernel, reshaped to {kw kh channels, outputs}`.
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// - Shapes: Of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-    ///   {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images},
-    ///   rounded down. Of signals a {k, channels, outputs}, b {n, channels, signals}, c
-    ///   {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}.
-    /// - Types: a and b F32, F16 or BF16 each; c F32, or as `to` says, each element rounded once.
+    /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
+    /// convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+    ///
+    /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+    ///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
+    ///   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
+    ///   {n, channels, signals}, `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded
+    ///   down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is
+    ///   rounded once.
     ///
     /// Since 0.1.
     pub fn tl_im2col(
@@ -1900,14 +1902,16 @@ extern "C" {
         params: *const tl_im2col_params,
     ) -> *mut tl_tensor;
 
-    /// b's signals, convolved with a.
+    /// Convolves the signals `b` with the kernel `a`.
     ///
-    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n],
-    /// of those that b has`.
+    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+    /// b[x s + t d - p, channel, n]`.
     ///
-    /// - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
     ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.
@@ -1918,15 +1922,17 @@ extern "C" {
         params: *const tl_conv_1d_params,
     ) -> *mut tl_tensor;
 
-    /// b's images, convolved with a.
+    /// Convolves the images `b` with the kernel `a`.
     ///
     /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-    ///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded
-    ///   down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+    ///   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+    ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.
@@ -1937,13 +1943,15 @@ extern "C" {
         params: *const tl_conv_2d_params,
     ) -> *mut tl_tensor;
 
-    /// b's signals, each channel convolved with a's of the same number.
+    /// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
     ///
-    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`.
+    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
     ///
-    /// - Shapes: a {k, 1, channels}, b {n, channels, signals}, c
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
     ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.
@@ -1954,15 +1962,17 @@ extern "C" {
         params: *const tl_conv_1d_dw_params,
     ) -> *mut tl_tensor;
 
-    /// b's images, each channel convolved with a's of the same number.
+    /// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
     ///
     /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`.
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
     ///
-    /// - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
-    ///   {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded
-    ///   down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
+    ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
+    ///   both rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.
@@ -1973,14 +1983,14 @@ extern "C" {
         params: *const tl_conv_2d_dw_params,
     ) -> *mut tl_tensor;
 
-    /// b's signals, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the signals `b` with the kernel `a`.
     ///
     /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
     /// a[t, m, channel] b[x, channel, n]`.
     ///
-    /// - Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+    /// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
     ///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.
@@ -1991,14 +2001,15 @@ extern "C" {
         params: *const tl_conv_transpose_1d_params,
     ) -> *mut tl_tensor;
 
-    /// b's images, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the images `b` with the kernel `a`.
     ///
     /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
     /// tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
     ///
-    /// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c
-    ///   {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
+    ///   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
+    ///   stride - 2 p1 + (kh - 1) d1 + 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// Since 0.1.

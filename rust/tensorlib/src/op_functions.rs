@@ -469,13 +469,13 @@ impl SetOptions {
     }
 }
 
-/// The attribute `mode` of [`Context::upscale`]: what stands between a's pixels. Default: nearest.
+/// The attribute `mode` of [`Context::upscale`]: the interpolation. Default: nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UpscaleMode {
-    /// `nearest`.
+    /// The nearest pixel.
     Nearest = sys::TL_UPSCALE_MODE_NEAREST as isize,
-    /// `bilinear`.
+    /// Linear interpolation in both dimensions.
     Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
 }
 
@@ -499,7 +499,7 @@ impl UpscaleOptions {
         Self::default()
     }
 
-    /// What stands between a's pixels. Default: nearest.
+    /// The interpolation. Default: nearest.
     #[must_use]
     pub fn mode(mut self, mode: UpscaleMode) -> Self {
         self.raw.mode = mode as i32;
@@ -507,13 +507,13 @@ impl UpscaleOptions {
     }
 }
 
-/// The attribute `op` of [`Context::pool_1d`]: what is taken of a window.
+/// The attribute `op` of [`Context::pool_1d`]: the operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool1dOp {
-    /// `max`.
+    /// The maximum.
     Max = sys::TL_POOL_1D_OP_MAX as isize,
-    /// `avg`.
+    /// The average.
     Avg = sys::TL_POOL_1D_OP_AVG as isize,
 }
 
@@ -542,21 +542,21 @@ impl Pool1dOptions {
         Self::default()
     }
 
-    /// From one window to the next; 0: k. At least 0. Default: 0.
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// Avg: whether what lies beyond a row counts, as zeros. Default: false.
+    /// If true, an average counts padding as zeros. Default: false.
     #[must_use]
     pub fn count_padding(mut self, count_padding: bool) -> Self {
         self.raw.count_padding = count_padding;
@@ -564,13 +564,13 @@ impl Pool1dOptions {
     }
 }
 
-/// The attribute `op` of [`Context::pool_2d`]: what is taken of a window.
+/// The attribute `op` of [`Context::pool_2d`]: the operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool2dOp {
-    /// `max`.
+    /// The maximum.
     Max = sys::TL_POOL_2D_OP_MAX as isize,
-    /// `avg`.
+    /// The average.
     Avg = sys::TL_POOL_2D_OP_AVG as isize,
 }
 
@@ -601,35 +601,35 @@ impl Pool2dOptions {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 0: k0. At least 0. Default: 0.
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 0: k1. At least 0. Default: 0.
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// Avg: whether what lies beyond a does not count. Default: false.
+    /// If true, an average does not count padding. Default: false.
     #[must_use]
     pub fn skip_padding(mut self, skip_padding: bool) -> Self {
         self.raw.skip_padding = skip_padding;
@@ -637,7 +637,7 @@ impl Pool2dOptions {
     }
 }
 
-/// The attribute `to` of [`Context::im2col`]: the result's type. Default: f32.
+/// The attribute `to` of [`Context::im2col`]: type of the result. Default: f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Im2colTo {
@@ -679,56 +679,56 @@ impl Im2colOptions {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
         self
     }
 
-    /// Whether b is images, not signals. Default: false.
+    /// If true, `b` has images, else signals. Default: false.
     #[must_use]
     pub fn is_2d(mut self, is_2d: bool) -> Self {
         self.raw.is_2d = is_2d;
         self
     }
 
-    /// The result's type. Default: f32.
+    /// Type of the result. Default: f32.
     #[must_use]
     pub fn to(mut self, to: Im2colTo) -> Self {
         self.raw.to = to as i32;
@@ -756,21 +756,21 @@ impl Conv1dOptions {
         Self::default()
     }
 
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -806,42 +806,42 @@ impl Conv2dOptions {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -869,21 +869,21 @@ impl Conv1dDwOptions {
         Self::default()
     }
 
-    /// From one window to the next. At least 1. Default: 1.
+    /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -919,42 +919,42 @@ impl Conv2dDwOptions {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0. At least 1. Default: 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it. At least 0. Default: 0.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns. At least 0. Default: 0.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -987,21 +987,21 @@ impl ConvTranspose1dOptions {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How many elements are left out at both ends of the result. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap to the next. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -1036,35 +1036,35 @@ impl ConvTranspose2dOptions {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b. At least 1. Default: 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn stride(mut self, stride: i64) -> Self {
         self.raw.stride = stride;
         self
     }
 
-    /// How many elements are left out at both ends of a row. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns. At least 0. Default: 0.
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap to the next in dimension 0. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1. At least 1. Default: 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -3106,16 +3106,18 @@ impl Context {
         )
     }
 
-    /// Images with `factor` times as many columns and rows.
+    /// Enlarges images by a factor, in width and height.
     ///
-    /// Computes `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its
-    /// pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+    /// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
     ///
-    /// - Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`.
-    /// - Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first between rows, then between
-    ///   columns, and rounded once.
+    /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
+    /// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
+    ///
+    /// - Shapes: `a` `[w, h, ..]`, `c` `[factor w, factor h, ..]`.
+    /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
+    ///   F32, first between rows and then between columns, and rounded once.
     /// - Result: The type of `a`.
-    /// - `factor`: how many times as many. At least 1.
+    /// - `factor`: factor of the width and of the height. At least 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -3135,17 +3137,20 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
     }
 
-    /// The largest, or the average, of the elements in a window that moves along a's rows.
+    /// Takes the maximum or the average of each window that slides along the rows of `a`.
     ///
-    /// Computes `c[o] = max or average over t < k of a[o s + t - p], of those that a has`.
+    /// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
     ///
-    /// - Shapes: a `[n, ..]`, c `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an
-    ///   element.
-    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It
-    ///   divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's.
+    /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
+    /// summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
+    /// over all `k`, as in PyTorch.
+    ///
+    /// - Shapes: `a` `[n, ..]`, `c` `[(n + 2 p - k) / s + 1, ..]`, rounded down. p must be less than k, so that each
+    ///   window has an element.
+    /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
-    /// - `op`: what is taken of a window.
-    /// - `k`: the window's length. At least 1.
+    /// - `op`: the operation on a window.
+    /// - `k`: length of the window. At least 1.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -3155,20 +3160,21 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
     }
 
-    /// The largest, or the average, of the elements in a window that moves over a's matrices.
+    /// Takes the maximum or the average of each window that slides over the matrices of `a`.
     ///
-    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a
-    /// has`.
+    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
     ///
-    /// - Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0 is
-    ///   below k0 and p1 below k1, so that each window has an element.
-    /// - Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It
-    ///   divides by k0 k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by
-    ///   how many elements of the window a has.
+    /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
+    /// summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
+    /// and PyTorch, or with `skip_padding` over the elements inside `a`.
+    ///
+    /// - Shapes: `a` `[w, h, ..]`, `c` `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0
+    ///   must be less than k0 and p1 less than k1, so that each window has an element.
+    /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
-    /// - `op`: what is taken of a window.
-    /// - `k0`: the window's width. At least 1.
-    /// - `k1`: its height. At least 1.
+    /// - `op`: the operation on a window.
+    /// - `k0`: width of the window. At least 1.
+    /// - `k1`: height of the window. At least 1.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -3178,17 +3184,18 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
     }
 
-    /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+    /// Copies the elements under each window of a convolution into a row of the result.
     ///
-    /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b
-    /// has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh channels,
-    /// outputs}`.
+    /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// - Shapes: Of images a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    ///   `[kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images]`, rounded
-    ///   down. Of signals a `[k, channels, outputs]`, b `[n, channels, signals]`, c
-    ///   `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`.
-    /// - Types: a and b F32, F16 or BF16 each; c F32, or as `to` says, each element rounded once.
+    /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
+    /// product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
+    ///
+    /// - Shapes: For images: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c`
+    ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
+    ///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
+    ///   `[n, channels, signals]`, `c` `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`, rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is rounded once.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -3198,14 +3205,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_im2col(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, convolved with a.
+    /// Convolves the signals `b` with the kernel `a`.
     ///
-    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of those
-    /// that b has`.
+    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
     ///
-    /// - Shapes: a `[k, channels, outputs]`, b `[n, channels, signals]`, c
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[k, channels, outputs]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// # Errors
@@ -3216,14 +3224,17 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's images, convolved with a.
+    /// Convolves the images `b` with the kernel `a`.
     ///
     /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// - Shapes: a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    ///   `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images]`, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
+    ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded
+    ///   down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// ```
@@ -3245,13 +3256,15 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, each channel convolved with a's of the same number.
+    /// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
     ///
-    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`.
+    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
     ///
-    /// - Shapes: a `[k, 1, channels]`, b `[n, channels, signals]`, c
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[k, 1, channels]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// # Errors
@@ -3262,14 +3275,16 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d_dw(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's images, each channel convolved with a's of the same number.
+    /// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
     ///
     /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`.
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
     ///
-    /// - Shapes: a `[kw, kh, 1, channels]`, b `[w, h, channels, images]`, c
-    ///   `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images]`, rounded down.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[kw, kh, 1, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', channels, images]`, with w'
+    ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// # Errors
@@ -3280,14 +3295,14 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d_dw(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the signals `b` with the kernel `a`.
     ///
     /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
     /// a[t, m, channel] b[x, channel, n]`.
     ///
-    /// - Shapes: a `[k, outputs, channels]`, b `[n, channels, signals]`, c
+    /// - Shapes: `a` `[k, outputs, channels]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// # Errors
@@ -3301,14 +3316,14 @@ impl Context {
         )
     }
 
-    /// b's images, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the images `b` with the kernel `a`.
     ///
     /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
     /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
     ///
-    /// - Shapes: a `[kw, kh, outputs, channels]`, b `[w, h, channels, images]`, c
-    ///   `[(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images]`.
-    /// - Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+    /// - Shapes: `a` `[kw, kh, outputs, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
+    ///   with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
     /// # Errors
