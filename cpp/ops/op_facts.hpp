@@ -1436,9 +1436,7 @@ inline constexpr OpFacts conv_transpose_2d{
 
 // ---- random
 
-inline constexpr Operand random_uniform_operands[] = {
-    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
-};
+inline constexpr Operand random_uniform_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_uniform_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
     {.name = "low", .kind = AttrKind::number, .required = true},
@@ -1451,13 +1449,11 @@ inline constexpr OpFacts random_uniform{
     .operands = random_uniform_operands,
     .attrs = random_uniform_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Random numbers of which each between two bounds is as likely",
+    .gradient = "none: the result is constant",
+    .doc = "Draws random numbers that are uniformly distributed between two bounds",
 };
 
-inline constexpr Operand random_normal_operands[] = {
-    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
-};
+inline constexpr Operand random_normal_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_normal_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
     {.name = "mean", .kind = AttrKind::number, .required = true},
@@ -1470,13 +1466,13 @@ inline constexpr OpFacts random_normal{
     .operands = random_normal_operands,
     .attrs = random_normal_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Normally distributed random numbers",
+    .gradient = "none: the result is constant",
+    .doc = "Draws normally distributed random numbers",
 };
 
 inline constexpr Operand dropout_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
+    {.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"},
 };
 inline constexpr AttrDef dropout_attrs[] = {
     {.name = "p", .kind = AttrKind::number, .required = true},
@@ -1488,31 +1484,31 @@ inline constexpr OpFacts dropout{
     .operands = dropout_operands,
     .attrs = dropout_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = dropout of g by the same state, p and stream",
-    .doc = "a with each element dropped at random, and the others scaled up to keep the mean",
+    .gradient = "da is the dropout of g with the same state, p and stream",
+    .doc = "Sets random elements of a to 0 and scales the others up to keep the mean",
 };
 
 // ---- optimisers
 
 inline constexpr Operand opt_step_sgd_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
-    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_sgd{
     .op = Op::opt_step_sgd,
     .name = "opt_step_sgd",
     .operands = opt_step_sgd_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of gradient descent",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of gradient descent",
 };
 
 inline constexpr Operand opt_step_momentum_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
-    {.name = "velocity", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "velocity", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr AttrDef opt_step_momentum_attrs[] = {
     {.name = "nesterov", .kind = AttrKind::ints, .required = false},
@@ -1523,39 +1519,39 @@ inline constexpr OpFacts opt_step_momentum{
     .operands = opt_step_momentum_operands,
     .attrs = opt_step_momentum_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of gradient descent with momentum",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of gradient descent with momentum",
 };
 
 inline constexpr Operand opt_step_adamw_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "v", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "v", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_adamw{
     .op = Op::opt_step_adamw,
     .name = "opt_step_adamw",
     .operands = opt_step_adamw_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay of Adam",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019)",
 };
 
 inline constexpr Operand opt_step_lion_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .no_gradient = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_lion{
     .op = Op::opt_step_lion,
     .name = "opt_step_lion",
     .operands = opt_step_lion_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
 };
 
 // ---- sparse

@@ -1791,41 +1791,48 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
     return self.construct(c.tl_conv_transpose_2d, .{ a.handle, b.handle, &params });
 }
 
-/// Random numbers of which each between two bounds is as likely.
+/// Draws random numbers that are uniformly distributed between two bounds.
 ///
-/// Computes `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
+/// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
 ///
-/// - Shapes: State {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of
-///   Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2,
-///   3, 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's
-///   lower and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller
-///   advances the counter. Operations of one stream draw the same words, those of another stream other ones.
-/// - Types: State i64, c f32. The bounds are rounded to f32, then each step is: the same bits on every device. low
-///   <= c <= high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high
-///   above 2^-126.
+/// Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M. A.
+/// Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011). Its key is the lower and
+/// the upper half of the seed. Its counter is i / 4, `stream`, and the lower and the upper half of the counter in
+/// `state`. So results depend on `state`, `stream` and the shape alone, and a graph draws the same numbers in each
+/// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
+/// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it,
+/// and never if low is 0 and high is above 2^-126.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Types: `state` is i64, `c` is f32. The bounds are rounded to f32, and so is each operation of the formula, so
+///   the bits are the same on every device.
 /// - Result: f32.
-/// - `shape`: the result's shape, four extents. Each at least 0.
-/// - `low`: the lower bound.
-/// - `high`: the upper bound, no less.
-/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
-///   0 to 2^31 - 1.
+/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `low`: lower bound.
+/// - `high`: upper bound. It is not less than `low`.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_random_uniform, .{ state.handle, &shape, low, high, stream });
 }
 
-/// Normally distributed random numbers.
+/// Draws normally distributed random numbers.
 ///
-/// Computes `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
+/// Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i + 1/2)
+/// 2^-32`.
 ///
-/// - Shapes: State {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Words are those of `randomUniform`.
-/// - Types: State i64, c f32. z by M. J. Wichura's rational functions (AS 241, 1988); all in f64, each step
-///   rounded, and c then rounded to f32: the same bits on every device. The largest |z| is 6.338, that of 2^-33.
+/// Words are those of `randomUniform`. The quantile is computed by the rational functions of M. J. Wichura (AS
+/// 241, 1988). The largest |z| is 6.338, at 2^-33.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Types: `state` is i64, `c` is f32. Everything is computed in f64, with each operation rounded, and `c` is
+///   then rounded to f32, so the bits are the same on every device.
 /// - Result: f32.
-/// - `shape`: the result's shape, four extents. Each at least 0.
-/// - `center`: the distribution's mean.
-/// - `deviation`: its standard deviation. At least 0.
-/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
-///   0 to 2^31 - 1.
+/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `center`: mean of the distribution.
+/// - `deviation`: standard deviation. At least 0.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn randomNormal(
     self: Context,
     state: Tensor,
@@ -1837,31 +1844,35 @@ pub fn randomNormal(
     return self.construct(c.tl_random_normal, .{ state.handle, &shape, center, deviation, stream });
 }
 
-/// a with each element dropped at random, and the others scaled up to keep the mean.
+/// Sets random elements of `a` to 0 and scales the others up to keep the mean.
 ///
-/// Computes `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`.
+/// Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
 ///
-/// - Shapes: c has a's shape, of up to 2^34 elements; state {2}: a seed and a counter. Words are those of
-///   `randomUniform`, i in ne order.
-/// - Types: a f32, f16 or bf16, any strides, state i64; 1 - p is rounded to f32, the quotient to f32 and then to
-///   a's type. The same bits on every device. What is dropped is 0 even where a is NaN.
+/// Words are those of `randomUniform`, with i counted along dimension 0 first. An element that is dropped becomes
+/// 0 even if it is NaN.
+///
+/// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
+/// - Types: `a` is f32, f16 or bf16 with any strides, and `state` is i64. 1 - p is rounded to f32, and the
+///   quotient is rounded to f32 and then to the type of `a`, so the bits are the same on every device.
 /// - Result: The type of `a`.
-/// - `p`: which part is dropped, 0 or more and less than 1.
-/// - `stream`: which of the state's streams: another one for each operation that shall draw other numbers. Range:
-///   0 to 2^31 - 1.
+/// - `p`: probability that an element is dropped: 0 or more, and less than 1.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_dropout, .{ a.handle, state.handle, p, stream });
 }
 
-/// a after a step of gradient descent.
+/// Updates `a` by a step of gradient descent.
 ///
 /// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
 ///
-/// - Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and not constant, and share
-///   no memory with another operand. What was differentiated reads a as it was, wherever the step stands among a
-///   graph's outputs.
-/// - Types: a f32, grad f32, f16 or bf16, settings f32; each step of the formula is rounded to f32: the same bits
-///   on every device.
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
+/// - Types: `a` is f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula is
+///   rounded to f32, so the bits are the same on every device.
 /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
 ///   graph, or use it in another node: otherwise nothing is written.
 pub fn optStepSgd(self: Context, a: Tensor, grad: Tensor, settings: Tensor) Error!Tensor {
@@ -1870,18 +1881,22 @@ pub fn optStepSgd(self: Context, a: Tensor, grad: Tensor, settings: Tensor) Erro
 
 /// Optional attributes of `optStepMomentum`.
 pub const OptStepMomentumOptions = struct {
-    /// 1: the gradient counts once more beside the velocity (Nesterov). Default: false.
+    /// If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
     nesterov: bool = false,
 };
 
-/// a after a step of gradient descent with momentum.
+/// Updates `a` by a step of gradient descent with momentum.
 ///
-/// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i], with
-/// nesterov rate (grad[i] + momentum velocity[i])`.
+/// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i]`.
 ///
-/// - Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay,
-///   momentum. What is written as in `optStepSgd`.
-/// - Types: a and velocity f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step. `settings`
+///   {3} holds rate, decay and momentum.
+/// - Types: `a` and `velocity` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the
+///   formula is rounded to f32, so the bits are the same on every device.
 /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
 ///   graph, or use it in another node: otherwise nothing is written.
 /// - `velocity` is overwritten as well.
@@ -1899,16 +1914,20 @@ pub fn optStepMomentum(
     return self.construct(c.tl_opt_step_momentum, .{ a.handle, grad.handle, velocity.handle, settings.handle, &params });
 }
 
-/// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
-/// of Adam.
+/// Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019).
 ///
 /// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`; `a[i] = a[i]
 /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
 ///
-/// - Shapes: a, grad, m and v of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2,
-///   eps, decay, unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is
-///   written as in `optStepSgd`.
-/// - Types: a, m and v f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not
+/// share memory with another operand. A node that was differentiated reads the values from before the step,
+/// regardless of the order of the outputs of the graph.
+///
+/// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step. `settings`
+///   {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where
+///   t is 1 in the first step.
+/// - Types: `a`, `m` and `v` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the
+///   formula is rounded to f32, so the bits are the same on every device.
 /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
 ///   graph, or use it in another node: otherwise nothing is written.
 /// - `m` and `v` are overwritten as well.
@@ -1916,14 +1935,19 @@ pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor
     return self.construct(c.tl_opt_step_adamw, .{ a.handle, grad.handle, m.handle, v.handle, settings.handle });
 }
 
-/// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
+/// Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
 ///
 /// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2 m[i] + (1 -
 /// beta2) grad[i]`.
 ///
-/// - Shapes: a, grad and m of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay.
-///   What is written as in `optStepSgd`.
-/// - Types: a and m f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`.
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings` {4} holds
+///   rate, beta1, beta2 and decay.
+/// - Types: `a` and `m` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula
+///   is rounded to f32, so the bits are the same on every device.
 /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
 ///   graph, or use it in another node: otherwise nothing is written.
 /// - `m` is overwritten as well.
