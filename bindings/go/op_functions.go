@@ -2453,50 +2453,55 @@ func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
 	})
 }
 
-// MulMatSparseBy is the attribute By of [Context.MulMatSparse]: when a neuron
-// is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not.
-// Default: score.
+// MulMatSparseBy is the attribute By of [Context.MulMatSparse]: the test for
+// active neurons, where s is the score. A NaN is not active. Default: score.
 type MulMatSparseBy int32
 
 // The values of MulMatSparseBy.
 const (
-	MulMatSparseByScore     MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	// s >= threshold.
+	MulMatSparseByScore MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	// abs(s) >= threshold.
 	MulMatSparseByMagnitude MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_MAGNITUDE
-	MulMatSparseByPositive  MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
+	// s > 0.
+	MulMatSparseByPositive MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
 )
 
 // MulMatSparseOptions holds the optional attributes of [Context.MulMatSparse].
 // A field that is zero has its default.
 type MulMatSparseOptions struct {
-	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN is not. Default: score.
+	// The test for active neurons, where s is the score. A NaN is not
+	// active. Default: score.
 	By MulMatSparseBy
-	// Of score and magnitude, rounded to F32. Default: 0.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
-	// With rows and without scores: how many neurons there are. At least 0.
+	// Number of neurons. Required with rows and without scores. At least 0.
 	// Default: 0.
 	N int64
-	// 1: no kernel may round an operand. Default: false.
+	// If true, no kernel rounds an operand. Default: false.
 	Exact bool
 }
 
-// MulMatSparse the elements of a matrix product whose neurons are active, and
-// zeros for all others.
+// MulMatSparse computes the elements of a matrix product whose neurons are
+// active, and sets all others to 0.
 //
-// Computes c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in
+// Computes c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for
 // token t else 0.
 //
-//   - Shapes: a (k, n), b (k, T), scores (n, T), c (n, T): a row of a is a
-//     neuron, a column of b a token. With rows (m), a (k, m) has the weights of
-//     these neurons alone, in ascending order, and c is 0 for all others: n is
-//     scores' then, or the attribute's. Without scores there must be rows, and
-//     all of them are active. k = 0 gives zeros.
-//   - Types: a and b those of [Context.MulMat], with its rounding; scores F32,
-//     rows I32.
+// Row i of a belongs to neuron i, and row t of b to token t. With rows, a has
+// the weights of these neurons only, in ascending order, and c is 0 for all
+// others. Without scores, rows is required, and all of its neurons are active.
+// k = 0 gives zeros.
+//
+//   - Shapes: a (k, n), b (k, T), scores (n, T), c (n, T). With rows (m): a
+//     (k, m), and n is that of scores or the attribute N.
+//   - Types: a and b as for [Context.MulMat], and with the same rounding of b.
+//     scores is F32, and rows is I32.
 //   - Result: F32.
 //   - scores and rows are optional: nil leaves one out.
 //   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
-//     or are no neuron's. The message names the first such element.
+//     or are out of range. The message names the first such element.
 func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparseOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_mul_mat_sparse_params{struct_size: C.sizeof_tl_mul_mat_sparse_params}
@@ -2511,44 +2516,52 @@ func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparse
 	})
 }
 
-// AxpyBy is the attribute By of [Context.Axpy]: when a neuron is active: score
-// s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
-// is. Default: score.
+// AxpyBy is the attribute By of [Context.Axpy]: the test for active neurons,
+// where s is the score or, without scores, the element of h. A NaN in scores is
+// not active, and a NaN in h is. Default: score.
 type AxpyBy int32
 
 // The values of AxpyBy.
 const (
-	AxpyByScore     AxpyBy = C.TL_AXPY_BY_SCORE
+	// s >= threshold.
+	AxpyByScore AxpyBy = C.TL_AXPY_BY_SCORE
+	// abs(s) >= threshold.
 	AxpyByMagnitude AxpyBy = C.TL_AXPY_BY_MAGNITUDE
-	AxpyByPositive  AxpyBy = C.TL_AXPY_BY_POSITIVE
+	// s > 0.
+	AxpyByPositive AxpyBy = C.TL_AXPY_BY_POSITIVE
 )
 
 // AxpyOptions holds the optional attributes of [Context.Axpy]. A field that is
 // zero has its default.
 type AxpyOptions struct {
-	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN of scores is not, one of h is. Default: score.
+	// The test for active neurons, where s is the score or, without scores,
+	// the element of h. A NaN in scores is not active, and a NaN in h is.
+	// Default: score.
 	By AxpyBy
-	// Of score and magnitude, rounded to F32. Default: 0.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
 }
 
-// Axpy sums of a_t's rows, each times the activation of its neuron, over the
-// active ones.
+// Axpy sums the rows of aT, each multiplied by the activation of its neuron,
+// over the active neurons.
 //
-// Computes c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] *
+// Computes c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] *
 // a_t[k, i].
 //
-//   - Shapes: a_t (k, n), h (n, T), scores (n, T), c (k, T): the product by a_t
-//     transposed, of whose rows only those of active neurons are read. With
-//     rows (m), a_t (k, m) has these neurons' rows alone, in ascending order,
-//     and all others count as zeros. Without scores h itself is tested.
-//   - Types: a_t of any float type or weight format, h F32, F16 or BF16, scores
-//     F32, rows I32; multiplied and added up in F32, no operand is rounded.
+// This is the product with the transpose of aT, of which only the rows of
+// active neurons are read. With rows, aT has the rows of these neurons only, in
+// ascending order, and all others count as zeros. Without scores, h itself is
+// tested. Products and sums are computed in F32, and no operand is rounded.
+//
+//   - Shapes: aT (k, n), h (n, T), scores (n, T), c (k, T). With rows (m): aT
+//     (k, m).
+//   - Types: aT has a float type, or a quantised type other than Q8_1 and Q8_K.
+//     h is F32, F16 or BF16, scores is F32, and rows is I32.
 //   - Result: F32.
 //   - scores and rows are optional: nil leaves one out.
 //   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
-//     or are no neuron's. The message names the first such element.
+//     or are out of range. The message names the first such element.
 func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_axpy_params{struct_size: C.sizeof_tl_axpy_params}
@@ -2561,8 +2574,8 @@ func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tens
 	})
 }
 
-// SparseFfnActivation is the attribute Activation of [Context.SparseFfn]: of
-// gate. Default: relu.
+// SparseFfnActivation is the attribute Activation of [Context.SparseFfn]: the
+// activation of the gate. Default: relu.
 type SparseFfnActivation int32
 
 // The values of SparseFfnActivation.
@@ -2572,20 +2585,25 @@ const (
 	SparseFfnActivationGelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_GELU
 )
 
-// SparseFfnBy is the attribute By of [Context.SparseFfn]: when a neuron is
-// active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN
-// of scores is not, one of a projection is. Default: score.
+// SparseFfnBy is the attribute By of [Context.SparseFfn]: the test for active
+// neurons, where s is the score or, without scores, the element of the
+// projection. A NaN in scores is not active, and a NaN in a projection is.
+// Default: score.
 type SparseFfnBy int32
 
 // The values of SparseFfnBy.
 const (
-	SparseFfnByScore     SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
+	// s >= threshold.
+	SparseFfnByScore SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
+	// abs(s) >= threshold.
 	SparseFfnByMagnitude SparseFfnBy = C.TL_SPARSE_FFN_BY_MAGNITUDE
-	SparseFfnByPositive  SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
+	// s > 0.
+	SparseFfnByPositive SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
 )
 
-// SparseFfnFirst is the attribute First of [Context.SparseFfn]: without scores:
-// the projection that is computed of all neurons, and tested. Default: gate.
+// SparseFfnFirst is the attribute First of [Context.SparseFfn]: the projection
+// that is computed for all neurons and tested, if there are no scores. Default:
+// gate.
 type SparseFfnFirst int32
 
 // The values of SparseFfnFirst.
@@ -2597,38 +2615,41 @@ const (
 // SparseFfnOptions holds the optional attributes of [Context.SparseFfn]. A
 // field that is zero has its default.
 type SparseFfnOptions struct {
-	// Of gate. Default: relu.
+	// The activation of the gate. Default: relu.
 	Activation SparseFfnActivation
-	// When a neuron is active: what is tested is s >= threshold, |s| >=
-	// threshold, or s > 0. A NaN of scores is not, one of a projection is.
-	// Default: score.
+	// The test for active neurons, where s is the score or, without scores,
+	// the element of the projection. A NaN in scores is not active, and a
+	// NaN in a projection is. Default: score.
 	By SparseFfnBy
-	// Of score and magnitude, rounded to F32. Default: 0.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
-	// Without scores: the projection that is computed of all neurons, and
-	// tested. Default: gate.
+	// The projection that is computed for all neurons and tested, if there
+	// are no scores. Default: gate.
 	First SparseFfnFirst
 }
 
-// SparseFfn a gated feed-forward block of the active neurons alone.
+// SparseFfn computes a gated feed-forward block over its active neurons only.
 //
-// Computes c[j, t] = sum over the active i of activation(sum over k of
-// gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
+// Computes c[j, t] = sum over active i of activation(sum over k of gate[k, i]
+// x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
 //
-//   - Shapes: x (k, T), gate (k, n), up (k, n), down_t (m, n), scores (n, T), c
-//     (m, T): of each matrix a row is a neuron's; the down projection is
-//     transposed. With rows (r) the matrices have these neurons' rows alone, in
-//     ascending order, of those that scores has. Without scores the block finds
-//     out by itself which neurons are active: it computes the first of both
-//     projections of all of them, as the attribute First says, and tests the
-//     activation of gate, or up as it is. Then there are no rows.
-//   - Types: Gate, up and down_t each of any float type or weight format, x
-//     F32, F16 or BF16, scores F32, rows I32; x may be rounded as in
-//     [Context.MulMat].
+// Row i of each matrix belongs to neuron i, and the down projection is
+// transposed. With rows, the matrices have the rows of these neurons only, in
+// ascending order, out of the neurons that scores has. Without scores, the
+// operation finds the active neurons itself: it computes the projection that
+// First selects for all neurons and tests the result, that of gate after the
+// activation. rows must then be left out.
+//
+//   - Shapes: x (k, T), gate (k, n), up (k, n), downT (m, n), scores (n, T), c
+//     (m, T). With rows (r), the matrices have r rows instead of n.
+//   - Types: gate, up and downT each have a float type, or a quantised type
+//     other than Q8_1 and Q8_K. x is F32, F16 or BF16, scores is F32, and rows
+//     is I32. Kernels may round x, as for [Context.MulMat].
 //   - Result: F32.
 //   - scores and rows are optional: nil leaves one out.
 //   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
-//     or are no neuron's. The message names the first such element.
+//     or are out of range. The message names the first such element.
 func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *SparseFfnOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_sparse_ffn_params{struct_size: C.sizeof_tl_sparse_ffn_params}

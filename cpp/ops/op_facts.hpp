@@ -1559,8 +1559,8 @@ inline constexpr OpFacts opt_step_lion{
 inline constexpr Operand mul_mat_sparse_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef mul_mat_sparse_attrs[] = {
@@ -1576,16 +1576,16 @@ inline constexpr OpFacts mul_mat_sparse{
     .attrs = mul_mat_sparse_attrs,
     .result = ResultType::f32,
     .gradient =
-        "da = sum over t of b g, db = sum over i of a g, both of the active neurons alone; which are active counts as constant, so scores "
-        "have none",
-    .doc = "The elements of a matrix product whose neurons are active, and zeros for all others",
+        "da is the sum over t of b g and db the sum over i of a g, both over active neurons only. Which neurons are active is treated as "
+        "constant",
+    .doc = "Computes the elements of a matrix product whose neurons are active, and sets all others to 0",
 };
 
 inline constexpr Operand axpy_operands[] = {
     {.name = "a_t", .role = Role::read},
     {.name = "h", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef axpy_attrs[] = {
@@ -1599,9 +1599,9 @@ inline constexpr OpFacts axpy{
     .attrs = axpy_attrs,
     .result = ResultType::f32,
     .gradient =
-        "da_t = sum over t of g h, dh = sum over k of a_t g, both of the active neurons alone; which are active counts as constant, so "
-        "scores have none",
-    .doc = "Sums of a_t's rows, each times the activation of its neuron, over the active ones",
+        "da_t is the sum over t of g h and dh the sum over k of a_t g, both over active neurons only. Which neurons are active is treated "
+        "as constant",
+    .doc = "Sums the rows of a_t, each multiplied by the activation of its neuron, over the active neurons",
 };
 
 inline constexpr Operand sparse_ffn_operands[] = {
@@ -1609,8 +1609,8 @@ inline constexpr Operand sparse_ffn_operands[] = {
     {.name = "gate", .role = Role::read},
     {.name = "up", .role = Role::read},
     {.name = "down_t", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
 inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};
@@ -1628,9 +1628,9 @@ inline constexpr OpFacts sparse_ffn{
     .attrs = sparse_ffn_attrs,
     .result = ResultType::f32,
     .gradient =
-        "that of what it is made of, mul_mat_sparse, the activation, mul and axpy; which neurons are active counts as constant, so scores "
-        "have none",
-    .doc = "A gated feed-forward block of the active neurons alone",
+        "follows from the operations that the block consists of: mul_mat_sparse, the activation, mul and axpy. Which neurons are active is "
+        "treated as constant",
+    .doc = "Computes a gated feed-forward block over its active neurons only",
 };
 
 }  // namespace facts

@@ -1955,34 +1955,43 @@ pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: 
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }
 
-/// The attribute `by` of `mulMatSparse`: when a neuron is active: score s >= threshold, |s| >= threshold, or s >
-/// 0. A NaN is not. Default: score.
-pub const MulMatSparseBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `mulMatSparse`: the test for active neurons, where s is the score. A NaN is not active.
+/// Default: score.
+pub const MulMatSparseBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
 /// Optional attributes of `mulMatSparse`.
 pub const MulMatSparseOptions = struct {
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not. Default: score.
+    /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     by: MulMatSparseBy = .score,
-    /// Of score and magnitude, rounded to f32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// With rows and without scores: how many neurons there are. At least 0. Default: 0.
+    /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
     n: i64 = 0,
-    /// 1: no kernel may round an operand. Default: false.
+    /// If true, no kernel rounds an operand. Default: false.
     exact: bool = false,
 };
 
-/// The elements of a matrix product whose neurons are active, and zeros for all others.
+/// Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
 ///
-/// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`.
+/// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
 ///
-/// - Shapes: a {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows
-///   {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is
-///   scores' then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives
-///   zeros.
-/// - Types: a and b those of `mulMat`, with its rounding; scores f32, rows i32.
+/// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these
+/// neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of
+/// its neurons are active. k = 0 gives zeros.
+///
+/// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is that of
+///   `scores` or the attribute `n`.
+/// - Types: `a` and `b` as for `mulMat`, and with the same rounding of `b`. `scores` is f32, and `rows` is i32.
 /// - Result: f32.
 /// - `scores` and `rows` are optional: `null` leaves one out.
-/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
 ///   names the first such element.
 pub fn mulMatSparse(
     self: Context,
@@ -2001,31 +2010,40 @@ pub fn mulMatSparse(
     return self.construct(c.tl_mul_mat_sparse, .{ a.handle, b.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// The attribute `by` of `axpy`: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN
-/// of scores is not, one of h is. Default: score.
-pub const AxpyBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `axpy`: the test for active neurons, where s is the score or, without `scores`, the
+/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
+pub const AxpyBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
 /// Optional attributes of `axpy`.
 pub const AxpyOptions = struct {
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
-    /// is. Default: score.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
+    /// `scores` is not active, and a NaN in `h` is. Default: score.
     by: AxpyBy = .score,
-    /// Of score and magnitude, rounded to f32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
 };
 
-/// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+/// Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
 ///
-/// Computes `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+/// Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
 ///
-/// - Shapes: a_t {k, n}, h {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only
-///   those of active neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending
-///   order, and all others count as zeros. Without scores h itself is tested.
-/// - Types: a_t of any float type or weight format, h f32, f16 or bf16, scores f32, rows i32; multiplied and added
-///   up in f32, no operand is rounded.
+/// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With
+/// `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without
+/// `scores`, `h` itself is tested. Products and sums are computed in f32, and no operand is rounded.
+///
+/// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
+/// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is f32, f16 or bf16,
+///   `scores` is f32, and `rows` is i32.
 /// - Result: f32.
 /// - `scores` and `rows` are optional: `null` leaves one out.
-/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
 ///   names the first such element.
 pub fn axpy(
     self: Context,
@@ -2042,45 +2060,54 @@ pub fn axpy(
     return self.construct(c.tl_axpy, .{ a_t.handle, h.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// The attribute `activation` of `sparseFfn`: of gate. Default: relu.
+/// The attribute `activation` of `sparseFfn`: the activation of the gate. Default: relu.
 pub const SparseFfnActivation = enum(i32) { relu, silu, gelu };
 
-/// The attribute `by` of `sparseFfn`: when a neuron is active: what is tested is s >= threshold, |s| >= threshold,
-/// or s > 0. A NaN of scores is not, one of a projection is. Default: score.
-pub const SparseFfnBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `sparseFfn`: the test for active neurons, where s is the score or, without `scores`, the
+/// element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
+pub const SparseFfnBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
-/// The attribute `first` of `sparseFfn`: without scores: the projection that is computed of all neurons, and
-/// tested. Default: gate.
+/// The attribute `first` of `sparseFfn`: the projection that is computed for all neurons and tested, if there are
+/// no `scores`. Default: gate.
 pub const SparseFfnFirst = enum(i32) { gate, up };
 
 /// Optional attributes of `sparseFfn`.
 pub const SparseFfnOptions = struct {
-    /// Of gate. Default: relu.
+    /// The activation of the gate. Default: relu.
     activation: SparseFfnActivation = .relu,
-    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
-    /// not, one of a projection is. Default: score.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A
+    /// NaN in `scores` is not active, and a NaN in a projection is. Default: score.
     by: SparseFfnBy = .score,
-    /// Of score and magnitude, rounded to f32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// Without scores: the projection that is computed of all neurons, and tested. Default: gate.
+    /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     first: SparseFfnFirst = .gate,
 };
 
-/// A gated feed-forward block of the active neurons alone.
+/// Computes a gated feed-forward block over its active neurons only.
 ///
-/// Computes `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-/// up[k, i] x[k, t]) * down_t[j, i]`.
+/// Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i]
+/// x[k, t]) * down_t[j, i]`.
 ///
-/// - Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of each matrix a row is a
-///   neuron's; the down projection is transposed. With rows {r} the matrices have these neurons' rows alone, in
-///   ascending order, of those that scores has. Without scores the block finds out by itself which neurons are
-///   active: it computes the first of both projections of all of them, as the attribute `first` says, and tests
-///   the activation of gate, or up as it is. Then there are no rows.
-/// - Types: Gate, up and down_t each of any float type or weight format, x f32, f16 or bf16, scores f32, rows i32;
-///   x may be rounded as in `mulMat`.
+/// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the matrices have
+/// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
+/// operation finds the active neurons itself: it computes the projection that `first` selects for all neurons and
+/// tests the result, that of gate after the activation. `rows` must then be left out.
+///
+/// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With `rows`
+///   {r}, the matrices have r rows instead of n.
+/// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
+///   f32, f16 or bf16, `scores` is f32, and `rows` is i32. Kernels may round `x`, as for `mulMat`.
 /// - Result: f32.
 /// - `scores` and `rows` are optional: `null` leaves one out.
-/// - Computing fails with `error.InvalidArgument` for rows that do not ascend, or are no neuron's. The message
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
 ///   names the first such element.
 pub fn sparseFfn(
     self: Context,

@@ -2018,23 +2018,23 @@ typedef struct tl_opt_step_momentum_params {
 } tl_opt_step_momentum_params;
 
 /**
- * The attribute `by` of tl_mul_mat_sparse(): when a neuron is active: score s >= threshold, |s| >=
- * threshold, or s > 0. A NaN is not. Default: score.
+ * The attribute `by` of tl_mul_mat_sparse(): the test for active neurons, where s is the score. A NaN is
+ * not active. Default: score.
  */
 typedef int32_t tl_mul_mat_sparse_by;
 
 /**
- * `score`.
+ * s >= threshold.
  */
 #define TL_MUL_MAT_SPARSE_BY_SCORE 0
 
 /**
- * `magnitude`.
+ * abs(s) >= threshold.
  */
 #define TL_MUL_MAT_SPARSE_BY_MAGNITUDE 1
 
 /**
- * `positive`.
+ * s > 0.
  */
 #define TL_MUL_MAT_SPARSE_BY_POSITIVE 2
 
@@ -2047,42 +2047,41 @@ typedef struct tl_mul_mat_sparse_params {
      */
     size_t struct_size;
     /**
-     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not. Default:
-     * score.
+     * The test for active neurons, where s is the score. A NaN is not active. Default: score.
      */
     tl_mul_mat_sparse_by by;
     /**
-     * Of score and magnitude, rounded to F32. Default: 0.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
     /**
-     * With rows and without scores: how many neurons there are. At least 0. Default: 0.
+     * Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
      */
     int64_t n;
     /**
-     * 1: no kernel may round an operand. Default: false.
+     * If true, no kernel rounds an operand. Default: false.
      */
     bool exact;
 } tl_mul_mat_sparse_params;
 
 /**
- * The attribute `by` of tl_axpy(): when a neuron is active: score s >= threshold, |s| >= threshold, or s >
- * 0. A NaN of scores is not, one of h is. Default: score.
+ * The attribute `by` of tl_axpy(): the test for active neurons, where s is the score or, without `scores`,
+ * the element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
  */
 typedef int32_t tl_axpy_by;
 
 /**
- * `score`.
+ * s >= threshold.
  */
 #define TL_AXPY_BY_SCORE 0
 
 /**
- * `magnitude`.
+ * abs(s) >= threshold.
  */
 #define TL_AXPY_BY_MAGNITUDE 1
 
 /**
- * `positive`.
+ * s > 0.
  */
 #define TL_AXPY_BY_POSITIVE 2
 
@@ -2095,18 +2094,18 @@ typedef struct tl_axpy_params {
      */
     size_t struct_size;
     /**
-     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-     * one of h is. Default: score.
+     * The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
+     * `scores` is not active, and a NaN in `h` is. Default: score.
      */
     tl_axpy_by by;
     /**
-     * Of score and magnitude, rounded to F32. Default: 0.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
 } tl_axpy_params;
 
 /**
- * The attribute `activation` of tl_sparse_ffn(): of gate. Default: relu.
+ * The attribute `activation` of tl_sparse_ffn(): the activation of the gate. Default: relu.
  */
 typedef int32_t tl_sparse_ffn_activation;
 
@@ -2126,29 +2125,30 @@ typedef int32_t tl_sparse_ffn_activation;
 #define TL_SPARSE_FFN_ACTIVATION_GELU 2
 
 /**
- * The attribute `by` of tl_sparse_ffn(): when a neuron is active: what is tested is s >= threshold, |s| >=
- * threshold, or s > 0. A NaN of scores is not, one of a projection is. Default: score.
+ * The attribute `by` of tl_sparse_ffn(): the test for active neurons, where s is the score or, without
+ * `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is.
+ * Default: score.
  */
 typedef int32_t tl_sparse_ffn_by;
 
 /**
- * `score`.
+ * s >= threshold.
  */
 #define TL_SPARSE_FFN_BY_SCORE 0
 
 /**
- * `magnitude`.
+ * abs(s) >= threshold.
  */
 #define TL_SPARSE_FFN_BY_MAGNITUDE 1
 
 /**
- * `positive`.
+ * s > 0.
  */
 #define TL_SPARSE_FFN_BY_POSITIVE 2
 
 /**
- * The attribute `first` of tl_sparse_ffn(): without scores: the projection that is computed of all
- * neurons, and tested. Default: gate.
+ * The attribute `first` of tl_sparse_ffn(): the projection that is computed for all neurons and tested, if
+ * there are no `scores`. Default: gate.
  */
 typedef int32_t tl_sparse_ffn_first;
 
@@ -2171,20 +2171,20 @@ typedef struct tl_sparse_ffn_params {
      */
     size_t struct_size;
     /**
-     * Of gate. Default: relu.
+     * The activation of the gate. Default: relu.
      */
     tl_sparse_ffn_activation activation;
     /**
-     * When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of
-     * scores is not, one of a projection is. Default: score.
+     * The test for active neurons, where s is the score or, without `scores`, the element of the
+     * projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
      */
     tl_sparse_ffn_by by;
     /**
-     * Of score and magnitude, rounded to F32. Default: 0.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
     /**
-     * Without scores: the projection that is computed of all neurons, and tested. Default: gate.
+     * The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
      */
     tl_sparse_ffn_first first;
 } tl_sparse_ffn_params;
@@ -3976,19 +3976,22 @@ TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *gra
         tl_tensor *settings);
 
 /**
- * The elements of a matrix product whose neurons are active, and zeros for all others.
+ * Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
  *
- * Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`.
+ * Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
  *
- * - Shapes: a {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a
- *   token. With rows {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c
- *   is 0 for all others: n is scores' then, or the attribute's. Without scores there must be rows, and
- *   all of them are active. k = 0 gives zeros.
- * - Types: a and b those of tl_mul_mat(), with its rounding; scores F32, rows I32.
+ * Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
+ * these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
+ * required, and all of its neurons are active. k = 0 gives zeros.
+ *
+ * - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
+ *   that of `scores` or the attribute `n`.
+ * - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
+ *   `rows` is I32.
  * - Result: F32.
  * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for rows that do not ascend, or are no neuron's.
- *   The message names the first such element.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
  *
  * Since 0.1.
  */
@@ -3996,19 +3999,22 @@ TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         tl_tensor *rows, const tl_mul_mat_sparse_params *params);
 
 /**
- * Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+ * Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
  *
- * Computes `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+ * Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
  *
- * - Shapes: a_t {k, n}, h {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose
- *   rows only those of active neurons are read. With rows {m}, a_t {k, m} has these neurons' rows
- *   alone, in ascending order, and all others count as zeros. Without scores h itself is tested.
- * - Types: a_t of any float type or weight format, h F32, F16 or BF16, scores F32, rows I32;
- *   multiplied and added up in F32, no operand is rounded.
+ * This is the product with the transpose of `a_t`, of which only the rows of active neurons are read.
+ * With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
+ * zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
+ * is rounded.
+ *
+ * - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
+ * - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
+ *   BF16, `scores` is F32, and `rows` is I32.
  * - Result: F32.
  * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for rows that do not ascend, or are no neuron's.
- *   The message names the first such element.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
  *
  * Since 0.1.
  */
@@ -4016,23 +4022,26 @@ TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tens
         const tl_axpy_params *params);
 
 /**
- * A gated feed-forward block of the active neurons alone.
+ * Computes a gated feed-forward block over its active neurons only.
  *
- * Computes `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum
- * over k of up[k, i] x[k, t]) * down_t[j, i]`.
+ * Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k
+ * of up[k, i] x[k, t]) * down_t[j, i]`.
  *
- * - Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of each matrix a
- *   row is a neuron's; the down projection is transposed. With rows {r} the matrices have these
- *   neurons' rows alone, in ascending order, of those that scores has. Without scores the block finds
- *   out by itself which neurons are active: it computes the first of both projections of all of them,
- *   as the attribute `first` says, and tests the activation of gate, or up as it is. Then there are no
- *   rows.
- * - Types: Gate, up and down_t each of any float type or weight format, x F32, F16 or BF16, scores
- *   F32, rows I32; x may be rounded as in tl_mul_mat().
+ * Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the
+ * matrices have the rows of these neurons only, in ascending order, out of the neurons that `scores`
+ * has. Without `scores`, the operation finds the active neurons itself: it computes the projection
+ * that `first` selects for all neurons and tests the result, that of gate after the activation. `rows`
+ * must then be left out.
+ *
+ * - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
+ *   `rows` {r}, the matrices have r rows instead of n.
+ * - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and
+ *   Q8_K. `x` is F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for
+ *   tl_mul_mat().
  * - Result: F32.
  * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for rows that do not ascend, or are no neuron's.
- *   The message names the first such element.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
  *
  * Since 0.1.
  */

@@ -1103,16 +1103,16 @@ impl OptStepMomentumOptions {
     }
 }
 
-/// The attribute `by` of [`Context::mul_mat_sparse`]: when a neuron is active: score s >= threshold, |s| >= threshold,
-/// or s > 0. A NaN is not. Default: score.
+/// The attribute `by` of [`Context::mul_mat_sparse`]: the test for active neurons, where s is the score. A NaN is not
+/// active. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MulMatSparseBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_MUL_MAT_SPARSE_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_MUL_MAT_SPARSE_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_MUL_MAT_SPARSE_BY_POSITIVE as isize,
 }
 
@@ -1142,28 +1142,28 @@ impl MulMatSparseOptions {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not. Default: score.
+    /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     #[must_use]
     pub fn by(mut self, by: MulMatSparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// With rows and without scores: how many neurons there are. At least 0. Default: 0.
+    /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
     #[must_use]
     pub fn n(mut self, n: i64) -> Self {
         self.raw.n = n;
         self
     }
 
-    /// 1: no kernel may round an operand. Default: false.
+    /// If true, no kernel rounds an operand. Default: false.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.raw.exact = exact;
@@ -1171,16 +1171,16 @@ impl MulMatSparseOptions {
     }
 }
 
-/// The attribute `by` of [`Context::axpy`]: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0.
-/// A NaN of scores is not, one of h is. Default: score.
+/// The attribute `by` of [`Context::axpy`]: the test for active neurons, where s is the score or, without `scores`, the
+/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AxpyBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_AXPY_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_AXPY_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_AXPY_BY_POSITIVE as isize,
 }
 
@@ -1204,15 +1204,15 @@ impl AxpyOptions {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is.
-    /// Default: score.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in `scores` is
+    /// not active, and a NaN in `h` is. Default: score.
     #[must_use]
     pub fn by(mut self, by: AxpyBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
@@ -1220,7 +1220,7 @@ impl AxpyOptions {
     }
 }
 
-/// The attribute `activation` of [`Context::sparse_ffn`]: of gate. Default: relu.
+/// The attribute `activation` of [`Context::sparse_ffn`]: the activation of the gate. Default: relu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnActivation {
@@ -1232,21 +1232,22 @@ pub enum SparseFfnActivation {
     Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
 }
 
-/// The attribute `by` of [`Context::sparse_ffn`]: when a neuron is active: what is tested is s >= threshold, |s| >=
-/// threshold, or s > 0. A NaN of scores is not, one of a projection is. Default: score.
+/// The attribute `by` of [`Context::sparse_ffn`]: the test for active neurons, where s is the score or, without
+/// `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default:
+/// score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_SPARSE_FFN_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_SPARSE_FFN_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_SPARSE_FFN_BY_POSITIVE as isize,
 }
 
-/// The attribute `first` of [`Context::sparse_ffn`]: without scores: the projection that is computed of all neurons,
-/// and tested. Default: gate.
+/// The attribute `first` of [`Context::sparse_ffn`]: the projection that is computed for all neurons and tested, if
+/// there are no `scores`. Default: gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnFirst {
@@ -1282,29 +1283,29 @@ impl SparseFfnOptions {
         Self::default()
     }
 
-    /// Of gate. Default: relu.
+    /// The activation of the gate. Default: relu.
     #[must_use]
     pub fn activation(mut self, activation: SparseFfnActivation) -> Self {
         self.raw.activation = activation as i32;
         self
     }
 
-    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-    /// one of a projection is. Default: score.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A NaN in
+    /// `scores` is not active, and a NaN in a projection is. Default: score.
     #[must_use]
     pub fn by(mut self, by: SparseFfnBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32. Default: 0.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// Without scores: the projection that is computed of all neurons, and tested. Default: gate.
+    /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     #[must_use]
     pub fn first(mut self, first: SparseFfnFirst) -> Self {
         self.raw.first = first as i32;
@@ -3571,19 +3572,22 @@ impl Context {
         )
     }
 
-    /// The elements of a matrix product whose neurons are active, and zeros for all others.
+    /// Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
     ///
-    /// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`.
+    /// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
     ///
-    /// - Shapes: a `[k, n]`, b `[k, T]`, scores `[n, T]`, c `[n, T]`: a row of a is a neuron, a column of b a token.
-    ///   With rows `[m]`, a `[k, m]` has the weights of these neurons alone, in ascending order, and c is 0 for all
-    ///   others: n is scores' then, or the attribute's. Without scores there must be rows, and all of them are active.
-    ///   k = 0 gives zeros.
-    /// - Types: a and b those of [`Context::mul_mat`], with its rounding; scores F32, rows I32.
+    /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these neurons
+    /// only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of its
+    /// neurons are active. k = 0 gives zeros.
+    ///
+    /// - Shapes: `a` `[k, n]`, `b` `[k, T]`, `scores` `[n, T]`, `c` `[n, T]`. With `rows` `[m]`: `a` `[k, m]`, and n is
+    ///   that of `scores` or the attribute `n`.
+    /// - Types: `a` and `b` as for [`Context::mul_mat`], and with the same rounding of `b`. `scores` is F32, and `rows`
+    ///   is I32.
     /// - Result: F32.
     /// - `scores` and `rows` are optional: `None` leaves one out.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
-    ///   are no neuron's. The message names the first such element.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, MulMatSparseOptions};
@@ -3617,19 +3621,21 @@ impl Context {
         )
     }
 
-    /// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+    /// Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
     ///
-    /// Computes `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+    /// Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
     ///
-    /// - Shapes: a_t `[k, n]`, h `[n, T]`, scores `[n, T]`, c `[k, T]`: the product by a_t transposed, of whose rows
-    ///   only those of active neurons are read. With rows `[m]`, a_t `[k, m]` has these neurons' rows alone, in
-    ///   ascending order, and all others count as zeros. Without scores h itself is tested.
-    /// - Types: a_t of any float type or weight format, h F32, F16 or BF16, scores F32, rows I32; multiplied and added
-    ///   up in F32, no operand is rounded.
+    /// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With `rows`,
+    /// `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without `scores`,
+    /// `h` itself is tested. Products and sums are computed in F32, and no operand is rounded.
+    ///
+    /// - Shapes: `a_t` `[k, n]`, `h` `[n, T]`, `scores` `[n, T]`, `c` `[k, T]`. With `rows` `[m]`: `a_t` `[k, m]`.
+    /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or BF16, `scores`
+    ///   is F32, and `rows` is I32.
     /// - Result: F32.
     /// - `scores` and `rows` are optional: `None` leaves one out.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
-    ///   are no neuron's. The message names the first such element.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{AxpyBy, AxpyOptions, Backend, Context};
@@ -3662,22 +3668,24 @@ impl Context {
         )
     }
 
-    /// A gated feed-forward block of the active neurons alone.
+    /// Computes a gated feed-forward block over its active neurons only.
     ///
-    /// Computes `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-    /// up[k, i] x[k, t]) * down_t[j, i]`.
+    /// Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i]
+    /// x[k, t]) * down_t[j, i]`.
     ///
-    /// - Shapes: x `[k, T]`, gate `[k, n]`, up `[k, n]`, down_t `[m, n]`, scores `[n, T]`, c `[m, T]`: of each matrix a
-    ///   row is a neuron's; the down projection is transposed. With rows `[r]` the matrices have these neurons' rows
-    ///   alone, in ascending order, of those that scores has. Without scores the block finds out by itself which
-    ///   neurons are active: it computes the first of both projections of all of them, as the attribute `first` says,
-    ///   and tests the activation of gate, or up as it is. Then there are no rows.
-    /// - Types: Gate, up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32;
-    ///   x may be rounded as in [`Context::mul_mat`].
+    /// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the matrices have
+    /// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
+    /// operation finds the active neurons itself: it computes the projection that `first` selects for all neurons and
+    /// tests the result, that of gate after the activation. `rows` must then be left out.
+    ///
+    /// - Shapes: `x` `[k, T]`, `gate` `[k, n]`, `up` `[k, n]`, `down_t` `[m, n]`, `scores` `[n, T]`, `c` `[m, T]`. With
+    ///   `rows` `[r]`, the matrices have r rows instead of n.
+    /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
+    ///   F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for [`Context::mul_mat`].
     /// - Result: F32.
     /// - `scores` and `rows` are optional: `None` leaves one out.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for rows that do not ascend, or
-    ///   are no neuron's. The message names the first such element.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, SparseFfnBy, SparseFfnOptions};
