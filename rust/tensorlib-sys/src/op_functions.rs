@@ -2272,9 +2272,9 @@ extern "C" {
     ///
     /// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the
     /// matrices have the rows of these neurons only, in ascending order, out of the neurons that `scores`
-    /// has. Without `scores`, the operation finds the active neurons itself: it computes the projection
-    /// that `first` selects for all neurons and tests the result, that of gate after the activation. `rows`
-    /// must then be left out.
+    /// has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
+    /// all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
+    /// activation. `rows` must then be left out.
     ///
     /// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
     ///   `rows` {r}, the matrices have r rows instead of n.
