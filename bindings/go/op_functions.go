@@ -5,207 +5,278 @@ import "C"
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-// Add is a + b, element by element; b repeats into a.
+// Add adds b to a, element-wise.
 //
-// The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] + b[i mod shape(b)].
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_add(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Sub is a - b, element by element; b repeats into a.
+// Sub subtracts b from a, element-wise.
 //
-// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] - b[i mod shape(b)].
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 	return c.construct("sub", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_sub(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Mul is a * b, element by element; b repeats into a.
+// Mul multiplies a by b, element-wise.
 //
-// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// The result is of a's type.
+// Computes c[i] = a[i] * b[i mod shape(b)].
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_mul(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Div is a / b, element by element; b repeats into a.
+// Div divides a by b, element-wise.
 //
-// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By
-// 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+// Computes c[i] = a[i] / b[i mod shape(b)].
+//
+// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_div(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Maximum is the larger of a and b, element by element; b repeats into a.
+// Maximum takes the larger of a and b, element-wise.
 //
-// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape;
-// each dimension of b is 1 or divides that of a, and a zero one meets only a
-// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
-// once. NaN where one of the two is; 0 is more than -0. The result is of a's
-// type.
+// Computes c[i] = max(a[i], b[i mod shape(b)]).
+//
+// The result is NaN if either element is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("maximum", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_maximum(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Minimum is the smaller of a and b, element by element; b repeats into a.
+// Minimum takes the smaller of a and b, element-wise.
 //
-// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape;
-// each dimension of b is 1 or divides that of a, and a zero one meets only a
-// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
-// once. NaN where one of the two is; 0 is more than -0. The result is of a's
-// type.
+// Computes c[i] = min(a[i], b[i mod shape(b)]).
+//
+// The result is NaN if either element is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("minimum", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_minimum(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Pow is a to the power of b, element by element; b repeats into a.
+// Pow raises a to the power of b, element-wise.
 //
-// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each
-// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is
-// not whole, 1 for b = 0 whatever a is. The result is of a's type.
+// Computes c[i] = a[i] ^ b[i mod shape(b)].
+//
+// Special cases are those of C. A finite negative element to a power that is
+// not an integer gives NaN. Any element, even NaN, to the power of 0 gives 1.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 to within 2 ulp
+//     and rounded once.
+//   - Result: The type of a.
 func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 	return c.construct("pow", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_pow(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Eq is 1 where a equals b and 0 elsewhere, element by element; b repeats into
-// a.
+// Eq tests whether a equals b, element-wise: 1 if it does, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] == b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 	return c.construct("eq", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_eq(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Ne is 1 where a is not b and 0 elsewhere, element by element; b repeats into
-// a.
+// Ne tests whether a differs from b, element-wise: 1 if it does, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] != b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 1. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ne", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ne(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Lt is 1 where a is less than b and 0 elsewhere, element by element; b repeats
-// into a.
+// Lt tests whether a is less than b, element-wise: 1 if it is, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's
-// shape; each dimension of b is 1 or divides that of a, and a zero one meets
-// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
-// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] < b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("lt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_lt(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Le is 1 where a is at most b and 0 elsewhere, element by element; b repeats
-// into a.
+// Le tests whether a is at most b, element-wise: 1 if it is, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] <= b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 	return c.construct("le", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_le(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Gt is 1 where a is more than b and 0 elsewhere, element by element; b repeats
-// into a.
+// Gt tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's
-// shape; each dimension of b is 1 or divides that of a, and a zero one meets
-// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
-// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] > b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("gt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_gt(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Ge is 1 where a is at least b and 0 elsewhere, element by element; b repeats
-// into a.
+// Ge tests whether a is at least b, element-wise: 1 if it is, 0 otherwise.
 //
-// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has
-// a's shape; each dimension of b is 1 or divides that of a, and a zero one
-// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+// Computes c[i] = 1 if a[i] >= b[i mod shape(b)] else 0.
+//
+// A comparison with NaN gives 0. 0 and -0 are equal.
+//
+//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
+//     or divides that of a, and its elements repeat. A dimension of 0 in b
+//     requires one of 0 in a.
+//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
+//   - Result: The type of a.
 func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ge", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ge(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Add1 is a + b for a b of one element.
+// Add1 adds the single element of b to each element of a.
 //
-// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element.
-// Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The
-// result is of a's type.
+// Computes c[i] = a[i] + b[0].
+//
+//   - Shapes: c has the shape of a. b has one element.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add1", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_add1(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Where is a where the condition is not 0, and b elsewhere, element by element;
-// condition and b repeat into a.
+// Where selects elements of a where condition is not 0, and elements of b
+// elsewhere.
 //
-// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else
-// b[i mod b's shape]. Shapes: c has a's shape; each dimension of condition and
-// of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN
-// as a condition is not 0.
+// Computes c[i] = a[i] if condition[i mod shape(condition)] != 0 else
+// b[i mod shape(b)].
+//
+// A NaN in condition counts as not 0.
+//
+//   - Shapes: c has the shape of a. condition and b are broadcast: each of
+//     their dimensions is 1 or divides that of a, and their elements repeat. A
+//     dimension of 0 in either requires one of 0 in a.
+//   - Types: condition, a and b are each F32, F16 or BF16. c has the type of a,
+//     to which b is rounded.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
 		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
 	})
 }
 
-// ScaleOptions is what [Context.Scale] may be given. Zeros are the defaults.
+// ScaleOptions holds the optional attributes of [Context.Scale]. A field that
+// is zero has its default.
 type ScaleOptions struct {
-	// What is added.
+	// Added to each product. Default: 0.
 	Bias float64
 }
 
-// Scale is a * scale + bias, element by element.
+// Scale multiplies each element by scale and adds Bias.
 //
-// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, where product and sum are each rounded.
-// The result is of a's type. scale: what each element is multiplied by.
+// Computes c[i] = a[i] * scale + bias.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32, where the product and the sum
+//     are each rounded.
+//   - Result: The type of a.
+//   - scale: factor of each element.
 func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tensor, error) {
 	params := C.tl_scale_params{struct_size: C.sizeof_tl_scale_params}
 	if options != nil {
@@ -216,517 +287,674 @@ func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tenso
 	})
 }
 
-// Clamp is a, but no less than min and no more than max, element by element.
+// Clamp limits each element to the range from min to max.
 //
-// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min
-// above max is refused. The result is of a's type. min: the least. max: the
-// most.
+// Computes c[i] = min(max, max(min, a[i])).
+//
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
+//   - min: lower bound. It must not exceed max.
+//   - max: upper bound.
 func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
 	return c.construct("clamp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_clamp(c.ptr, a.ptr, C.double(min), C.double(max))
 	})
 }
 
-// Fill is a tensor like a of one value.
+// Fill fills a tensor of the shape and type of a with one value.
 //
-// The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16;
-// the value is rounded to it. The result is of a's type. value: all of the
-// result.
+// Computes c[i] = value.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. The value is rounded to this type.
+//   - Result: The type of a.
+//   - value: value of all elements. NaN is valid.
 func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	return c.construct("fill", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_fill(c.ptr, a.ptr, C.double(value))
 	})
 }
 
-// OutProd is sums of outer products: of a's rows by b's rows, each with the one
-// of its number.
+// OutProd sums outer products: of each row of a and the row of b with the same
+// index.
 //
-// The result c: c[m, n, i2, i3] = sum over k of
-// a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b
-// (n, k, X, Y), c (m, n, X, Y); x divides X and y divides Y, as in
-// [Context.MulMat], which it is the product of of both operands transposed. k =
-// 0 gives zeros. Types: a of any float type or weight format, b F32, F16 or
-// BF16; multiplied and added up in F32, no operand is rounded. An a with blocks
-// is decoded beforehand, on the CPU into memory for all of it. The result is
-// F32.
+// Computes c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] *
+// b[n, k, i2, i3].
+//
+// This is [Context.MulMat] of both operands transposed. k = 0 gives zeros.
+// Products and sums are computed in F32, and no operand is rounded. A quantised
+// a is decoded first; on the CPU this takes memory for all of it.
+//
+//   - Shapes: a (m, k, x, y), b (n, k, X, Y), c (m, n, X, Y). x divides X and y
+//     divides Y, as for [Context.MulMat].
+//   - Types: a has a float type, or a quantised type other than Q8_1 and Q8_K.
+//     b is F32, F16 or BF16.
+//   - Result: F32.
 func (c *Context) OutProd(a, b *Tensor) (*Tensor, error) {
 	return c.construct("out_prod", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_out_prod(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// OutProdID is sums of outer products of a's and b's columns, for each expert
-// those of its own columns.
+// OutProdID sums, for each expert, the outer products of the rows of a and b
+// that ids assigns to it.
 //
-// The result c: c[n, m, e] = sum over the (u, t) with ids[u, t] = e of
-// a[n, u mod x, t] * b[m, u, t]. Shapes: a (n, x, tokens), b (m, used, tokens),
-// ids (used, tokens), c (n, m, experts); x divides used: a has one column for
-// all experts of a token (x = 1) or one for each. An expert without columns
-// gets zeros. The number -1 stands for no expert: its columns are not read.
-// Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and added up
-// in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is
-// rounded. The result is F32. Computing fails with [StatusInvalidArgument],
-// naming the place, for a number that is no expert's and not -1. experts: how
-// many there are; 0 to 2147483647.
+// Computes c[n, m, e] = sum over (u, t) with ids[u, t] = e of
+// a[n, u mod x, t] * b[m, u, t].
+//
+// An expert without rows gets zeros. The index -1 stands for no expert: its
+// rows are not read. Products and sums are computed in F32, in the order of the
+// rows, (0, 0), (1, 0) and so on. No operand is rounded.
+//
+//   - Shapes: a (n, x, tokens), b (m, used, tokens), ids (used, tokens), c
+//     (n, m, experts). x divides used: with x = 1 all experts of a token share
+//     its row of a, with x = used each has a row of its own.
+//   - Types: a and b are each F32, F16 or BF16. ids is I32 or I64.
+//   - Result: F32.
+//   - experts: number of experts. Range: 0 to 2^31 - 1.
+//   - Computing fails with [StatusInvalidArgument] for an index that is neither
+//     an expert nor -1. The message names the first such element.
 func (c *Context) OutProdID(a, b, ids *Tensor, experts int64) (*Tensor, error) {
 	return c.construct("out_prod_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_out_prod_id(c.ptr, a.ptr, b.ptr, ids.ptr, C.int64_t(experts))
 	})
 }
 
-// Transpose is a with dimensions 0 and 1 swapped.
+// Transpose swaps dimensions 0 and 1 of a.
 //
-// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
-// a: nothing is computed. Shapes: a's extents, the first two swapped. Types:
-// any without blocks. The result is of a's type.
+// Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
+//
+//   - Shapes: c has the shape of a with the first two dimensions swapped.
+//   - Types: Any type that is not quantised.
+//   - Result: A view of a. Nothing is computed.
 func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_transpose(c.ptr, a.ptr)
 	})
 }
 
-// StopGradient is a, where gradients end.
+// StopGradient returns a, and stops gradients.
 //
-// The result c: c[i] = a[i]. The result is a view of a: nothing is computed.
-// Shapes: c has a's shape and strides. Types: any. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has the shape and the strides of a.
+//   - Types: Any type.
+//   - Result: A view of a. Nothing is computed.
 func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 	return c.construct("stop_gradient", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_stop_gradient(c.ptr, a.ptr)
 	})
 }
 
-// Cont is a contiguous copy.
+// Cont copies a into contiguous memory.
 //
-// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any. Exact. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has the shape of a and is contiguous.
+//   - Types: Any type. Elements are copied exactly.
+//   - Result: The type of a.
 func (c *Context) Cont(a *Tensor) (*Tensor, error) {
 	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cont(c.ptr, a.ptr)
 	})
 }
 
-// Cpy is dst with src's elements copied into it.
+// Cpy copies the elements of src into dst.
 //
-// dst's elements, in their order, become src's. The result is a view of dst:
-// make it an output, or use it, for this to happen. Shapes: as many elements on
-// both sides. Whatever comes later in the graph and reads dst, through any
-// view, sees them. dst must not be constant, no two of its elements may share
-// memory, nor may one of it and one of src, unless both are the same elements.
-// Types: any into any, converted as by [Context.Cast]. Computing fails with
-// [StatusInvalidArgument], naming the place, for a value that dst's type cannot
-// hold.
+// Element j of dst becomes element j of src, where both are counted along
+// dimension 0 first.
+//
+// Later nodes of the graph that read dst, through any view, see the new
+// elements. dst must not be constant, and no two of its elements may share
+// memory. src must not share memory with dst, unless both are the same
+// elements.
+//
+//   - Shapes: src and dst have the same number of elements.
+//   - Types: Any type into any type, converted as by [Context.Cast].
+//   - Result: A view of dst, which is overwritten when the node is computed.
+//     Make the result an output of the graph, or use it in another node:
+//     otherwise nothing is written.
+//   - Computing fails with [StatusInvalidArgument] for a value that the type of
+//     dst cannot hold. The message names the first such element.
 func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
 		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
 	})
 }
 
-// Dup is a copy.
+// Dup copies a.
 //
-// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any. Exact. The result is of a's type.
+// Computes c[i] = a[i].
+//
+//   - Shapes: c has the shape of a and is contiguous.
+//   - Types: Any type. Elements are copied exactly.
+//   - Result: The type of a.
 func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_dup(c.ptr, a.ptr)
 	})
 }
 
-// GetRows is a's rows of these numbers.
+// GetRows gathers rows of a by index.
 //
-// The result c: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]. Shapes: a
-// (n, m, x, y), rows (r, x, y), c (n, r, x, y); a row may be taken any number
-// of times. Types: a any, rows I32 or I64; c of a's type where that is an
-// integer, else F32. Exact but for F64, which is rounded. Computing fails with
-// [StatusInvalidArgument], naming the place, for a number that is no row's.
+// Computes c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3].
+//
+//   - Shapes: a (n, m, x, y), rows (r, x, y), c (n, r, x, y). A row may be
+//     taken any number of times.
+//   - Types: a has any type, and rows is I32 or I64. c has the type of a if
+//     that is an integer type, and is F32 otherwise. The conversion is exact,
+//     except that F64 is rounded.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range. The message names the first such element.
 func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 	return c.construct("get_rows", []*Tensor{a, rows}, func() *C.tl_tensor {
 		return C.tl_get_rows(c.ptr, a.ptr, rows.ptr)
 	})
 }
 
-// SetRows is a with b's rows stored as its rows of these numbers.
+// SetRows stores the rows of b in a by index.
 //
-// In the result a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
-// The result is a view of a: make it an output, or use it, for this to happen.
-// Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'), x' dividing x and
-// y' dividing y. Where a row is named twice, the later one stays. a must not be
-// constant, and no two of its elements nor one of it and one of b or rows may
-// share memory. Types: a and b any, b is converted to a's type as by
-// [Context.Cast]; rows I32 or I64. The result is of a's type. Computing fails
-// with [StatusInvalidArgument], naming the place, for a number that is no
-// row's, whose row is left out, or a value that a's type cannot hold.
+// Computes a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3].
+//
+// If an index occurs twice, the later row remains. a must not be constant, and
+// no two of its elements may share memory. a must not share memory with b or
+// rows.
+//
+//   - Shapes: a (n, m, x, y), b (n, r, x, y), rows (r, x', y'). x' divides x
+//     and y' divides y.
+//   - Types: a and b have any types: b is converted to the type of a as by
+//     [Context.Cast]. rows is I32 or I64.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range, whose row is not stored, and for a value that the type of a cannot
+//     hold. The message names the first such element.
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
 	})
 }
 
-// Abs is the absolute value of each element.
+// Abs takes the absolute value of each element.
 //
-// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = |a[i]|.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 	return c.construct("abs", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_abs(c.ptr, a.ptr)
 	})
 }
 
-// Neg is -a, element by element.
+// Neg negates each element.
 //
-// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16;
-// computed in F32 and rounded once. Of 0 it is -0. The result is of a's type.
+// Computes c[i] = -a[i].
+//
+// The negation of 0 is -0.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 	return c.construct("neg", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_neg(c.ptr, a.ptr)
 	})
 }
 
-// Sqr is the square of each element.
+// Sqr squares each element.
 //
-// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = a[i] * a[i].
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 	return c.construct("sqr", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sqr(c.ptr, a.ptr)
 	})
 }
 
-// Sqrt is the square root of each element.
+// Sqrt takes the square root of each element.
 //
-// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. NaN below 0. The result is of a's
-// type.
+// Computes c[i] = sqrt(a[i]).
+//
+// Negative elements give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
 	return c.construct("sqrt", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sqrt(c.ptr, a.ptr)
 	})
 }
 
-// Log is the natural logarithm of each element.
+// Log takes the natural logarithm of each element.
 //
-// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN
-// below. The result is of a's type.
+// Computes c[i] = log(a[i]).
+//
+// 0 gives -infinity. Negative elements give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Log(a *Tensor) (*Tensor, error) {
 	return c.construct("log", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_log(c.ptr, a.ptr)
 	})
 }
 
-// Exp is e to the power of each element.
+// Exp raises e to the power of each element.
 //
-// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's
-// type.
+// Computes c[i] = e ^ a[i].
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Exp(a *Tensor) (*Tensor, error) {
 	return c.construct("exp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_exp(c.ptr, a.ptr)
 	})
 }
 
-// Expm1 is e to the power of each element, less 1, with all digits near 0.
+// Expm1 raises e to the power of each element and subtracts 1, with full
+// precision near 0.
 //
-// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: F32, F16
-// or BF16; computed in F32, within 2 ulp, and rounded once. The result is of
-// a's type.
+// Computes c[i] = e ^ a[i] - 1.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Expm1(a *Tensor) (*Tensor, error) {
 	return c.construct("expm1", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_expm1(c.ptr, a.ptr)
 	})
 }
 
-// Sin is the sine of each element, in radians.
+// Sin takes the sine of each element, in radians.
 //
-// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
-// result is of a's type.
+// Computes c[i] = sin(a[i]).
+//
+// Infinities give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Sin(a *Tensor) (*Tensor, error) {
 	return c.construct("sin", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sin(c.ptr, a.ptr)
 	})
 }
 
-// Cos is the cosine of each element, in radians.
+// Cos takes the cosine of each element, in radians.
 //
-// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
-// result is of a's type.
+// Computes c[i] = cos(a[i]).
+//
+// Infinities give NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Cos(a *Tensor) (*Tensor, error) {
 	return c.construct("cos", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cos(c.ptr, a.ptr)
 	})
 }
 
-// Sgn is the sign of each element: -1, 0 or 1.
+// Sgn takes the sign of each element: -1, 0 or 1.
 //
-// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has
-// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and
-// NaN stay. The result is of a's type.
+// Computes c[i] = a[i] / |a[i]| if a[i] != 0 else a[i].
+//
+// -0 and NaN are kept.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
 	return c.construct("sgn", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sgn(c.ptr, a.ptr)
 	})
 }
 
-// Step is 1 where an element is above 0, and 0 elsewhere.
+// Step maps positive elements to 1 and all others to 0.
 //
-// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
-// of a's type.
+// Computes c[i] = 1 if a[i] > 0 else 0.
+//
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Step(a *Tensor) (*Tensor, error) {
 	return c.construct("step", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_step(c.ptr, a.ptr)
 	})
 }
 
-// Floor is the largest whole number that is no more than each element.
+// Floor rounds each element down to an integer.
 //
-// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = floor(a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 	return c.construct("floor", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_floor(c.ptr, a.ptr)
 	})
 }
 
-// Ceil is the smallest whole number that is no less than each element.
+// Ceil rounds each element up to an integer.
 //
-// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32 and rounded once. The result is of a's type.
+// Computes c[i] = ceil(a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 	return c.construct("ceil", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_ceil(c.ptr, a.ptr)
 	})
 }
 
-// Round is the nearest whole number to each element, of two the one away from
-// 0.
+// Round rounds each element to the nearest integer, and halves away from 0.
 //
-// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result
-// is of a's type.
+// Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Round(a *Tensor) (*Tensor, error) {
 	return c.construct("round", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_round(c.ptr, a.ptr)
 	})
 }
 
-// Trunc is each element without its fraction.
+// Trunc rounds each element toward 0 to an integer.
 //
-// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
-// a's type.
+// Computes c[i] = sgn(a[i]) * floor(|a[i]|).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_trunc(c.ptr, a.ptr)
 	})
 }
 
-// Erf is the error function of each element.
+// Erf applies the error function to each element.
 //
-// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
-// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-// ulp, and rounded once. The result is of a's type.
+// Computes c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Erf(a *Tensor) (*Tensor, error) {
 	return c.construct("erf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_erf(c.ptr, a.ptr)
 	})
 }
 
-// Relu is each element where it is above 0, and 0 elsewhere.
+// Relu applies the rectified linear unit (ReLU): negative elements become 0.
 //
-// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16
-// or BF16; computed in F32 and rounded once. NaN stays. The result is of a's
-// type.
+// Computes c[i] = max(a[i], 0).
+//
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
 func (c *Context) Relu(a *Tensor) (*Tensor, error) {
 	return c.construct("relu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_relu(c.ptr, a.ptr)
 	})
 }
 
-// Sigmoid is the logistic function of each element.
+// Sigmoid applies the logistic function to each element.
 //
-// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
-// once. The result is of a's type.
+// Computes c[i] = 1 / (1 + e ^ -a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("sigmoid", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sigmoid(c.ptr, a.ptr)
 	})
 }
 
-// Tanh is the hyperbolic tangent of each element.
+// Tanh takes the hyperbolic tangent of each element.
 //
-// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or
-// BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's
-// type.
+// Computes c[i] = tanh(a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded
+//     once.
+//   - Result: The type of a.
 func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
 	return c.construct("tanh", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_tanh(c.ptr, a.ptr)
 	})
 }
 
-// Elu is each element where it is above 0, and e to its power less 1 elsewhere.
+// Elu applies the exponential linear unit (ELU) to each element.
 //
-// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Elu(a *Tensor) (*Tensor, error) {
 	return c.construct("elu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_elu(c.ptr, a.ptr)
 	})
 }
 
-// Softplus is the logarithm of 1 + e to the power of each element.
+// Softplus applies the softplus function to each element.
 //
-// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32,
-// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
-// The result is of a's type.
+// Computes c[i] = log(1 + e ^ a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
 	return c.construct("softplus", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_softplus(c.ptr, a.ptr)
 	})
 }
 
-// Silu is each element times its [Context.Sigmoid] (swish).
+// Silu multiplies each element by its [Context.Sigmoid] (SiLU, swish).
 //
-// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
-// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
-// once. The result is of a's type.
+// Computes c[i] = a[i] / (1 + e ^ -a[i]).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Silu(a *Tensor) (*Tensor, error) {
 	return c.construct("silu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_silu(c.ptr, a.ptr)
 	})
 }
 
-// Gelu is the Gaussian error linear unit of each element, by its approximation
-// with tanh.
+// Gelu applies the Gaussian error linear unit (GELU), approximated with tanh.
 //
-// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
-// a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-// within 1e-6 of the result, and rounded once. The result is of a's type.
+// Computes c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
+// a[i]^3))).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu(c.ptr, a.ptr)
 	})
 }
 
-// GeluErf is the Gaussian error linear unit of each element, by the error
+// GeluErf applies the Gaussian error linear unit (GELU), with the error
 // function.
 //
-// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_erf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu_erf(c.ptr, a.ptr)
 	})
 }
 
-// GeluQuick is the Gaussian error linear unit of each element, by its
-// approximation with [Context.Sigmoid].
+// GeluQuick applies the Gaussian error linear unit (GELU), approximated with
+// [Context.Sigmoid].
 //
-// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-// rounded once. The result is of a's type.
+// Computes c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
 	return c.construct("gelu_quick", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_gelu_quick(c.ptr, a.ptr)
 	})
 }
 
-// Hardswish is each element times its [Context.Hardsigmoid].
+// Hardswish multiplies each element by its [Context.Hardsigmoid].
 //
-// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
-// and rounded once. The result is of a's type.
+// Computes c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
 	return c.construct("hardswish", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_hardswish(c.ptr, a.ptr)
 	})
 }
 
-// Hardsigmoid is [Context.Sigmoid] of each element by three straight lines.
+// Hardsigmoid approximates the [Context.Sigmoid] of each element by three
+// straight lines.
 //
-// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
-// rounded once. The result is of a's type.
+// Computes c[i] = min(max(a[i] + 3, 0), 6) / 6.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the result, and rounded once.
+//   - Result: The type of a.
 func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
 	return c.construct("hardsigmoid", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_hardsigmoid(c.ptr, a.ptr)
 	})
 }
 
-// LeakyRelu is each element where it is above 0, and slope times it elsewhere.
+// LeakyRelu applies the leaky rectified linear unit: negative elements are
+// multiplied by slope.
 //
-// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's
-// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
-// The result is of a's type. slope: what elements below 0 are multiplied by.
+// Computes c[i] = a[i] if a[i] > 0 else slope * a[i].
+//
+// NaN stays NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Result: The type of a.
+//   - slope: factor of negative elements.
 func (c *Context) LeakyRelu(a *Tensor, slope float64) (*Tensor, error) {
 	return c.construct("leaky_relu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_leaky_relu(c.ptr, a.ptr, C.double(slope))
 	})
 }
 
-// Xielu is the integrated exponential linear unit of each element (arXiv
-// 2411.13010).
+// Xielu applies the integrated exponential linear unit (xIELU, arXiv
+// 2411.13010) to each element.
 //
-// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
-// min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32,
-// F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands,
-// and rounded once. The result is of a's type. alphaN: what multiplies below 0;
-// it is taken as it is, without a softplus first. alphaP: what multiplies the
-// square above 0, as it is too. beta: the slope at 0. eps: what the exponent
-// below 0 is at most; models have -1e-6.
+// Computes c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
+// min(a[i], eps) - 1 - a[i]) + beta a[i].
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of
+//     the larger of the two summands, and rounded once.
+//   - Result: The type of a.
+//   - alphaN: factor of the exponential part below 0, to which no softplus is
+//     applied.
+//   - alphaP: factor of the square above 0, to which no softplus is applied.
+//   - beta: slope at 0.
+//   - eps: upper bound of the exponent below 0. Models use -1e-6.
 func (c *Context) Xielu(a *Tensor, alphaN float64, alphaP float64, beta float64, eps float64) (*Tensor, error) {
 	return c.construct("xielu", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_xielu(c.ptr, a.ptr, C.double(alphaN), C.double(alphaP), C.double(beta), C.double(eps))
 	})
 }
 
-// GluOp is what [Context.Glu] takes: the activation: [Context.Relu],
-// [Context.Gelu], [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of
-// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
-// and up is first brought between -limit and limit, and 1 added.
+// GluOp is the attribute op of [Context.Glu]: the activation.
 type GluOp int32
 
 // The values of GluOp.
 const (
-	GluOpReglu      GluOp = C.TL_GLU_OP_REGLU
-	GluOpGeglu      GluOp = C.TL_GLU_OP_GEGLU
-	GluOpSwiglu     GluOp = C.TL_GLU_OP_SWIGLU
-	GluOpGegluErf   GluOp = C.TL_GLU_OP_GEGLU_ERF
+	// Activation [Context.Relu].
+	GluOpReglu GluOp = C.TL_GLU_OP_REGLU
+	// Activation [Context.Gelu].
+	GluOpGeglu GluOp = C.TL_GLU_OP_GEGLU
+	// Activation [Context.Silu].
+	GluOpSwiglu GluOp = C.TL_GLU_OP_SWIGLU
+	// Activation [Context.GeluErf].
+	GluOpGegluErf GluOp = C.TL_GLU_OP_GEGLU_ERF
+	// Activation [Context.GeluQuick].
 	GluOpGegluQuick GluOp = C.TL_GLU_OP_GEGLU_QUICK
-	GluOpSwigluOai  GluOp = C.TL_GLU_OP_SWIGLU_OAI
+	// g / (1 + e^(-alpha g)) * (u + 1), where g is min(gate, limit) and u
+	// is up, limited to -limit to limit.
+	GluOpSwigluOai GluOp = C.TL_GLU_OP_SWIGLU_OAI
 )
 
-// GluOptions is what [Context.Glu] may be given. Zeros are the defaults.
+// GluOptions holds the optional attributes of [Context.Glu]. A field that is
+// zero has its default.
 type GluOptions struct {
-	// 1: gate and up are two operands, and b must be there.
+	// If true, the gate and up are two operands, and b is required.
+	// Default: false.
 	Split bool
-	// 1: gate and up change places.
+	// If true, the gate and up are exchanged. Default: false.
 	Swapped bool
-	// Of swiglu_oai alone: the factor inside of its logistic function; 0 =
-	// the default, 1.702.
+	// Factor in the logistic function of swiglu_oai. Other activations do
+	// not take it. Default: 1.702.
 	Alpha float64
-	// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the
-	// default, 7.
+	// Limit of the gate and of up with swiglu_oai. Other activations do not
+	// take it. Range: 1e-6 to 1e38. Default: 7.
 	Limit float64
 }
 
-// Glu is one operand through an activation, times another (a gated linear
-// unit).
+// Glu applies an activation to a gate and multiplies the result by another
+// operand (gated linear unit).
 //
-// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has
-// a's shape, gate is a and up is b, and c has a's shape. Without it a is
-// (2 n, m, x, y) and c (n, m, x, y): gate is the first half of each row, up the
-// second. Types: a and b each F32, F16 or BF16; computed in F32, the activation
-// within 1e-6, its product rounded once. The result is of a's type. b may be
-// nil: left out. op: the activation: [Context.Relu], [Context.Gelu],
-// [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g
-// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first
-// brought between -limit and limit, and 1 added.
+// Computes c[i] = activation(gate[i]) * up[i].
+//
+//   - Shapes: With b: a, b and c have the same shape, the gate is a and up is
+//     b. Without b: a is (2 n, m, x, y) and c is (n, m, x, y), the gate is the
+//     first half of each row of a and up the second half.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32: the activation
+//     has an error of at most 1e-6 of its value, and the product is rounded
+//     once.
+//   - Result: The type of a.
+//   - b is optional: nil leaves it out.
+//   - op: the activation.
 func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, error) {
 	b = orNone(b)
 	params := C.tl_glu_params{struct_size: C.sizeof_tl_glu_params}
@@ -741,100 +969,129 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 	})
 }
 
-// Norm is each row of a less its mean, divided by its standard deviation (layer
-// normalisation, without weight and bias).
+// Norm subtracts the mean of each row and divides by the standard deviation
+// (layer normalisation without weight and bias).
 //
-// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
-// variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16
-// or BF16; sums as by [Context.Sum], the rest in F32, rounded once. The result
-// is of a's type. eps: added to the variance, so that rows that do not vary
-// become 0; 0 to 1e38.
+// Computes c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps);
+// variance(x) = mean((x - mean(x))^2).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
+//   - eps: added to the variance, so that rows without variation become 0.
+//     Range: 0 to 1e38.
 func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// RmsNorm is each row of a divided by the root of its mean square.
+// RmsNorm divides each row by its root mean square.
 //
-// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
-// shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
-// rounded once. The result is of a's type. eps: added to the mean square, so
-// that rows of zeros stay zeros; 0 to 1e38.
+// Computes c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
+//   - eps: added to the mean square, so that rows of zeros stay zeros. Range: 0
+//     to 1e38.
 func (c *Context) RmsNorm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("rms_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_rms_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// L2Norm is each row of a divided by its length.
+// L2Norm divides each row by its Euclidean length.
 //
-// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has
-// a's shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in
-// F32, rounded once. The result is of a's type. eps: the least length that is
-// divided by, so that rows of zeros stay zeros; 0 to 1e38.
+// Computes c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps).
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
+//   - eps: smallest divisor, so that rows of zeros stay zeros. Range: 0 to
+//     1e38.
 func (c *Context) L2Norm(a *Tensor, eps float64) (*Tensor, error) {
 	return c.construct("l2_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_l2_norm(c.ptr, a.ptr, C.double(eps))
 	})
 }
 
-// GroupNorm is each group of channels, which are dimension 2, less its mean,
-// divided by its standard deviation.
+// GroupNorm subtracts the mean of each group of channels and divides by the
+// standard deviation.
 //
-// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the
-// elements {n, m, channels of the group} that a[i] is among: of k =
-// ceil(channels / groups), group j has channels j k to j k + k - 1; the last
-// ones have what is left. Shapes: a (n, m, channels, batch), c has a's shape.
-// Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32, rounded
-// once. The result is of a's type. groups: how many there are, the number of
-// channels at most; 1 to 9007199254740992.0. eps: added to the variance, so
-// that groups that do not vary become 0; 0 to 1e38.
+// Computes c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps).
+//
+// G is the group of a[i]. The channels are dimension 2. With k = ceil(channels
+// / groups), group j has the channels j k to j k + k - 1; the last groups have
+// the channels that remain.
+//
+//   - Shapes: a (n, m, channels, batch). c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
+//   - groups: number of groups. At most the number of channels. At least 1.
+//   - eps: added to the variance, so that groups without variation become 0.
+//     Range: 0 to 1e38.
 func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, error) {
 	return c.construct("group_norm", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_group_norm(c.ptr, a.ptr, C.int64_t(groups), C.double(eps))
 	})
 }
 
-// SoftMax is each row of a as weights that sum to 1.
+// SoftMax computes the softmax of each row: weights that sum to 1.
 //
-// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
-// max(a[r])). Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by
-// [Context.Sum], the rest in F32, rounded once. -infinity has the weight 0; a
-// row of nothing else, or with NaN or infinity in it, becomes NaN. The result
-// is of a's type.
+// Computes c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
+// max(a[r])).
+//
+// -infinity has the weight 0. A row that has only -infinity, or has NaN or
+// infinity in it, becomes NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
 func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("soft_max", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_soft_max(c.ptr, a.ptr)
 	})
 }
 
-// SoftMaxExtOptions is what [Context.SoftMaxExt] may be given. Zeros are the
-// defaults.
+// SoftMaxExtOptions holds the optional attributes of [Context.SoftMaxExt]. A
+// field that is zero has its default.
 type SoftMaxExtOptions struct {
-	// The factor of a; 0 = the default, 1.
+	// Factor of a. Default: 1.
 	Scale float64
-	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
-	// 10000.
+	// Steepness of the slopes, usually 8. A value above 0 requires mask.
+	// Range: 0 to 10000. Default: 0.
 	MaxBias float64
 }
 
-// SoftMaxExt is each row of a, scaled and masked, as weights that sum to 1
-// (attention's weights).
+// SoftMaxExt scales and masks each row and computes its softmax (attention
+// weights).
 //
-// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of
-// e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x
-// and sinks[h]; h is the index in dimension 2, the head. What is left out is
-// not there. slope(h) = 1 where max_bias is 0, else with n the largest power of
-// 2 that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
-// 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
-// Short, Test Long, 2022). Shapes: a (n, m, heads, batch), mask (n, m', x, y):
-// m' at least m (further rows are not read), x dividing heads and y batch;
-// sinks (heads); c has a's shape. Types: a and mask each F32, F16 or BF16,
-// sinks F32; sums as by [Context.Sum], the rest in F32, rounded once. -infinity
-// has the weight 0; a row of nothing else, without sinks, becomes NaN, as does
-// one with NaN or infinity in it. The result is of a's type. mask and sinks may
-// be nil: left out.
+// Computes x[i] = scale a[i, r] + slope(h) mask[i, r]; c[i, r] = e^(x[i] - m) /
+// (e^(sinks[h] - m) + sum over j of e^(x[j] - m)).
+//
+// m is the largest of x and sinks[h], and h is the index in dimension 2, the
+// head. The terms of an operand that is left out are dropped. slope(h) is 1 if
+// MaxBias is 0. Otherwise let p be the largest power of 2 that is at most the
+// number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and
+// Lewis, Train Short, Test Long, 2022). -infinity has the weight 0. Without
+// sinks, a row that has only -infinity becomes NaN. A row with NaN or infinity
+// in it becomes NaN.
+//
+//   - Shapes: a (n, m, heads, batch), mask (n, m', x, y), sinks (heads). c has
+//     the shape of a. m' is at least m; further rows of mask are not read. x
+//     divides heads and y divides batch.
+//   - Types: a and mask are each F32, F16 or BF16, and sinks is F32. Sums are
+//     computed as by [Context.Sum], everything else in F32. The result is
+//     rounded once.
+//   - Result: The type of a.
+//   - mask and sinks are optional: nil leaves one out.
 func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions) (*Tensor, error) {
 	mask, sinks = orNone(mask), orNone(sinks)
 	params := C.tl_soft_max_ext_params{struct_size: C.sizeof_tl_soft_max_ext_params}
@@ -847,86 +1104,97 @@ func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions)
 	})
 }
 
-// LogSoftMax is the logarithms of the weights that [Context.SoftMax] makes of
-// each row of a.
+// LogSoftMax computes the logarithm of the [Context.SoftMax] of each row.
 //
-// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m
-// the largest of a[r]. Shapes: c has a's shape. Types: F32, F16 or BF16; sums
-// as by [Context.Sum], the rest in F32, rounded once. -infinity stays
-// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN.
-// The result is of a's type.
+// Computes c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)); m =
+// max(a[r]).
+//
+// -infinity stays -infinity. A row that has only -infinity, or has NaN or
+// infinity in it, becomes NaN.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: F32, F16 or BF16. Sums are computed as by [Context.Sum],
+//     everything else in F32. The result is rounded once.
+//   - Result: The type of a.
 func (c *Context) LogSoftMax(a *Tensor) (*Tensor, error) {
 	return c.construct("log_soft_max", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_log_soft_max(c.ptr, a.ptr)
 	})
 }
 
-// RopeMode is what [Context.Rope] takes: which elements are pairs: normal 2 k
-// and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-// positions by sections; normal is the default.
+// RopeMode is the attribute Mode of [Context.Rope]: the elements that form pair
+// k. Default: normal.
 type RopeMode int32
 
 // The values of RopeMode.
 const (
+	// Elements 2 k and 2 k + 1.
 	RopeModeNormal RopeMode = C.TL_ROPE_MODE_NORMAL
-	RopeModeNeox   RopeMode = C.TL_ROPE_MODE_NEOX
-	RopeModeMrope  RopeMode = C.TL_ROPE_MODE_MROPE
+	// Elements k and k + n_dims / 2.
+	RopeModeNeox RopeMode = C.TL_ROPE_MODE_NEOX
+	// Elements k and k + n_dims / 2, with four positions for each token,
+	// see Sections.
+	RopeModeMrope RopeMode = C.TL_ROPE_MODE_MROPE
 )
 
-// RopeOptions is what [Context.Rope] may be given. Zeros are the defaults.
+// RopeOptions holds the optional attributes of [Context.Rope]. A field that is
+// zero has its default.
 type RopeOptions struct {
-	// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k
-	// and k + n_dims / 2, and with mrope pairs have positions by sections;
-	// normal is the default.
+	// The elements that form pair k. Default: normal.
 	Mode RopeMode
-	// So many of a row's first elements are turned; even; 0: all; 0 to
-	// 1048576.
+	// Number of elements at the start of each row that are rotated. It must
+	// be even. 0 rotates all. Range: 0 to 1048576. Default: 0.
 	NDims int64
-	// Of mrope alone: so many pairs in a row have the token's first
-	// position, its second and so on, and then from the first one again; 0
-	// to 1048576.
+	// For mrope only: the number of consecutive pairs that use the first
+	// position of a token, the second, the third and the fourth. After
+	// these pairs the sequence repeats. Each 0 to 1048576.
 	Sections [4]int64
-	// The context that the model was trained for; with ext_factor above 0;
-	// 0 to 9007199254740992.0.
+	// Context length that the model was trained for. Required if ExtFactor
+	// is above 0. At least 0. Default: 0.
 	NCtxOrig int64
-	// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the
-	// default, 10000.
+	// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
 	FreqBase float64
-	// The factor of positions that stretches a context; 1e-6 to 1000000; 0
-	// = the default, 1.
+	// Factor of the positions, which stretches the context. Range: 1e-6 to
+	// 1000000. Default: 1.
 	FreqScale float64
-	// How much of YaRN there is; 0: none; 0 to 1000000.
+	// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
 	ExtFactor float64
-	// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+	// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
 	AttnFactor float64
-	// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6
-	// to 1000000000; 0 = the default, 32.
+	// Pairs with more turns than this within NCtxOrig are not stretched.
+	// Range: 1e-6 to 1000000000. Default: 32.
 	BetaFast float64
-	// Pairs with fewer turns than this are stretched wholly; 1e-6 to
-	// 1000000000; 0 = the default, 1.
+	// Pairs with fewer turns than this within NCtxOrig are stretched fully.
+	// Range: 1e-6 to 1000000000. Default: 1.
 	BetaSlow float64
-	// 1: turned the other way round, by -t.
+	// If true, rotates in the opposite direction, by -t. Default: false.
 	Inverse bool
 }
 
-// Rope is pairs of each row of a turned by angles that grow with the row's
-// position (rotary position embedding).
+// Rope rotates pairs of elements of each row by angles that are proportional to
+// its position (rotary position embedding).
 //
-// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x
-// sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) /
-// freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
-// m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
-// 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high -
-// low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high
-// = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims
-// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay
-// as they are. Shapes: a (n, heads, tokens, batch), positions (tokens) or
-// (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode mrope
-// positions are (4 tokens) or (4 tokens, batch): all of the first section, then
-// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or
-// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m
-// (|x| + |y|), rounded once to a's type. The result is of a's type. freqFactors
-// may be nil: left out.
+// Computes (x, y) = m (x cos t - y sin t, x sin t + y cos t); t = position
+// w(k); w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] * (freq_scale (1 -
+// r(k)) + r(k)).
+//
+// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims
+// on are copied. Without freqFactors all factors are 1. Without ExtFactor, r(k)
+// = 0 and m = attn_factor. With ExtFactor (YaRN, Peng and others, 2023), m =
+// attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where
+// q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0,
+// floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta)
+// = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+//
+//   - Shapes: a (n, heads, tokens, batch), positions (tokens) or
+//     (tokens, batch), freqFactors (n_dims / 2). c has the shape of a. If Mode
+//     is mrope, positions is (4 tokens) or (4 tokens, batch): all positions of
+//     the first section, then all of the second, and so on.
+//   - Types: a is F32, F16 or BF16, positions I32 or I64, freqFactors F32.
+//     Angles are computed in F64 and the rest in F32, with an error of at most
+//     8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of a.
+//   - Result: The type of a.
+//   - freqFactors is optional: nil leaves it out.
 func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) (*Tensor, error) {
 	freqFactors = orNone(freqFactors)
 	params := C.tl_rope_params{struct_size: C.sizeof_tl_rope_params}
@@ -950,41 +1218,49 @@ func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) 
 	})
 }
 
-// FlashAttnExtOptions is what [Context.FlashAttnExt] may be given. Zeros are
-// the defaults.
+// FlashAttnExtOptions holds the optional attributes of [Context.FlashAttnExt].
+// A field that is zero has its default.
 type FlashAttnExtOptions struct {
-	// The factor of products; 0: 1 / sqrt(n).
+	// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
 	Scale float64
-	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
-	// 10000.
+	// Steepness of the slopes, usually 8. A value above 0 requires mask.
+	// Range: 0 to 10000. Default: 0.
 	MaxBias float64
-	// What products stay below; 0: they do not; 0 to 1000000.
+	// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000.
+	// Default: 0.
 	LogitSoftcap float64
 }
 
-// FlashAttnExt is attention: for each query the mean of the values, weighted by
-// the softmax of its products with the keys.
+// FlashAttnExt computes attention: for each query, the mean of the values,
+// weighted by the softmax of its products with the keys.
 //
-// The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the
-// softmax over j of x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
-// mask[j, t]; with sinks e^sinks[h] is one more of the softmax's summands, of
-// no value. With logit_softcap s above 0 the product's part is s tanh(scale (q
-// . k) / s). slope(h) = 1 where max_bias is 0, else with p the largest power of
-// 2 that is no more than the heads 2^(-max_bias (h + 1) / p) for h < p, and
-// 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train
-// Short, Test Long, 2022). h' = h / (heads / heads') is the head of keys and
-// values that query head h shares with others, b' in the same way. Shapes: q
-// (n, tokens, heads, batch), k (n, keys, heads', batch'), v
-// (m, keys, heads', batch'): heads' divides heads and batch' batch; mask
-// (keys, tokens', x, y): tokens' at least tokens (further rows are not read), x
-// dividing heads and y batch; sinks (heads); c (m, heads, tokens, batch).
-// Types: q and mask each F32, F16 or BF16; k and v each a float type or a
-// format with blocks, sinks F32. Computed in F32: products and sums of up to
-// 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is
-// -infinity for all queries of a block are skipped; the values of other masked
-// ones count 0 times, which is NaN where they are not finite. A query with no
-// key, without sinks, becomes NaN, as does one with NaN or infinity among its
-// products. The result is F32. mask and sinks may be nil: left out.
+// Computes x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
+// mask[j, t]; w = softmax(x); c[d, h, t, b] = sum over j of w[j]
+// v[d, j, h', b'].
+//
+// h' = h / (heads / heads') is the head of k and v that query head h uses, and
+// b' follows in the same way. With sinks, e^sinks[h] is one more summand of the
+// softmax, which has no value. With LogitSoftcap s above 0, the product becomes
+// s tanh(scale (q . k) / s). slope(h) is 1 if MaxBias is 0. Otherwise let p be
+// the largest power of 2 that is at most the number of heads: slope(h) is
+// 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
+// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
+// 2022). Keys with a mask of -infinity for all queries of a block are skipped.
+// Other masked keys multiply their value by 0, which gives NaN if the value is
+// not finite. A query without keys becomes NaN unless there are sinks. A query
+// with NaN or infinity among its products becomes NaN.
+//
+//   - Shapes: q (n, tokens, heads, batch), k (n, keys, heads', batch'), v
+//     (m, keys, heads', batch'), mask (keys, tokens', x, y), sinks (heads), c
+//     (m, heads, tokens, batch). heads' divides heads and batch' divides batch.
+//     tokens' is at least tokens; further rows of mask are not read. x divides
+//     heads and y divides batch.
+//   - Types: q and mask are each F32, F16 or BF16. k and v each have a float
+//     type, or a quantised type other than Q8_1 and Q8_K. sinks is F32.
+//     Computed in F32: products and sums over up to 144 keys, and then block by
+//     block. e^x is computed to within 1e-6.
+//   - Result: F32.
+//   - mask and sinks are optional: nil leaves one out.
 func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnExtOptions) (*Tensor, error) {
 	mask, sinks = orNone(mask), orNone(sinks)
 	params := C.tl_flash_attn_ext_params{struct_size: C.sizeof_tl_flash_attn_ext_params}
@@ -998,92 +1274,117 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 	})
 }
 
-// Sum is the sum of all of a's elements.
+// Sum sums all elements of a.
 //
-// The result c: c[0] = sum over all i of a[i]. Shapes: c (1); of no elements it
-// is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements,
-// each in 32 parts and these pairwise, the blocks in F64: off by at most
-// 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
-// places alone. The result is F32.
+// Computes c[0] = sum over all i of a[i].
+//
+// Elements are summed in F32 in blocks of 1024, each of which has 32 partial
+// sums that are added pairwise. Blocks are summed in F64. The error is at most
+// 2^-18.6 of the sum of the magnitudes. The order depends on the positions of
+// the elements alone.
+//
+//   - Shapes: c (1). The sum of no elements is 0.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
 func (c *Context) Sum(a *Tensor) (*Tensor, error) {
 	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sum(c.ptr, a.ptr)
 	})
 }
 
-// SumRows is the sums of a's rows.
+// SumRows sums each row of a.
 //
-// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a
-// (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0. Types: a F32, F16
-// or BF16; summed as by [Context.Sum]. The result is F32.
+// Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
+//
+//   - Shapes: a (n, m, x, y), c (1, m, x, y). The sum of an empty row is 0.
+//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum].
+//   - Result: F32.
 func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sum_rows(c.ptr, a.ptr)
 	})
 }
 
-// Mean is the means of a's rows.
+// Mean computes the mean of each row of a.
 //
-// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
-// Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
-// Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
-// rounded once. The result is F32.
+// Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
+//
+//   - Shapes: a (n, m, x, y), c (1, m, x, y). The mean of an empty row is NaN.
+//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum], divided in F64
+//     and rounded once.
+//   - Result: F32.
 func (c *Context) Mean(a *Tensor) (*Tensor, error) {
 	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_mean(c.ptr, a.ptr)
 	})
 }
 
-// Cumsum is the running sums of a's rows.
+// Cumsum computes the running sums of each row of a.
 //
-// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes:
-// c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum has
-// more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs
-// of 16 pairwise and these one after the other, what lies before 1024 elements
-// as by [Context.Sum]: off by at most 2^-18.7 of the sum of the magnitudes up
-// to there. The result is F32.
+// Computes c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3].
+//
+// The sum of the preceding blocks of 1024 elements is computed as by
+// [Context.Sum]. Within such a block, elements are summed in F32 in blocks of
+// 256: runs of 16 pairwise, and these one after another. The error is at most
+// 2^-18.7 of the sum of the magnitudes up to the element.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: a is F32, F16 or BF16. c is F32, like all sums, because a long sum
+//     has more digits than 16 bits hold.
+//   - Result: F32.
 func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 	return c.construct("cumsum", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cumsum(c.ptr, a.ptr)
 	})
 }
 
-// Argmax is the place of the largest element of each of a's rows.
+// Argmax finds the index of the largest element of each row of a.
 //
-// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is
-// largest. Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1. Types: a
-// F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0.
-// -0 and 0 are equal. The result is I32.
+// Computes c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is
+// largest.
+//
+// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are
+// equal.
+//
+//   - Shapes: a (n, m, x, y), c (m, x, y). n is 1 to 2^31 - 1.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: I32.
 func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
 	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_argmax(c.ptr, a.ptr)
 	})
 }
 
-// ArgsortOrder is what [Context.Argsort] takes: whether the least element comes
-// first, or the largest; asc is the default.
+// ArgsortOrder is the attribute Order of [Context.Argsort]: the direction.
+// Default: asc.
 type ArgsortOrder int32
 
 // The values of ArgsortOrder.
 const (
-	ArgsortOrderAsc  ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	// Smallest element first.
+	ArgsortOrderAsc ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	// Largest element first.
 	ArgsortOrderDesc ArgsortOrder = C.TL_ARGSORT_ORDER_DESC
 )
 
-// ArgsortOptions is what [Context.Argsort] may be given. Zeros are the
-// defaults.
+// ArgsortOptions holds the optional attributes of [Context.Argsort]. A field
+// that is zero has its default.
 type ArgsortOptions struct {
-	// Whether the least element comes first, or the largest; asc is the
-	// default.
+	// The direction. Default: asc.
 	Order ArgsortOrder
 }
 
-// Argsort is the places of a's elements in order, row by row.
+// Argsort computes the indices that sort each row of a.
 //
-// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending,
-// >=. Shapes: c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32,
-// F16 or BF16. Equal elements keep their order in both directions, -0 and 0 are
-// equal, and NaN is last in both directions. The result is I32.
+// Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order,
+// >= in descending order.
+//
+// Equal elements keep their order in both directions. -0 and 0 are equal, and
+// NaN is last in both directions.
+//
+//   - Shapes: c has the shape of a. Rows have at most 2^31 - 1 elements.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: I32.
 func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	params := C.tl_argsort_params{struct_size: C.sizeof_tl_argsort_params}
 	if options != nil {
@@ -1094,54 +1395,74 @@ func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
 	})
 }
 
-// TopK is the places of the k largest elements of each of a's rows, the largest
-// first.
+// TopK finds the indices of the k largest elements of each row of a, the
+// largest first.
 //
-// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's
-// row (i1, i2, i3). Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at
-// most 2^31 - 1. Types: a F32, F16 or BF16. Of equal elements the first comes
-// first, -0 and 0 are equal, and NaN is less than everything. The result is
-// I32. k: how many of each row; 0 to 2147483647.
+// Computes c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of
+// row (i1, i2, i3) of a.
+//
+// Of equal elements the one with the smaller index comes first. -0 and 0 are
+// equal, and NaN is less than everything else.
+//
+//   - Shapes: a (n, m, x, y), c (k, m, x, y). k is 0 to n, and n is at most
+//     2^31 - 1.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: I32.
+//   - k: number of elements of each row. Range: 0 to 2^31 - 1.
 func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
 	return c.construct("top_k", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_top_k(c.ptr, a.ptr, C.int64_t(k))
 	})
 }
 
-// CountEqual is how many elements of a and b are equal.
+// CountEqual counts the positions at which a and b are equal.
 //
-// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a
-// and b of one shape, c (1). Types: a and b of one type without blocks. NaN
-// equals nothing, -0 and 0 are equal. The result is I64.
+// Computes c[0] = number of i with a[i] = b[i].
+//
+// NaN equals nothing. -0 and 0 are equal.
+//
+//   - Shapes: a and b have the same shape. c (1).
+//   - Types: a and b have the same type, which is not quantised.
+//   - Result: I64.
 func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_count_equal(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// CrossEntropyLoss is the mean over the rows of the cross entropy of b and the
-// soft_max of a.
+// CrossEntropyLoss computes the mean over all rows of the cross entropy of the
+// labels b and the softmax of the logits a.
 //
-// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
-// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of
-// one shape, c (1); of no rows it is NaN. Types: a and b each F32, F16 or BF16.
-// Each row is taken relative to its largest element, so that no exponential
-// overflows; sums as by [Context.Sum]. Where b is 0 nothing is added, though a
-// be -infinity; a NaN of either makes the result NaN. The result is F32.
+// Computes c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]).
+//
+// Each row is taken relative to its largest element, so no exponential
+// overflows. Where b is 0 nothing is added, even if a is -infinity. NaN in
+// either operand makes the result NaN.
+//
+//   - Shapes: a (logits) and b (labels, as probabilities) have the same shape.
+//     c (1). Without rows the result is NaN.
+//   - Types: a and b are each F32, F16 or BF16. Sums are computed as by
+//     [Context.Sum].
+//   - Result: F32.
 func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
 	})
 }
 
-// Repeat is a, repeated until it fills a shape.
+// Repeat repeats a until it fills a shape.
 //
-// The result c: c[i0, i1, i2, i3] =
-// a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a (n0, n1, n2, n3), c
-// (ne), whose extents are multiples of a's. Elementwise operations repeat an
-// operand by themselves, and a [Context.View] with strides of 0 repeats rows
-// without copying them. Types: any. Exact. The result is of a's type. ne: the
-// result's shape, four extents.
+// Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
+//
+// Element-wise operations broadcast operands without [Context.Repeat], and a
+// [Context.View] with strides of 0 repeats rows without copying them.
+//
+//   - Shapes: a (n0, n1, n2, n3). c has the shape ne, each dimension of which
+//     is a multiple of that of a.
+//   - Types: Any type. Elements are copied exactly.
+//   - Result: The type of a.
+//   - ne: shape of the result, in all four dimensions.
 func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1152,25 +1473,32 @@ func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 	})
 }
 
-// Concat is a with b behind it in a dimension.
+// Concat concatenates a and b along a dimension.
 //
-// The result c: c[i] = a[i] where i is below a's extent n in the dimension,
-// b[i - n] elsewhere. Shapes: a and b have one shape but for the dimension, in
-// which c has the sum of their extents. Types: any, the same for a and b.
-// Exact. The result is of a's type. dim: the dimension, counted from the
-// contiguous one; 0 to 3.
+// Computes c[i] = a[i] if i < n else b[i - n].
+//
+// i is the index in dimension dim, and n is the size of a there.
+//
+//   - Shapes: a and b have the same shape except in dimension dim, where c has
+//     the sum of their sizes.
+//   - Types: Any type, the same for a and b. Elements are copied exactly.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
 func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("concat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_concat(c.ptr, a.ptr, b.ptr, C.int64_t(dim))
 	})
 }
 
-// Pad is a with zeros behind its last elements in each dimension.
+// Pad appends zeros to a in each dimension.
 //
-// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums
-// of a's extents and p's. Types: any; of a format with blocks the first of p is
-// whole blocks. Exact. The result is of a's type. p: how many zeros, of each
-// dimension; 0 or more.
+// Computes c[i] = a[i] if a has element i else 0.
+//
+//   - Shapes: Dimension d of c has the size of that of a plus p[d].
+//   - Types: Any type. For a quantised type p[0] is a multiple of the block
+//     size. Elements are copied exactly.
+//   - Result: The type of a.
+//   - p: number of zeros appended in each dimension. Each at least 0.
 func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	var cP [4]C.int64_t
 	for i, value := range p {
@@ -1181,26 +1509,32 @@ func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	})
 }
 
-// PadReflect1d is a's rows, continued beyond both ends by their mirror images.
+// PadReflect1d extends each row of a at both ends by its mirror image.
 //
-// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
-// behind it a[n - 2], a[n - 3], ... Shapes: a (n, ..), c (p0 + n + p1, ..); p0
-// and p1 are below n. Types: any without blocks. Exact. The result is of a's
-// type. p0: how many elements before the first one; 0 or more. p1: how many
-// behind the last one; 0 or more.
+// Computes c[i] = a[p0 - i] for i < p0; c[i] = a[i - p0] for p0 <= i < p0 + n;
+// c[i] = a[2 (n - 1) - (i - p0)] for i >= p0 + n.
+//
+//   - Shapes: a (n, ..), c (p0 + n + p1, ..). p0 and p1 must be less than n.
+//   - Types: Any type that is not quantised. Elements are copied exactly.
+//   - Result: The type of a.
+//   - p0: number of elements before each row. At least 0.
+//   - p1: number of elements after each row. At least 0.
 func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
 	return c.construct("pad_reflect_1d", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_pad_reflect_1d(c.ptr, a.ptr, C.int64_t(p0), C.int64_t(p1))
 	})
 }
 
-// Roll is a's elements moved on in each dimension, those from its end to its
-// beginning.
+// Roll shifts a cyclically in each dimension.
 //
-// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n.
-// Shapes: c has a's shape. Types: any; of a format with blocks the first of
-// shift is whole blocks. Exact. The result is of a's type. shift: how far, in
-// each dimension; backwards where it is below 0.
+// Computes c[(i + shift) mod n] = a[i] in each dimension, of size n.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: Any type. For a quantised type shift[0] is a multiple of the block
+//     size. Elements are copied exactly.
+//   - Result: The type of a.
+//   - shift: shift in each dimension. A negative one shifts toward the
+//     beginning.
 func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	var cShift [4]C.int64_t
 	for i, value := range shift {
@@ -1211,84 +1545,105 @@ func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	})
 }
 
-// Diag is matrices with a's rows as their diagonals.
+// Diag makes matrices that have the rows of a as their diagonals.
 //
-// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0
-// elsewhere. Shapes: a (n, 1, x, y), c (n, n, x, y). Types: any without blocks.
-// Exact. The result is of a's type.
+// Computes c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0.
+//
+//   - Shapes: a (n, 1, x, y), c (n, n, x, y).
+//   - Types: Any type that is not quantised. Elements are copied exactly.
+//   - Result: The type of a.
 func (c *Context) Diag(a *Tensor) (*Tensor, error) {
 	return c.construct("diag", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag(c.ptr, a.ptr)
 	})
 }
 
-// TriType is what [Context.Tri] takes: the triangle.
+// TriType is the attribute part of [Context.Tri]: the triangle that is kept.
 type TriType int32
 
 // The values of TriType.
 const (
-	TriTypeLower     TriType = C.TL_TRI_TYPE_LOWER
+	// i0 < i1, the lower triangle without the diagonal.
+	TriTypeLower TriType = C.TL_TRI_TYPE_LOWER
+	// i0 <= i1, the lower triangle with the diagonal.
 	TriTypeLowerDiag TriType = C.TL_TRI_TYPE_LOWER_DIAG
-	TriTypeUpper     TriType = C.TL_TRI_TYPE_UPPER
+	// i1 < i0, the upper triangle without the diagonal.
+	TriTypeUpper TriType = C.TL_TRI_TYPE_UPPER
+	// i1 <= i0, the upper triangle with the diagonal.
 	TriTypeUpperDiag TriType = C.TL_TRI_TYPE_UPPER_DIAG
 )
 
-// Tri is a triangle of each of a's matrices, and zeros elsewhere.
+// Tri keeps a triangle of each matrix of a and sets all other elements to 0.
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1
-// (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere. Shapes:
-// c has a's shape; matrices need not be square. Types: any without blocks.
-// Exact. The result is of a's type. part: the triangle.
+// Computes c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0.
+//
+//   - Shapes: c has the shape of a. Matrices need not be square.
+//   - Types: Any type that is not quantised. Elements are copied exactly.
+//   - Result: The type of a.
+//   - part: the triangle that is kept.
 func (c *Context) Tri(a *Tensor, part TriType) (*Tensor, error) {
 	return c.construct("tri", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_tri(c.ptr, a.ptr, C.tl_tri_type(part))
 	})
 }
 
-// DiagMaskInf is a's scores with those of later positions at -infinity.
+// DiagMaskInf sets the attention scores of later positions to -infinity (causal
+// mask).
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity
-// elsewhere. Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or
-// BF16. Exact. The result is of a's type. nPast: the first query's position; 0
-// or more.
+// Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity.
+//
+//   - Shapes: a (keys, queries, ..). c has the shape of a.
+//   - Types: F32, F16 or BF16. Elements are copied exactly.
+//   - Result: The type of a.
+//   - nPast: position of the first query. At least 0.
 func (c *Context) DiagMaskInf(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_inf", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_inf(c.ptr, a.ptr, C.int64_t(nPast))
 	})
 }
 
-// DiagMaskZero is a's scores with those of later positions at 0.
+// DiagMaskZero sets the attention scores of later positions to 0 (causal mask).
 //
-// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere.
-// Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or BF16.
-// Exact. The result is of a's type. nPast: the first query's position; 0 or
-// more.
+// Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0.
+//
+//   - Shapes: a (keys, queries, ..). c has the shape of a.
+//   - Types: F32, F16 or BF16. Elements are copied exactly.
+//   - Result: The type of a.
+//   - nPast: position of the first query. At least 0.
 func (c *Context) DiagMaskZero(a *Tensor, nPast int64) (*Tensor, error) {
 	return c.construct("diag_mask_zero", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_diag_mask_zero(c.ptr, a.ptr, C.int64_t(nPast))
 	})
 }
 
-// AccOptions is what [Context.Acc] may be given. Zeros are the defaults.
+// AccOptions holds the optional attributes of [Context.Acc]. A field that is
+// zero has its default.
 type AccOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	// Stride in bytes from one row of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb1 int64
-	// The same of its matrices; 0 or more.
+	// Stride in bytes from one matrix of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3; 0 or more.
+	// Stride in bytes of dimension 3 of the window. 0 selects that of c. At
+	// least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes; 0 or more.
+	// Start of the window, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Acc is a with b added to a window of it; a itself stays as it is.
+// Acc adds b to a window of a copy of a.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
-// nb2 + i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
-// Shapes: c has a's shape, and its elements lie side by side; b any shape that
-// fits. No two of the window's elements share memory. Types: F32, F16 or BF16
-// each; computed in F32 and rounded once to a's type. The result is of a's
-// type.
+// Computes c = a; window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3].
+//
+// The window starts Offset bytes after the first element of c and has the
+// strides Nb1, Nb2 and Nb3. a is not changed.
+//
+//   - Shapes: c has the shape of a and is contiguous. b has any shape that
+//     fits. No two elements of the window may share memory.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
+//     once to the type of a.
+//   - Result: The type of a.
 func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 	params := C.tl_acc_params{struct_size: C.sizeof_tl_acc_params}
 	if options != nil {
@@ -1302,25 +1657,33 @@ func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
 	})
 }
 
-// SetOptions is what [Context.Set] may be given. Zeros are the defaults.
+// SetOptions holds the optional attributes of [Context.Set]. A field that is
+// zero has its default.
 type SetOptions struct {
-	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	// Stride in bytes from one row of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb1 int64
-	// The same of its matrices; 0 or more.
+	// Stride in bytes from one matrix of the window to the next. 0 selects
+	// that of c. At least 0. Default: 0.
 	Nb2 int64
-	// The same of its dimension 3; 0 or more.
+	// Stride in bytes of dimension 3 of the window. 0 selects that of c. At
+	// least 0. Default: 0.
 	Nb3 int64
-	// Where the window begins, in bytes; 0 or more.
+	// Start of the window, in bytes. At least 0. Default: 0.
 	Offset int64
 }
 
-// Set is a with b in place of a window of it; a itself stays as it is.
+// Set stores b in a window of a copy of a.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
-// nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
-// Shapes: c has a's shape, and its elements lie side by side; b any shape that
-// fits. No two of the window's elements share memory. Types: any, the same for
-// a and b. Exact. The result is of a's type.
+// Computes c = a; window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3].
+//
+// The window starts Offset bytes after the first element of c and has the
+// strides Nb1, Nb2 and Nb3. a is not changed.
+//
+//   - Shapes: c has the shape of a and is contiguous. b has any shape that
+//     fits. No two elements of the window may share memory.
+//   - Types: Any type, the same for a and b. Elements are copied exactly.
+//   - Result: The type of a.
 func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	params := C.tl_set_params{struct_size: C.sizeof_tl_set_params}
 	if options != nil {
@@ -1334,92 +1697,120 @@ func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 	})
 }
 
-// Gather is a's elements whose indices in one dimension are these.
+// Gather gathers elements of a by index along a dimension.
 //
-// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of
-// dimension dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices'
-// shape, whose extents in the other dimensions are no more than a's. Types: a
-// any without blocks, indices I32 or I64. Exact. The result is of a's type.
-// Computing fails with [StatusInvalidArgument], naming the place, for an index
-// that a does not have. dim: the dimension, counted from the contiguous one; 0
-// to 3.
+// Computes c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3].
+//
+// The formula is for dim 0. For another dimension, the index takes the place of
+// i1, i2 or i3.
+//
+//   - Shapes: c has the shape of indices. In dimensions other than dim, indices
+//     is at most as large as a.
+//   - Types: a has any type that is not quantised, and indices is I32 or I64.
+//     Elements are copied exactly.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index out of range.
+//     The message names the first such element.
 func (c *Context) Gather(a, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("gather", []*Tensor{a, indices}, func() *C.tl_tensor {
 		return C.tl_gather(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
-// AddId is a's rows with rows of b added, each by its number.
+// AddId adds to each row of a the row of b that ids selects.
 //
-// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a
-// (n, used, tokens), b (n, experts), ids (used, tokens), c has a's shape.
-// Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
-// rounded once to a's type. The result is of a's type. Computing fails with
-// [StatusInvalidArgument], naming the place, for a number that is no row's of
-// b.
+// Computes c[i, u, t] = a[i, u, t] + b[i, ids[u, t]].
+//
+//   - Shapes: a (n, used, tokens), b (n, experts), ids (used, tokens). c has
+//     the shape of a.
+//   - Types: a and b are each F32, F16 or BF16, and ids is I32 or I64. Computed
+//     in F32 and rounded once to the type of a.
+//   - Result: The type of a.
+//   - Computing fails with [StatusInvalidArgument] for a row index out of
+//     range. The message names the first such element.
 func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
 	return c.construct("add_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
 	})
 }
 
-// Arange is numbers in equal steps.
+// Arange makes a vector of equally spaced numbers.
 //
-// The result c: c[i] = start + i step. Shapes: (n), n = (stop - start) / step
-// rounded up: stop itself is not among them. None where start is stop. Types:
-// F32; computed in F64 and rounded once. The result is F32. start: the first
-// number. stop: what they stay before. step: the step, below 0 where they fall.
+// Computes c[i] = start + i step.
+//
+//   - Shapes: c (n), n = (stop - start) / step, rounded up. stop itself is not
+//     included. n is 0 if start equals stop.
+//   - Types: F32. Computed in F64 and rounded once.
+//   - Result: F32.
+//   - start: the first number.
+//   - stop: end of the range, which is not included.
+//   - step: difference between neighbours. It is negative if the numbers
+//     decrease.
 func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
 	return c.construct("arange", nil, func() *C.tl_tensor {
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
 	})
 }
 
-// ScatterAdd is a with b's elements added to those of their indices in one
-// dimension; a itself stays as it is.
+// ScatterAdd adds the elements of b to elements of a copy of a, by index along
+// a dimension.
 //
-// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension
-// dim replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] +=
-// b[i0, i1, i2, i3], for each element of b in their order. Shapes: c has a's
-// shape; in dimensions other than dim b has no more elements than a; indices
-// (n0, n1, n2, n3) repeat into b: each of their dimensions is 1 or divides b's.
-// Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's
-// order, so that the bits are always the same. The result is F32. Computing
-// fails with [StatusInvalidArgument], naming the place, for an index that a
-// does not have, for which nothing is added. dim: the dimension, counted from
-// the contiguous one; 0 to 3.
+// Computes c = a;
+// c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] +=
+// b[i0, i1, i2, i3].
+//
+// The formula is for dim 0. For another dimension, the index takes the place of
+// i1, i2 or i3. Elements are added in F32 in the order of b, so the bits are
+// always the same. a is not changed.
+//
+//   - Shapes: c has the shape of a. In dimensions other than dim, b is at most
+//     as large as a. indices (n0, n1, n2, n3) is broadcast to b: each of its
+//     dimensions is 1 or divides that of b.
+//   - Types: a is F32, b is F32, F16 or BF16, and indices is I32 or I64.
+//   - Result: F32.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index out of range,
+//     for which nothing is added. The message names the first such element.
 func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("scatter_add", []*Tensor{a, b, indices}, func() *C.tl_tensor {
 		return C.tl_scatter_add(c.ptr, a.ptr, b.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
-// UpscaleMode is what [Context.Upscale] takes: what stands between a's pixels;
-// nearest is the default.
+// UpscaleMode is the attribute Mode of [Context.Upscale]: the interpolation.
+// Default: nearest.
 type UpscaleMode int32
 
 // The values of UpscaleMode.
 const (
-	UpscaleModeNearest  UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	// The nearest pixel.
+	UpscaleModeNearest UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	// Linear interpolation in both dimensions.
 	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
 )
 
-// UpscaleOptions is what [Context.Upscale] may be given. Zeros are the
-// defaults.
+// UpscaleOptions holds the optional attributes of [Context.Upscale]. A field
+// that is zero has its default.
 type UpscaleOptions struct {
-	// What stands between a's pixels; nearest is the default.
+	// The interpolation. Default: nearest.
 	Mode UpscaleMode
 }
 
-// Upscale is images with factor times as many columns and rows.
+// Upscale enlarges images by a factor, in width and height.
 //
-// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
-// bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and
-// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge. Shapes: a
-// (w, h, ..), c (factor w, factor h, ..). Types: F32, F16 or BF16. nearest is
-// exact; bilinear is computed in F32, first between rows, then between columns,
-// and rounded once. The result is of a's type. factor: how many times as many;
-// 1 or more.
+// Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].
+//
+// The formula is for nearest. With bilinear, an element is interpolated between
+// the pixels of a around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) /
+// factor - 1/2). Beyond an edge, the pixels at the edge are used.
+//
+//   - Shapes: a (w, h, ..), c (factor w, factor h, ..).
+//   - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With
+//     bilinear, they are computed in F32, first between rows and then between
+//     columns, and rounded once.
+//   - Result: The type of a.
+//   - factor: factor of the width and of the height. At least 1.
 func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
 	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
 	if options != nil {
@@ -1430,36 +1821,44 @@ func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Te
 	})
 }
 
-// Pool1dOp is what [Context.Pool1d] takes: what is taken of a window.
+// Pool1dOp is the attribute op of [Context.Pool1d]: the operation on a window.
 type Pool1dOp int32
 
 // The values of Pool1dOp.
 const (
+	// The maximum.
 	Pool1dOpMax Pool1dOp = C.TL_POOL_1D_OP_MAX
+	// The average.
 	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
 )
 
-// Pool1dOptions is what [Context.Pool1d] may be given. Zeros are the defaults.
+// Pool1dOptions holds the optional attributes of [Context.Pool1d]. A field that
+// is zero has its default.
 type Pool1dOptions struct {
-	// From one window to the next; 0: k; 0 or more.
+	// Stride of the windows. 0 selects k. At least 0. Default: 0.
 	S int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// avg: whether what lies beyond a row counts, as zeros.
+	// If true, an average counts padding as zeros. Default: false.
 	CountPadding bool
 }
 
-// Pool1d is the largest, or the average, of the elements in a window that moves
-// along a's rows.
+// Pool1d takes the maximum or the average of each window that slides along the
+// rows of a.
 //
-// The result c: c[o] = max or average over t < k of a[o s + t - p], of those
-// that a has. Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p
-// is below k, so that each window has an element. Types: F32, F16 or BF16. max
-// is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
-// It divides by how many elements of the window a has, as ggml's; with
-// count_padding by k, as PyTorch's. The result is of a's type. op: what is
-// taken of a window. k: the window's length; 1 or more.
+// Computes c[o] = max or average over t < k of a[o s + t - p].
+//
+// Only elements inside a take part. The maximum is exact, and is NaN if a
+// window has a NaN. The average is summed in F64 and rounded once. It is taken
+// over the elements inside a, as in ggml, or with CountPadding over all k, as
+// in PyTorch.
+//
+//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p must be
+//     less than k, so that each window has an element.
+//   - Types: F32, F16 or BF16.
+//   - Result: The type of a.
+//   - op: the operation on a window.
+//   - k: length of the window. At least 1.
 func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
 	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
 	if options != nil {
@@ -1472,42 +1871,54 @@ func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions
 	})
 }
 
-// Pool2dOp is what [Context.Pool2d] takes: what is taken of a window.
+// Pool2dOp is the attribute op of [Context.Pool2d]: the operation on a window.
 type Pool2dOp int32
 
 // The values of Pool2dOp.
 const (
+	// The maximum.
 	Pool2dOpMax Pool2dOp = C.TL_POOL_2D_OP_MAX
+	// The average.
 	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
 )
 
-// Pool2dOptions is what [Context.Pool2d] may be given. Zeros are the defaults.
+// Pool2dOptions holds the optional attributes of [Context.Pool2d]. A field that
+// is zero has its default.
 type Pool2dOptions struct {
-	// From one window to the next in dimension 0; 0: k0; 0 or more.
+	// Stride of the windows in dimension 0. 0 selects k0. At least 0.
+	// Default: 0.
 	S0 int64
-	// The same in dimension 1; 0: k1; 0 or more.
+	// Stride of the windows in dimension 1. 0 selects k1. At least 0.
+	// Default: 0.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// avg: whether what lies beyond a does not count.
+	// If true, an average does not count padding. Default: false.
 	SkipPadding bool
 }
 
-// Pool2d is the largest, or the average, of the elements in a window that moves
-// over a's matrices.
+// Pool2d takes the maximum or the average of each window that slides over the
+// matrices of a.
 //
-// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of
-// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has. Shapes: a (w, h, ..),
-// c ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down. p0
-// is below k0 and p1 below k1, so that each window has an element. Types: F32,
-// F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and
-// is rounded once. It divides by k0 k1, so that what lies beyond a counts as
-// zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the
-// window a has. The result is of a's type. op: what is taken of a window. k0:
-// the window's width; 1 or more. k1: its height; 1 or more.
+// Computes c[x, y] = max or average over t0 < k0, t1 < k1 of
+// a[x s0 + t0 - p0, y s1 + t1 - p1].
+//
+// The maximum is that of the elements inside a. It is exact, and is NaN if a
+// window has a NaN. The average is summed in F64 and rounded once. It is taken
+// over all k0 k1 elements, where padding counts as zeros, as in ggml and
+// PyTorch, or with SkipPadding over the elements inside a.
+//
+//   - Shapes: a (w, h, ..), c
+//     ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down.
+//     p0 must be less than k0 and p1 less than k1, so that each window has an
+//     element.
+//   - Types: F32, F16 or BF16.
+//   - Result: The type of a.
+//   - op: the operation on a window.
+//   - k0: width of the window. At least 1.
+//   - k1: height of the window. At least 1.
 func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
 	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
 	if options != nil {
@@ -1522,8 +1933,8 @@ func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Po
 	})
 }
 
-// Im2colTo is what [Context.Im2col] takes: the result's type; f32 is the
-// default.
+// Im2colTo is the attribute To of [Context.Im2col]: type of the result.
+// Default: f32.
 type Im2colTo int32
 
 // The values of Im2colTo.
@@ -1533,41 +1944,48 @@ const (
 	Im2colToBf16 Im2colTo = C.TL_IM2COL_TO_BF16
 )
 
-// Im2colOptions is what [Context.Im2col] may be given. Zeros are the defaults.
+// Im2colOptions holds the optional attributes of [Context.Im2col]. A field that
+// is zero has its default.
 type Im2colOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
-	// Whether b is images, not signals.
+	// If true, b has images, else signals. Default: false.
 	Is2D bool
-	// The result's type; f32 is the default.
+	// Type of the result. Default: f32.
 	To Im2colTo
 }
 
-// Im2col is what the windows of a convolution of b with a kernel of a's shape
-// meet, a row for each.
+// Im2col copies the elements under each window of a convolution into a row of
+// the result.
 //
-// The result c: c[(channel kh + ty) kw + tx, x, y, n] =
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such
-// element. A convolution is the product of this and of the kernel, reshaped to
-// {kw kh channels, outputs}. Shapes: of images a (kw, kh, channels, outputs), b
-// (w, h, channels, images), c
-// (kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images),
-// rounded down. Of signals a (k, channels, outputs), b (n, channels, signals),
-// c (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals). Types: a and b
-// F32, F16 or BF16 each; c F32, or as to says, each element rounded once.
+// Computes c[(channel kh + ty) kw + tx, x, y, n] =
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
+//
+// Elements outside b count as zeros. a is the kernel, of which only the shape
+// is used. The convolution is the product of the result and the kernel,
+// reshaped to (kw kh channels, outputs).
+//
+//   - Shapes: For images: a (kw, kh, channels, outputs), b
+//     (w, h, channels, images), c (kw kh channels, w', h', images), with w' =
+//     (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 -
+//     1) / s1 + 1, both rounded down. For signals: a (k, channels, outputs), b
+//     (n, channels, signals), c
+//     (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals), rounded
+//     down.
+//   - Types: a and b are each F32, F16 or BF16. c has the type To, to which
+//     each element is rounded once.
 func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) {
 	params := C.tl_im2col_params{struct_size: C.sizeof_tl_im2col_params}
 	if options != nil {
@@ -1585,24 +2003,29 @@ func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) 
 	})
 }
 
-// Conv1dOptions is what [Context.Conv1d] may be given. Zeros are the defaults.
+// Conv1dOptions holds the optional attributes of [Context.Conv1d]. A field that
+// is zero has its default.
 type Conv1dOptions struct {
-	// From one window to the next; 1 or more; 0 = the default, 1.
+	// Stride of the windows. At least 1. Default: 1.
 	S int64
-	// How far the first window begins before a signal, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// Conv1d is b's signals, convolved with a.
+// Conv1d convolves the signals b with the kernel a.
 //
-// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m]
-// b[x s + t d - p, channel, n], of those that b has. Shapes: a
-// (k, channels, outputs), b (n, channels, signals), c
-// ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down. Types: a
-// and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+// b[x s + t d - p, channel, n].
+//
+// Elements outside b count as zeros.
+//
+//   - Shapes: a (k, channels, outputs), b (n, channels, signals), c
+//     ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_params{struct_size: C.sizeof_tl_conv_1d_params}
 	if options != nil {
@@ -1615,34 +2038,37 @@ func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) 
 	})
 }
 
-// Conv2dOptions is what [Context.Conv2d] may be given. Zeros are the defaults.
+// Conv2dOptions holds the optional attributes of [Context.Conv2d]. A field that
+// is zero has its default.
 type Conv2dOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2d is b's images, convolved with a.
+// Conv2d convolves the images b with the kernel a.
 //
-// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
-// a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of
-// those that b has. Shapes: a (kw, kh, channels, outputs), b
-// (w, h, channels, images), c
-// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images),
-// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
-// The result is F32.
+// Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
+// a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
+//
+// Elements outside b count as zeros.
+//
+//   - Shapes: a (kw, kh, channels, outputs), b (w, h, channels, images), c
+//     (w', h', outputs, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
+//     1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_params{struct_size: C.sizeof_tl_conv_2d_params}
 	if options != nil {
@@ -1658,25 +2084,29 @@ func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) 
 	})
 }
 
-// Conv1dDwOptions is what [Context.Conv1dDw] may be given. Zeros are the
-// defaults.
+// Conv1dDwOptions holds the optional attributes of [Context.Conv1dDw]. A field
+// that is zero has its default.
 type Conv1dDwOptions struct {
-	// From one window to the next; 1 or more; 0 = the default, 1.
+	// Stride of the windows. At least 1. Default: 1.
 	S int64
-	// How far the first window begins before a signal, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of a row. At least 0. Default: 0.
 	P int64
-	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// Conv1dDw is b's signals, each channel convolved with a's of the same number.
+// Conv1dDw convolves each channel of the signals b with the same channel of the
+// kernel a (depthwise).
 //
-// The result c: c[x, m, n] = sum over t < k of a[t, 0, m]
-// b[x s + t d - p, m, n], of those that b has. Shapes: a (k, 1, channels), b
-// (n, channels, signals), c
-// ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down. Types:
-// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
+//
+// Elements outside b count as zeros.
+//
+//   - Shapes: a (k, 1, channels), b (n, channels, signals), c
+//     ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_1d_dw_params{struct_size: C.sizeof_tl_conv_1d_dw_params}
 	if options != nil {
@@ -1689,34 +2119,38 @@ func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, err
 	})
 }
 
-// Conv2dDwOptions is what [Context.Conv2dDw] may be given. Zeros are the
-// defaults.
+// Conv2dDwOptions holds the optional attributes of [Context.Conv2dDw]. A field
+// that is zero has its default.
 type Conv2dDwOptions struct {
-	// From one window to the next in dimension 0; 1 or more; 0 = the
-	// default, 1.
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
 	S0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
 	S1 int64
-	// How far the first window begins before a row, and the last one may
-	// end behind it; 0 or more.
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
 	P1 int64
-	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
-	// the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// Conv2dDw is b's images, each channel convolved with a's of the same number.
+// Conv2dDw convolves each channel of the images b with the same channel of the
+// kernel a (depthwise).
 //
-// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a
-// (kw, kh, 1, channels), b (w, h, channels, images), c
-// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images),
-// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
-// The result is F32.
+// Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
+//
+// Elements outside b count as zeros.
+//
+//   - Shapes: a (kw, kh, 1, channels), b (w, h, channels, images), c
+//     (w', h', channels, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
+//     1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, error) {
 	params := C.tl_conv_2d_dw_params{struct_size: C.sizeof_tl_conv_2d_dw_params}
 	if options != nil {
@@ -1732,26 +2166,30 @@ func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, err
 	})
 }
 
-// ConvTranspose1dOptions is what [Context.ConvTranspose1d] may be given. Zeros
-// are the defaults.
+// ConvTranspose1dOptions holds the optional attributes of
+// [Context.ConvTranspose1d]. A field that is zero has its default.
 type ConvTranspose1dOptions struct {
-	// How far in the result elements are apart that are neighbours in b; 1
-	// or more; 0 = the default, 1.
+	// Distance in the result of elements that are neighbours in b. At least
+	// 1. Default: 1.
 	S int64
-	// How many elements are left out at both ends of the result; 0 or more.
+	// Number of elements cut off at both ends of the result. At least 0.
+	// Default: 0.
 	P int64
-	// From one tap to the next; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window. At least 1.
+	// Default: 1.
 	D int64
 }
 
-// ConvTranspose1d is b's signals, each element spread by a: the transposed
-// convolution.
+// ConvTranspose1d computes the transposed convolution of the signals b with the
+// kernel a.
 //
-// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k
-// that give this index, of a[t, m, channel] b[x, channel, n]. Shapes: a
-// (k, outputs, channels), b (n, channels, signals), c
-// ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals). Types: a and b F32, F16
-// or BF16 each, c F32; computed in F32. The result is F32.
+// Computes c[x s + t d - p, m, n] = sum over channels, and the x and t < k that
+// give this index, of a[t, m, channel] b[x, channel, n].
+//
+//   - Shapes: a (k, outputs, channels), b (n, channels, signals), c
+//     ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals).
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_1d_params{struct_size: C.sizeof_tl_conv_transpose_1d_params}
 	if options != nil {
@@ -1764,33 +2202,38 @@ func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions)
 	})
 }
 
-// ConvTranspose2dOptions is what [Context.ConvTranspose2d] may be given. Zeros
-// are the defaults.
+// ConvTranspose2dOptions holds the optional attributes of
+// [Context.ConvTranspose2d]. A field that is zero has its default.
 type ConvTranspose2dOptions struct {
-	// How far in the result elements are apart that are neighbours in b; 1
-	// or more; 0 = the default, 1.
+	// Distance in the result of elements that are neighbours in b. At least
+	// 1. Default: 1.
 	Stride int64
-	// How many elements are left out at both ends of a row; 0 or more.
+	// Number of elements cut off at both ends of dimension 0. At least 0.
+	// Default: 0.
 	P0 int64
-	// The same of columns; 0 or more.
+	// Number of elements cut off at both ends of dimension 1. At least 0.
+	// Default: 0.
 	P1 int64
-	// From one tap to the next in dimension 0; 1 or more; 0 = the default,
-	// 1.
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
 	D0 int64
-	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
 	D1 int64
 }
 
-// ConvTranspose2d is b's images, each element spread by a: the transposed
-// convolution.
+// ConvTranspose2d computes the transposed convolution of the images b with the
+// kernel a.
 //
-// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum
-// over channels, and the x, y, tx < kw and ty < kh that give these indices, of
-// a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
-// (kw, kh, outputs, channels), b (w, h, channels, images), c
-// ((w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images).
-// Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is
-// F32.
+// Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over
+// channels, and the x, y, tx < kw and ty < kh that give these indices, of
+// a[tx, ty, m, channel] b[x, y, channel, n].
+//
+//   - Shapes: a (kw, kh, outputs, channels), b (w, h, channels, images), c
+//     (w', h', outputs, images), with w' = (w - 1) stride - 2 p0 + (kw - 1)
+//     d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
 func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions) (*Tensor, error) {
 	params := C.tl_conv_transpose_2d_params{struct_size: C.sizeof_tl_conv_transpose_2d_params}
 	if options != nil {
@@ -1805,24 +2248,33 @@ func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions)
 	})
 }
 
-// RandomUniform is random numbers of which each between two bounds is as
-// likely.
+// RandomUniform draws random numbers that are uniformly distributed between two
+// bounds.
 //
-// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word
-// i (i in ne order) by 2^-24. Shapes: state (2): a seed and a counter. c (ne),
-// of up to 2^34 elements. Word i is word i mod 4 of Philox4x32-10 (J. K.
-// Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As
-// Easy as 1, 2, 3, 2011), whose key is the seed's lower and upper half, and
-// whose counter is i / 4, stream, the counter's lower and upper half. So
-// results depend on state, stream and shape alone, and runs repeat until the
-// caller advances the counter. Operations of one stream draw the same words,
-// those of another stream other ones. Types: state I64, c F32. The bounds are
-// rounded to F32, then each step is: the same bits on every device. low <= c <=
-// high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never
-// where low is 0 and high above 2^-126. The result is F32. ne: the result's
-// shape, four extents; 0 or more. low: the lower bound. high: the upper bound,
-// no less. stream: which of the state's streams: another one for each operation
-// that shall draw other numbers; 0 to 2147483647.
+// Computes c[i] = low + (high - low) u[i]; u[i] = (the upper 24 bits of word i)
+// 2^-24.
+//
+// Elements i are counted along dimension 0 first. Word i is word i mod 4 of
+// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel
+// Random Numbers: As Easy as 1, 2, 3, 2011). Its key is the lower and the upper
+// half of the seed. Its counter is i / 4, stream, and the lower and the upper
+// half of the counter in state. So results depend on state, stream and the
+// shape alone, and a graph draws the same numbers in each run until the caller
+// advances the counter. Operations with the same stream draw the same words,
+// and those with another stream draw others. low <= c <= high: c is high only
+// if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0 and
+// high is above 2^-126.
+//
+//   - Shapes: state (2): a seed and a counter. c has the shape ne, with at most
+//     2^34 elements.
+//   - Types: state is I64, c is F32. The bounds are rounded to F32, and so is
+//     each operation of the formula, so the bits are the same on every device.
+//   - Result: F32.
+//   - ne: shape of the result, in all four dimensions. Each at least 0.
+//   - low: lower bound.
+//   - high: upper bound. It is not less than low.
+//   - stream: stream of random words. Operations that are to draw different
+//     numbers need different streams. Range: 0 to 2^31 - 1.
 func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high float64, stream int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1833,18 +2285,26 @@ func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high fl
 	})
 }
 
-// RandomNormal is normally distributed random numbers.
+// RandomNormal draws normally distributed random numbers.
 //
-// The result c: c[i] = mean + deviation z, z where the standard normal
-// distribution has (word i + 1/2) 2^-32. Shapes: state (2): a seed and a
-// counter. c (ne), of up to 2^34 elements. Words are those of
-// [Context.RandomUniform]. Types: state I64, c F32. z by M. J. Wichura's
-// rational functions (AS 241, 1988); all in F64, each step rounded, and c then
-// rounded to F32: the same bits on every device. The largest |z| is 6.338, that
-// of 2^-33. The result is F32. ne: the result's shape, four extents; 0 or more.
-// mean: the distribution's mean. deviation: its standard deviation; 0 or more.
-// stream: which of the state's streams: another one for each operation that
-// shall draw other numbers; 0 to 2147483647.
+// Computes c[i] = mean + deviation z; z = quantile of the standard normal
+// distribution at (word i + 1/2) 2^-32.
+//
+// Words are those of [Context.RandomUniform]. The quantile is computed by the
+// rational functions of M. J. Wichura (AS 241, 1988). The largest |z| is 6.338,
+// at 2^-33.
+//
+//   - Shapes: state (2): a seed and a counter. c has the shape ne, with at most
+//     2^34 elements.
+//   - Types: state is I64, c is F32. Everything is computed in F64, with each
+//     operation rounded, and c is then rounded to F32, so the bits are the same
+//     on every device.
+//   - Result: F32.
+//   - ne: shape of the result, in all four dimensions. Each at least 0.
+//   - mean: mean of the distribution.
+//   - deviation: standard deviation. At least 0.
+//   - stream: stream of random words. Operations that are to draw different
+//     numbers need different streams. Range: 0 to 2^31 - 1.
 func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviation float64, stream int64) (*Tensor, error) {
 	var cNe [4]C.int64_t
 	for i, value := range ne {
@@ -1855,56 +2315,79 @@ func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviati
 	})
 }
 
-// Dropout is a with each element dropped at random, and the others scaled up to
-// keep the mean.
+// Dropout sets random elements of a to 0 and scales the others up to keep the
+// mean.
 //
-// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0
-// elsewhere. Shapes: c has a's shape, of up to 2^34 elements; state (2): a seed
-// and a counter. Words are those of [Context.RandomUniform], i in ne order.
-// Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32,
-// the quotient to F32 and then to a's type. The same bits on every device. What
-// is dropped is 0 even where a is NaN. The result is of a's type. p: which part
-// is dropped, 0 or more and less than 1. stream: which of the state's streams:
-// another one for each operation that shall draw other numbers; 0 to
-// 2147483647.
+// Computes c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0.
+//
+// Words are those of [Context.RandomUniform], with i counted along dimension 0
+// first. An element that is dropped becomes 0 even if it is NaN.
+//
+//   - Shapes: c has the shape of a, with at most 2^34 elements. state (2): a
+//     seed and a counter.
+//   - Types: a is F32, F16 or BF16 with any strides, and state is I64. 1 - p is
+//     rounded to F32, and the quotient is rounded to F32 and then to the type
+//     of a, so the bits are the same on every device.
+//   - Result: The type of a.
+//   - p: probability that an element is dropped: 0 or more, and less than 1.
+//   - stream: stream of random words. Operations that are to draw different
+//     numbers need different streams. Range: 0 to 2^31 - 1.
 func (c *Context) Dropout(a, state *Tensor, p float64, stream int64) (*Tensor, error) {
 	return c.construct("dropout", []*Tensor{a, state}, func() *C.tl_tensor {
 		return C.tl_dropout(c.ptr, a.ptr, state.ptr, C.double(p), C.int64_t(stream))
 	})
 }
 
-// OptStepSgd is a after a step of gradient descent.
+// OptStepSgd updates a by a step of gradient descent.
 //
-// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a
-// view of a: make it an output, or use it, for this to happen. Shapes: a and
-// grad of one shape; settings (2): rate, decay. a must be contiguous and not
-// constant, and share no memory with another operand. What was differentiated
-// reads a as it was, wherever the step stands among a graph's outputs. Types: a
-// F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded
-// to F32: the same bits on every device. The result is F32.
+// Computes a[i] = a[i] (1 - rate decay) - rate grad[i].
+//
+// Operands that are written must be contiguous and not constant, and must not
+// share memory with another operand. A node that was differentiated reads the
+// values from before the step, regardless of the order of the outputs of the
+// graph.
+//
+//   - Shapes: a and grad have the same shape. settings (2) holds rate and
+//     decay.
+//   - Types: a is F32, grad is F32, F16 or BF16, and settings is F32. Each
+//     operation of the formula is rounded to F32, so the bits are the same on
+//     every device.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
 func (c *Context) OptStepSgd(a, grad, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_sgd", []*Tensor{a, grad, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_sgd(c.ptr, a.ptr, grad.ptr, settings.ptr)
 	})
 }
 
-// OptStepMomentumOptions is what [Context.OptStepMomentum] may be given. Zeros
-// are the defaults.
+// OptStepMomentumOptions holds the optional attributes of
+// [Context.OptStepMomentum]. A field that is zero has its default.
 type OptStepMomentumOptions struct {
-	// 1: the gradient counts once more beside the velocity (Nesterov).
+	// If true, the last term is rate (grad[i] + momentum velocity[i])
+	// (Nesterov). Default: false.
 	Nesterov bool
 }
 
-// OptStepMomentum is a after a step of gradient descent with momentum.
+// OptStepMomentum updates a by a step of gradient descent with momentum.
 //
-// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 -
-// rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
-// velocity[i]). The result is a view of a: make it an output, or use it, for
-// this to happen. The result is a view of velocity: make it an output, or use
-// it, for this to happen. Shapes: a, grad and velocity of one shape, velocity
-// zeros before the first step; settings (3): rate, decay, momentum. What is
-// written as in [Context.OptStepSgd]. Types: a and velocity F32, grad F32, F16
-// or BF16, settings F32; rounded as by [Context.OptStepSgd]. The result is F32.
+// Computes velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate
+// decay) - rate velocity[i].
+//
+// Operands that are written must be contiguous and not constant, and must not
+// share memory with another operand. A node that was differentiated reads the
+// values from before the step, regardless of the order of the outputs of the
+// graph.
+//
+//   - Shapes: a, grad and velocity have the same shape. velocity is zeros
+//     before the first step. settings (3) holds rate, decay and momentum.
+//   - Types: a and velocity are F32, grad is F32, F16 or BF16, and settings is
+//     F32. Each operation of the formula is rounded to F32, so the bits are the
+//     same on every device.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - velocity is overwritten as well.
 func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *OptStepMomentumOptions) (*Tensor, error) {
 	params := C.tl_opt_step_momentum_params{struct_size: C.sizeof_tl_opt_step_momentum_params}
 	if options != nil {
@@ -1915,83 +2398,110 @@ func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *
 	})
 }
 
-// OptStepAdamw is a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled
-// Weight Decay Regularization, 2019), without decay of Adam.
+// OptStepAdamw updates a by a step of AdamW (I. Loshchilov, F. Hutter,
+// Decoupled Weight Decay Regularization, 2019).
 //
-// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] +
-// (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
-// (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an output, or
-// use it, for this to happen. The result is a view of m: make it an output, or
-// use it, for this to happen. The result is a view of v: make it an output, or
-// use it, for this to happen. Shapes: a, grad, m and v of one shape, m and v
-// zeros before the first step; settings (7): rate, beta1, beta2, eps, decay,
-// unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first
-// step. What is written as in [Context.OptStepSgd]. Types: a, m and v F32, grad
-// F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
-// result is F32.
+// Computes m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 -
+// beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
+// (sqrt(v[i] unbias2) + eps).
+//
+// With a decay of 0 this is Adam. Operands that are written must be contiguous
+// and not constant, and must not share memory with another operand. A node that
+// was differentiated reads the values from before the step, regardless of the
+// order of the outputs of the graph.
+//
+//   - Shapes: a, grad, m and v have the same shape. m and v are zeros before
+//     the first step. settings (7) holds rate, beta1, beta2, eps, decay,
+//     unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where t is 1
+//     in the first step.
+//   - Types: a, m and v are F32, grad is F32, F16 or BF16, and settings is F32.
+//     Each operation of the formula is rounded to F32, so the bits are the same
+//     on every device.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - m and v are overwritten as well.
 func (c *Context) OptStepAdamw(a, grad, m, v, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_adamw", []*Tensor{a, grad, m, v, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_adamw(c.ptr, a.ptr, grad.ptr, m.ptr, v.ptr, settings.ptr)
 	})
 }
 
-// OptStepLion is a after a step of Lion (X. Chen and others, Symbolic Discovery
-// of Optimization Algorithms, 2023).
+// OptStepLion updates a by a step of Lion (X. Chen and others, Symbolic
+// Discovery of Optimization Algorithms, 2023).
 //
-// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 -
-// beta1) grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i]. The result is a
-// view of a: make it an output, or use it, for this to happen. The result is a
-// view of m: make it an output, or use it, for this to happen. Shapes: a, grad
-// and m of one shape, m zeros before the first step; settings (4): rate, beta1,
-// beta2, decay. What is written as in [Context.OptStepSgd]. Types: a and m F32,
-// grad F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
-// result is F32.
+// Computes a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1)
+// grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i].
+//
+// Operands that are written must be contiguous and not constant, and must not
+// share memory with another operand. A node that was differentiated reads the
+// values from before the step, regardless of the order of the outputs of the
+// graph.
+//
+//   - Shapes: a, grad and m have the same shape. m is zeros before the first
+//     step. settings (4) holds rate, beta1, beta2 and decay.
+//   - Types: a and m are F32, grad is F32, F16 or BF16, and settings is F32.
+//     Each operation of the formula is rounded to F32, so the bits are the same
+//     on every device.
+//   - Result: A view of a, which is overwritten when the node is computed. Make
+//     the result an output of the graph, or use it in another node: otherwise
+//     nothing is written.
+//   - m is overwritten as well.
 func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
 	return c.construct("opt_step_lion", []*Tensor{a, grad, m, settings}, func() *C.tl_tensor {
 		return C.tl_opt_step_lion(c.ptr, a.ptr, grad.ptr, m.ptr, settings.ptr)
 	})
 }
 
-// MulMatSparseBy is what [Context.MulMatSparse] takes: when a neuron is active:
-// score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
-// default.
+// MulMatSparseBy is the attribute By of [Context.MulMatSparse]: the test for
+// active neurons, where s is the score. A NaN is not active. Default: score.
 type MulMatSparseBy int32
 
 // The values of MulMatSparseBy.
 const (
-	MulMatSparseByScore     MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	// s >= threshold.
+	MulMatSparseByScore MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	// abs(s) >= threshold.
 	MulMatSparseByMagnitude MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_MAGNITUDE
-	MulMatSparseByPositive  MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
+	// s > 0.
+	MulMatSparseByPositive MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
 )
 
-// MulMatSparseOptions is what [Context.MulMatSparse] may be given. Zeros are
-// the defaults.
+// MulMatSparseOptions holds the optional attributes of [Context.MulMatSparse].
+// A field that is zero has its default.
 type MulMatSparseOptions struct {
-	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN is not; score is the default.
+	// The test for active neurons, where s is the score. A NaN is not
+	// active. Default: score.
 	By MulMatSparseBy
-	// Of score and magnitude, rounded to F32.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
-	// With rows and without scores: how many neurons there are; 0 to
-	// 9007199254740991.
+	// Number of neurons. Required with rows and without scores. At least 0.
+	// Default: 0.
 	N int64
-	// 1: no kernel may round an operand.
+	// If true, no kernel rounds an operand. Default: false.
 	Exact bool
 }
 
-// MulMatSparse is the elements of a matrix product whose neurons are active,
-// and zeros for all others.
+// MulMatSparse computes the elements of a matrix product whose neurons are
+// active, and sets all others to 0.
 //
-// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active
-// in token t else 0. Shapes: a (k, n), b (k, T), scores (n, T), c (n, T): a row
-// of a is a neuron, a column of b a token. With rows (m), a (k, m) has the
-// weights of these neurons alone, in ascending order, and c is 0 for all
-// others: n is scores' then, or the attribute's. Without scores there must be
-// rows, and all of them are active. k = 0 gives zeros. Types: a and b those of
-// [Context.MulMat], with its rounding; scores F32, rows I32. The result is F32.
-// scores and rows may be nil: left out. Computing fails with
-// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
-// are no neuron's.
+// Computes c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for
+// token t else 0.
+//
+// Row i of a belongs to neuron i, and row t of b to token t. With rows, a has
+// the weights of these neurons only, in ascending order, and c is 0 for all
+// others. Without scores, rows is required, and all of its neurons are active.
+// k = 0 gives zeros.
+//
+//   - Shapes: a (k, n), b (k, T), scores (n, T), c (n, T). With rows (m): a
+//     (k, m), and n is that of scores or the attribute N.
+//   - Types: a and b as for [Context.MulMat], and with the same rounding of b.
+//     scores is F32, and rows is I32.
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are out of range. The message names the first such element.
 func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparseOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_mul_mat_sparse_params{struct_size: C.sizeof_tl_mul_mat_sparse_params}
@@ -2006,40 +2516,52 @@ func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparse
 	})
 }
 
-// AxpyBy is what [Context.Axpy] takes: when a neuron is active: score s >=
-// threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-// score is the default.
+// AxpyBy is the attribute By of [Context.Axpy]: the test for active neurons,
+// where s is the score or, without scores, the element of h. A NaN in scores is
+// not active, and a NaN in h is. Default: score.
 type AxpyBy int32
 
 // The values of AxpyBy.
 const (
-	AxpyByScore     AxpyBy = C.TL_AXPY_BY_SCORE
+	// s >= threshold.
+	AxpyByScore AxpyBy = C.TL_AXPY_BY_SCORE
+	// abs(s) >= threshold.
 	AxpyByMagnitude AxpyBy = C.TL_AXPY_BY_MAGNITUDE
-	AxpyByPositive  AxpyBy = C.TL_AXPY_BY_POSITIVE
+	// s > 0.
+	AxpyByPositive AxpyBy = C.TL_AXPY_BY_POSITIVE
 )
 
-// AxpyOptions is what [Context.Axpy] may be given. Zeros are the defaults.
+// AxpyOptions holds the optional attributes of [Context.Axpy]. A field that is
+// zero has its default.
 type AxpyOptions struct {
-	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
-	// > 0. A NaN of scores is not, one of h is; score is the default.
+	// The test for active neurons, where s is the score or, without scores,
+	// the element of h. A NaN in scores is not active, and a NaN in h is.
+	// Default: score.
 	By AxpyBy
-	// Of score and magnitude, rounded to F32.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
 }
 
-// Axpy is sums of a_t's rows, each times the activation of its neuron, over the
-// active ones.
+// Axpy sums the rows of aT, each multiplied by the activation of its neuron,
+// over the active neurons.
 //
-// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] *
-// a_t[k, i]. Shapes: a_t (k, n), h (n, T), scores (n, T), c (k, T): the product
-// by a_t transposed, of whose rows only those of active neurons are read. With
-// rows (m), a_t (k, m) has these neurons' rows alone, in ascending order, and
-// all others count as zeros. Without scores h itself is tested. Types: a_t of
-// any float type or weight format, h F32, F16 or BF16, scores F32, rows I32;
-// multiplied and added up in F32, no operand is rounded. The result is F32.
-// scores and rows may be nil: left out. Computing fails with
-// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
-// are no neuron's.
+// Computes c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] *
+// a_t[k, i].
+//
+// This is the product with the transpose of aT, of which only the rows of
+// active neurons are read. With rows, aT has the rows of these neurons only, in
+// ascending order, and all others count as zeros. Without scores, h itself is
+// tested. Products and sums are computed in F32, and no operand is rounded.
+//
+//   - Shapes: aT (k, n), h (n, T), scores (n, T), c (k, T). With rows (m): aT
+//     (k, m).
+//   - Types: aT has a float type, or a quantised type other than Q8_1 and Q8_K.
+//     h is F32, F16 or BF16, scores is F32, and rows is I32.
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are out of range. The message names the first such element.
 func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_axpy_params{struct_size: C.sizeof_tl_axpy_params}
@@ -2052,8 +2574,8 @@ func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tens
 	})
 }
 
-// SparseFfnActivation is what [Context.SparseFfn] takes: of gate; relu is the
-// default.
+// SparseFfnActivation is the attribute Activation of [Context.SparseFfn]: the
+// activation of the gate. Default: relu.
 type SparseFfnActivation int32
 
 // The values of SparseFfnActivation.
@@ -2063,20 +2585,25 @@ const (
 	SparseFfnActivationGelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_GELU
 )
 
-// SparseFfnBy is what [Context.SparseFfn] takes: when a neuron is active: what
-// is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
-// not, one of a projection is; score is the default.
+// SparseFfnBy is the attribute By of [Context.SparseFfn]: the test for active
+// neurons, where s is the score or, without scores, the element of the
+// projection. A NaN in scores is not active, and a NaN in a projection is.
+// Default: score.
 type SparseFfnBy int32
 
 // The values of SparseFfnBy.
 const (
-	SparseFfnByScore     SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
+	// s >= threshold.
+	SparseFfnByScore SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
+	// abs(s) >= threshold.
 	SparseFfnByMagnitude SparseFfnBy = C.TL_SPARSE_FFN_BY_MAGNITUDE
-	SparseFfnByPositive  SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
+	// s > 0.
+	SparseFfnByPositive SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
 )
 
-// SparseFfnFirst is what [Context.SparseFfn] takes: without scores: the
-// projection that is computed of all neurons, and tested; gate is the default.
+// SparseFfnFirst is the attribute First of [Context.SparseFfn]: the projection
+// that is computed for all neurons and tested, if there are no scores. Default:
+// gate.
 type SparseFfnFirst int32
 
 // The values of SparseFfnFirst.
@@ -2085,37 +2612,44 @@ const (
 	SparseFfnFirstUp   SparseFfnFirst = C.TL_SPARSE_FFN_FIRST_UP
 )
 
-// SparseFfnOptions is what [Context.SparseFfn] may be given. Zeros are the
-// defaults.
+// SparseFfnOptions holds the optional attributes of [Context.SparseFfn]. A
+// field that is zero has its default.
 type SparseFfnOptions struct {
-	// Of gate; relu is the default.
+	// The activation of the gate. Default: relu.
 	Activation SparseFfnActivation
-	// When a neuron is active: what is tested is s >= threshold, |s| >=
-	// threshold, or s > 0. A NaN of scores is not, one of a projection is;
-	// score is the default.
+	// The test for active neurons, where s is the score or, without scores,
+	// the element of the projection. A NaN in scores is not active, and a
+	// NaN in a projection is. Default: score.
 	By SparseFfnBy
-	// Of score and magnitude, rounded to F32.
+	// Threshold of the tests score and magnitude, rounded to F32. Default:
+	// 0.
 	Threshold float64
-	// Without scores: the projection that is computed of all neurons, and
-	// tested; gate is the default.
+	// The projection that is computed for all neurons and tested, if there
+	// are no scores. Default: gate.
 	First SparseFfnFirst
 }
 
-// SparseFfn is a gated feed-forward block of the active neurons alone.
+// SparseFfn computes a gated feed-forward block over its active neurons only.
 //
-// The result c: c[j, t] = sum over the active i of activation(sum over k of
-// gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
-// Shapes: x (k, T), gate (k, n), up (k, n), down_t (m, n), scores (n, T), c
-// (m, T): of each matrix a row is a neuron's; the down projection is
-// transposed. With rows (r) the matrices have these neurons' rows alone, in
-// ascending order, of those that scores has. Without scores the block finds out
-// by itself which neurons are active: it computes the first of both projections
-// of all of them, as the attribute first says, and tests the activation of
-// gate, or up as it is. Then there are no rows. Types: gate, up and down_t each
-// of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32;
-// x may be rounded as in [Context.MulMat]. The result is F32. scores and rows
-// may be nil: left out. Computing fails with [StatusInvalidArgument], naming
-// the place, for rows that do not ascend, or are no neuron's.
+// Computes c[j, t] = sum over active i of activation(sum over k of gate[k, i]
+// x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
+//
+// Row i of each matrix belongs to neuron i, and the down projection is
+// transposed. With rows, the matrices have the rows of these neurons only, in
+// ascending order, out of the neurons that scores has. Without scores, the
+// operation finds the active neurons itself: it computes one projection of all
+// neurons, which First selects, and tests it. The projection by gate is tested
+// after the activation. rows must then be left out.
+//
+//   - Shapes: x (k, T), gate (k, n), up (k, n), downT (m, n), scores (n, T), c
+//     (m, T). With rows (r), the matrices have r rows instead of n.
+//   - Types: gate, up and downT each have a float type, or a quantised type
+//     other than Q8_1 and Q8_K. x is F32, F16 or BF16, scores is F32, and rows
+//     is I32. Kernels may round x, as for [Context.MulMat].
+//   - Result: F32.
+//   - scores and rows are optional: nil leaves one out.
+//   - Computing fails with [StatusInvalidArgument] for rows that do not ascend,
+//     or are out of range. The message names the first such element.
 func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *SparseFfnOptions) (*Tensor, error) {
 	scores, rows = orNone(scores), orNone(rows)
 	params := C.tl_sparse_ffn_params{struct_size: C.sizeof_tl_sparse_ffn_params}

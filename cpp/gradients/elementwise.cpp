@@ -136,7 +136,7 @@ constexpr GradientRule pow{[](Rule &r) {
     });
     r.give(1, [&] { return masked(r.g(), (r.g() * r.c() * r[0].op(Op::log)).where(r[0]).where(r.c())); });
 }};
-constexpr GradientRule eq = never, ne = never, lt = never, le = never, gt = never, ge = never;
+constexpr GradientRule eq = no_gradient, ne = no_gradient, lt = no_gradient, le = no_gradient, gt = no_gradient, ge = no_gradient;
 constexpr GradientRule where{[](Rule &r) {
     const Value g = r.g();
     const auto repeated = [&] { return r[0].ne() == g.ne() ? r[0] : r[0].repeated(g.ne()); };
@@ -151,7 +151,7 @@ constexpr GradientRule clamp{[](Rule &r) {
         return r.g().where(a.op(Op::ge, a.filled(attrs.min))).where(a.op(Op::le, a.filled(attrs.max)));
     });
 }};
-constexpr GradientRule fill = never;
+constexpr GradientRule fill = no_gradient;
 
 constexpr GradientRule abs{[](Rule &r) { times(r, [&] { return r[0].op(Op::sgn); }); }};
 constexpr GradientRule neg{[](Rule &r) { r.give(0, [&] { return -r.g(); }); }};
@@ -163,7 +163,8 @@ constexpr GradientRule expm1{[](Rule &r) { times(r, [&] { return r.unrounded() +
 constexpr GradientRule erf{[](Rule &r) { times(r, [&] { return (-r[0].op(Op::sqr)).op(Op::exp) * (2 * std::numbers::inv_sqrtpi); }); }};
 constexpr GradientRule sin{[](Rule &r) { times(r, [&] { return r[0].op(Op::cos); }); }};
 constexpr GradientRule cos{[](Rule &r) { times(r, [&] { return -r[0].op(Op::sin); }); }};
-constexpr GradientRule sgn = never, step = never, floor = never, ceil = never, round = never, trunc = never;
+constexpr GradientRule sgn = no_gradient, step = no_gradient, floor = no_gradient, ceil = no_gradient, round = no_gradient,
+                       trunc = no_gradient;
 
 // The result says as much as the operand, which then need not be kept: relu goes into the product or chain before it.
 constexpr GradientRule relu{[](Rule &r) { r.give(0, [&] { return r.g().where(above(r.c())); }); }};

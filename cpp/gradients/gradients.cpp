@@ -18,7 +18,7 @@ namespace {
 
 // Whether gradients pass from a node to this operand.
 bool passes(const Tensor &node, std::size_t operand) {
-    return node.src[operand] && !op_def(node.op).operands[operand].never && ops::is_float(node.src[operand]->layout.type);
+    return node.src[operand] && !op_def(node.op).operands[operand].no_gradient && ops::is_float(node.src[operand]->layout.type);
 }
 
 // What the ys are made of, sources before users.

@@ -133,7 +133,7 @@ constexpr GradientRule permute{[](Rule &r) {
 constexpr GradientRule transpose{[](Rule &r) {
     if (!give_part(r)) r.give(0, [&] { return r.g().transposed(); });
 }};
-constexpr GradientRule stop_gradient = never;
+constexpr GradientRule stop_gradient = no_gradient;
 
 constexpr GradientRule cont = same, dup = same, cast = same;
 constexpr GradientRule cpy{[](Rule &r) { r.give(0, [&] { return r.g().shaped(r.ne(0)); }); }};
@@ -244,6 +244,6 @@ constexpr GradientRule set{[](Rule &r) {
     });
     r.give(0, [&] { return window_of(r.node()).put(Op::set, g, g.zeros(r.ne(1))); });
 }};
-constexpr GradientRule arange = never;
+constexpr GradientRule arange = no_gradient;
 
 }  // namespace tensorlib::core::gradients::rules

@@ -3,6 +3,7 @@
 
 namespace tensorlib::core::gradients::rules {
 
-constexpr GradientRule opt_step_sgd = never, opt_step_momentum = never, opt_step_adamw = never, opt_step_lion = never;
+constexpr GradientRule opt_step_sgd = no_gradient, opt_step_momentum = no_gradient, opt_step_adamw = no_gradient,
+                       opt_step_lion = no_gradient;
 
 }  // namespace tensorlib::core::gradients::rules

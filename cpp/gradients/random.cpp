@@ -4,7 +4,7 @@
 
 namespace tensorlib::core::gradients::rules {
 
-constexpr GradientRule random_uniform = never, random_normal = never;
+constexpr GradientRule random_uniform = no_gradient, random_normal = no_gradient;
 // The same elements are dropped: they follow from the state alone.
 constexpr GradientRule dropout{[](Rule &r) {
     const auto &attrs = r.attrs<ops::DropoutAttrs>();

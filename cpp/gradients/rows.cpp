@@ -87,6 +87,6 @@ constexpr GradientRule cross_entropy_loss{[](Rule &r) {
     });
     r.give(1, [&] { return (-(a.op(Op::log_soft_max) * g)).where(g); });
 }};
-constexpr GradientRule argmax = never, argsort = never, top_k = never, count_equal = never;
+constexpr GradientRule argmax = no_gradient, argsort = no_gradient, top_k = no_gradient, count_equal = no_gradient;
 
 }  // namespace tensorlib::core::gradients::rules

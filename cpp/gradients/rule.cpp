@@ -18,7 +18,7 @@ const GradientRule &rule_of(Op op) noexcept {
 #include "graph/op_list.inc"
 #undef TL_OP
     }
-    return never;  // leafs are where gradients end
+    return no_gradient;  // leafs are where gradients end
 }
 
 }  // namespace tensorlib::core::gradients

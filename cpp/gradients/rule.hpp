@@ -84,14 +84,14 @@ private:
 };
 
 struct GradientRule {
-    // Gives a gradient to each operand that is wanted and not `never` one. Null where all operands are that.
+    // Gives a gradient to each operand that is wanted and has no `no_gradient`. Null where no operand has a gradient.
     void (*build)(Rule &rule);
     // Why this node has no rule, though its operation has; empty where it has. Null: it always has.
     std::string (*refusal)(const Tensor &node) = nullptr;
 };
 
-// Of an operation whose operands all say `never`: a decision, not a gap.
-constexpr GradientRule never{nullptr};
+// The rule of operations whose operands all have a `no_gradient` reason in their description: a decision, not a gap.
+constexpr GradientRule no_gradient{nullptr};
 
 // An operation that is in the list and has no rule does not link.
 namespace rules {

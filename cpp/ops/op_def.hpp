@@ -28,8 +28,8 @@ enum class Role : std::uint8_t { read, written, viewed, indices, integers };
 struct Operand {
     const char *name;  // for messages
     Role role;
-    bool optional = false;        // may be left out; never the first operand
-    const char *never = nullptr;  // why it has no gradient; null where it has one
+    bool optional = false;              // may be left out; never the first operand
+    const char *no_gradient = nullptr;  // why it has no gradient; null where it has one
 };
 
 // The result's type: an operand's, or always the same. by_hand: infer says it, by the operands or attributes.

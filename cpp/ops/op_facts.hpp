@@ -15,8 +15,8 @@ inline constexpr OpFacts add{
     .name = "add",
     .operands = add_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g summed over b's repetitions",
-    .doc = "a + b, element by element; b repeats into a",
+    .gradient = "da = g; db = g, summed over the repetitions of b",
+    .doc = "Adds b to a, element-wise",
 };
 
 inline constexpr Operand sub_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -25,8 +25,8 @@ inline constexpr OpFacts sub{
     .name = "sub",
     .operands = sub_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = -g summed over b's repetitions",
-    .doc = "a - b, element by element; b repeats into a",
+    .gradient = "da = g; db = -g, summed over the repetitions of b",
+    .doc = "Subtracts b from a, element-wise",
 };
 
 inline constexpr Operand mul_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -35,8 +35,8 @@ inline constexpr OpFacts mul{
     .name = "mul",
     .operands = mul_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b; db = g a summed over b's repetitions",
-    .doc = "a * b, element by element; b repeats into a",
+    .gradient = "da = g b; db = g a, summed over the repetitions of b",
+    .doc = "Multiplies a by b, element-wise",
 };
 
 inline constexpr Operand div_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -45,8 +45,8 @@ inline constexpr OpFacts div{
     .name = "div",
     .operands = div_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / b; db = -g c / b summed over b's repetitions",
-    .doc = "a / b, element by element; b repeats into a",
+    .gradient = "da = g / b; db = -g c / b, summed over the repetitions of b",
+    .doc = "Divides a by b, element-wise",
 };
 
 inline constexpr Operand maximum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -55,8 +55,8 @@ inline constexpr OpFacts maximum{
     .name = "maximum",
     .operands = maximum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over b's repetitions",
-    .doc = "The larger of a and b, element by element; b repeats into a",
+    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Takes the larger of a and b, element-wise",
 };
 
 inline constexpr Operand minimum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -65,8 +65,8 @@ inline constexpr OpFacts minimum{
     .name = "minimum",
     .operands = minimum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over b's repetitions",
-    .doc = "The smaller of a and b, element by element; b repeats into a",
+    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Takes the smaller of a and b, element-wise",
 };
 
 inline constexpr Operand pow_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -75,86 +75,86 @@ inline constexpr OpFacts pow{
     .name = "pow",
     .operands = pow_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over b's repetitions",
-    .doc = "a to the power of b, element by element; b repeats into a",
+    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over the repetitions of b",
+    .doc = "Raises a to the power of b, element-wise",
 };
 
 inline constexpr Operand eq_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts eq{
     .op = Op::eq,
     .name = "eq",
     .operands = eq_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a equals b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a equals b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand ne_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts ne{
     .op = Op::ne,
     .name = "ne",
     .operands = ne_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is not b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a differs from b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand lt_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts lt{
     .op = Op::lt,
     .name = "lt",
     .operands = lt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is less than b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is less than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand le_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts le{
     .op = Op::le,
     .name = "le",
     .operands = le_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is at most b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is at most b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand gt_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts gt{
     .op = Op::gt,
     .name = "gt",
     .operands = gt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is more than b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand ge_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
 };
 inline constexpr OpFacts ge{
     .op = Op::ge,
     .name = "ge",
     .operands = ge_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where a is at least b and 0 elsewhere, element by element; b repeats into a",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Tests whether a is at least b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand add1_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -163,12 +163,12 @@ inline constexpr OpFacts add1{
     .name = "add1",
     .operands = add1_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = the sum of g",
-    .doc = "a + b for a b of one element",
+    .gradient = "da = g; db is the sum of g",
+    .doc = "Adds the single element of b to each element of a",
 };
 
 inline constexpr Operand where_operands[] = {
-    {.name = "condition", .role = Role::read, .never = "it only chooses"},
+    {.name = "condition", .role = Role::read, .no_gradient = "it only selects elements"},
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
 };
@@ -176,8 +176,8 @@ inline constexpr OpFacts where{
     .op = Op::where,
     .name = "where",
     .operands = where_operands,
-    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over b's repetitions",
-    .doc = "a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a",
+    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over the repetitions of b",
+    .doc = "Selects elements of a where condition is not 0, and elements of b elsewhere",
 };
 
 inline constexpr Operand scale_operands[] = {{.name = "a", .role = Role::read}};
@@ -192,7 +192,7 @@ inline constexpr OpFacts scale{
     .attrs = scale_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g scale",
-    .doc = "a * scale + bias, element by element",
+    .doc = "Multiplies each element by scale and adds bias",
 };
 
 inline constexpr Operand clamp_operands[] = {{.name = "a", .role = Role::read}};
@@ -207,10 +207,12 @@ inline constexpr OpFacts clamp{
     .attrs = clamp_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where min <= a <= max, 0 elsewhere",
-    .doc = "a, but no less than min and no more than max, element by element",
+    .doc = "Limits each element to the range from min to max",
 };
 
-inline constexpr Operand fill_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not depend on its elements"}};
+inline constexpr Operand fill_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not depend on the elements of a"},
+};
 inline constexpr AttrDef fill_attrs[] = {
     {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
 };
@@ -220,8 +222,8 @@ inline constexpr OpFacts fill{
     .operands = fill_operands,
     .attrs = fill_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
-    .doc = "A tensor like a of one value",
+    .gradient = "none: the result does not depend on the elements of a",
+    .doc = "Fills a tensor of the shape and type of a with one value",
 };
 
 // ---- mul_mat
@@ -236,14 +238,14 @@ inline constexpr OpFacts mul_mat{
     .operands = mul_mat_operands,
     .attrs = mul_mat_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
-    .doc = "Matrix product of a's rows and b's rows",
+    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
+    .doc = "Multiplies matrices: each element of the result is the dot product of a row of a and a row of b",
 };
 
 inline constexpr Operand mul_mat_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
 };
 inline constexpr AttrDef mul_mat_id_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
@@ -254,8 +256,10 @@ inline constexpr OpFacts mul_mat_id{
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; nothing flows where there is none",
-    .doc = "Products of b's rows and the rows of a's experts of these numbers",
+    .gradient =
+        "da is, for each expert, the sum over its rows of b g; db is the sum over m and the experts that use the row of a g. Indices of -1 "
+        "contribute nothing",
+    .doc = "Multiplies each row of b by a matrix of a that ids selects (mixture of experts)",
 };
 
 inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -264,14 +268,14 @@ inline constexpr OpFacts out_prod{
     .name = "out_prod",
     .operands = out_prod_operands,
     .result = ResultType::f32,
-    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
-    .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
+    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
+    .doc = "Sums outer products: of each row of a and the row of b with the same index",
 };
 
 inline constexpr Operand out_prod_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
 };
 inline constexpr AttrDef out_prod_id_attrs[] = {
     {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -282,8 +286,9 @@ inline constexpr OpFacts out_prod_id{
     .operands = out_prod_id_operands,
     .attrs = out_prod_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over m and the experts of a column of b g; db = sum over n of a g; nothing flows where there is no expert",
-    .doc = "Sums of outer products of a's and b's columns, for each expert those of its own columns",
+    .gradient =
+        "da is the sum over m and the experts that use the row of b g; db is the sum over n of a g. Indices of -1 contribute nothing",
+    .doc = "Sums, for each expert, the outer products of the rows of a and b that ids assigns to it",
 };
 
 // ---- views
@@ -301,8 +306,8 @@ inline constexpr OpFacts view{
     .operands = view_operands,
     .attrs = view_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g added into the window, zero elsewhere",
-    .doc = "A window into a's memory",
+    .gradient = "da is g in the window and 0 elsewhere",
+    .doc = "Returns a view of a window of the memory of a",
 };
 
 inline constexpr Operand reshape_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -315,8 +320,8 @@ inline constexpr OpFacts reshape{
     .operands = reshape_operands,
     .attrs = reshape_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g in a's shape",
-    .doc = "a's elements in another shape",
+    .gradient = "da is g in the shape of a",
+    .doc = "Returns the elements of a in another shape",
 };
 
 inline constexpr Operand permute_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -329,8 +334,8 @@ inline constexpr OpFacts permute{
     .operands = permute_operands,
     .attrs = permute_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g permuted back",
-    .doc = "a's dimensions in another order",
+    .gradient = "da is g permuted back",
+    .doc = "Returns a with its dimensions in another order",
 };
 
 inline constexpr Operand transpose_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -339,18 +344,18 @@ inline constexpr OpFacts transpose{
     .name = "transpose",
     .operands = transpose_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g transposed",
-    .doc = "a with dimensions 0 and 1 swapped",
+    .gradient = "da is g transposed",
+    .doc = "Swaps dimensions 0 and 1 of a",
 };
 
-inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .never = "gradients end here"}};
+inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .no_gradient = "gradients stop here"}};
 inline constexpr OpFacts stop_gradient{
     .op = Op::stop_gradient,
     .name = "stop_gradient",
     .operands = stop_gradient_operands,
     .result = ResultType::of_first,
-    .gradient = "none: they end here",
-    .doc = "a, where gradients end",
+    .gradient = "none: gradients stop here",
+    .doc = "Returns a, and stops gradients",
 };
 
 // ---- copies
@@ -362,19 +367,19 @@ inline constexpr OpFacts cont{
     .operands = cont_operands,
     .result = ResultType::of_first,
     .gradient = "da = g",
-    .doc = "A contiguous copy",
+    .doc = "Copies a into contiguous memory",
 };
 
 inline constexpr Operand cpy_operands[] = {
     {.name = "src", .role = Role::read},
-    {.name = "dst", .role = Role::written, .never = "it is overwritten"},
+    {.name = "dst", .role = Role::written, .no_gradient = "overwritten by the operation"},
 };
 inline constexpr OpFacts cpy{
     .op = Op::cpy,
     .name = "cpy",
     .operands = cpy_operands,
-    .gradient = "dsrc = g in src's shape and type",
-    .doc = "dst with src's elements copied into it",
+    .gradient = "dsrc is g in the shape and type of src",
+    .doc = "Copies the elements of src into dst",
 };
 
 inline constexpr Operand dup_operands[] = {{.name = "a", .role = Role::read}};
@@ -384,7 +389,7 @@ inline constexpr OpFacts dup{
     .operands = dup_operands,
     .result = ResultType::of_first,
     .gradient = "da = g",
-    .doc = "A copy",
+    .doc = "Copies a",
 };
 
 inline constexpr Operand cast_operands[] = {{.name = "a", .role = Role::read}};
@@ -396,36 +401,36 @@ inline constexpr OpFacts cast{
     .name = "cast",
     .operands = cast_operands,
     .attrs = cast_attrs,
-    .gradient = "da = g in a's type",
-    .doc = "a's elements in another type",
+    .gradient = "da is g in the type of a",
+    .doc = "Converts the elements of a to another type",
 };
 
 // ---- rows
 
 inline constexpr Operand get_rows_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
     .name = "get_rows",
     .operands = get_rows_operands,
-    .gradient = "da = g added to the rows taken",
-    .doc = "a's rows of these numbers",
+    .gradient = "da is g added to the rows that were taken",
+    .doc = "Gathers rows of a by index",
 };
 
 inline constexpr Operand set_rows_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "b", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts set_rows{
     .op = Op::set_rows,
     .name = "set_rows",
     .operands = set_rows_operands,
     .result = ResultType::of_first,
-    .gradient = "db = g's rows of these numbers",
-    .doc = "a with b's rows stored as its rows of these numbers",
+    .gradient = "db is the rows of g with these indices",
+    .doc = "Stores the rows of b in a by index",
 };
 
 // ---- unary
@@ -437,7 +442,7 @@ inline constexpr OpFacts abs{
     .operands = abs_operands,
     .result = ResultType::of_first,
     .gradient = "da = g sgn(a)",
-    .doc = "The absolute value of each element",
+    .doc = "Takes the absolute value of each element",
 };
 
 inline constexpr Operand neg_operands[] = {{.name = "a", .role = Role::read}};
@@ -447,7 +452,7 @@ inline constexpr OpFacts neg{
     .operands = neg_operands,
     .result = ResultType::of_first,
     .gradient = "da = -g",
-    .doc = "-a, element by element",
+    .doc = "Negates each element",
 };
 
 inline constexpr Operand sqr_operands[] = {{.name = "a", .role = Role::read}};
@@ -457,7 +462,7 @@ inline constexpr OpFacts sqr{
     .operands = sqr_operands,
     .result = ResultType::of_first,
     .gradient = "da = 2 g a",
-    .doc = "The square of each element",
+    .doc = "Squares each element",
 };
 
 inline constexpr Operand sqrt_operands[] = {{.name = "a", .role = Role::read}};
@@ -467,7 +472,7 @@ inline constexpr OpFacts sqrt{
     .operands = sqrt_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / (2 c), 0 where g is 0",
-    .doc = "The square root of each element",
+    .doc = "Takes the square root of each element",
 };
 
 inline constexpr Operand log_operands[] = {{.name = "a", .role = Role::read}};
@@ -477,7 +482,7 @@ inline constexpr OpFacts log{
     .operands = log_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / a, 0 where g is 0",
-    .doc = "The natural logarithm of each element",
+    .doc = "Takes the natural logarithm of each element",
 };
 
 inline constexpr Operand exp_operands[] = {{.name = "a", .role = Role::read}};
@@ -487,7 +492,7 @@ inline constexpr OpFacts exp{
     .operands = exp_operands,
     .result = ResultType::of_first,
     .gradient = "da = g c",
-    .doc = "e to the power of each element",
+    .doc = "Raises e to the power of each element",
 };
 
 inline constexpr Operand expm1_operands[] = {{.name = "a", .role = Role::read}};
@@ -497,7 +502,7 @@ inline constexpr OpFacts expm1{
     .operands = expm1_operands,
     .result = ResultType::of_first,
     .gradient = "da = g (c + 1)",
-    .doc = "e to the power of each element, less 1, with all digits near 0",
+    .doc = "Raises e to the power of each element and subtracts 1, with full precision near 0",
 };
 
 inline constexpr Operand sin_operands[] = {{.name = "a", .role = Role::read}};
@@ -507,7 +512,7 @@ inline constexpr OpFacts sin{
     .operands = sin_operands,
     .result = ResultType::of_first,
     .gradient = "da = g cos(a)",
-    .doc = "The sine of each element, in radians",
+    .doc = "Takes the sine of each element, in radians",
 };
 
 inline constexpr Operand cos_operands[] = {{.name = "a", .role = Role::read}};
@@ -517,67 +522,67 @@ inline constexpr OpFacts cos{
     .operands = cos_operands,
     .result = ResultType::of_first,
     .gradient = "da = -g sin(a)",
-    .doc = "The cosine of each element, in radians",
+    .doc = "Takes the cosine of each element, in radians",
 };
 
-inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts sgn{
     .op = Op::sgn,
     .name = "sgn",
     .operands = sgn_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The sign of each element: -1, 0 or 1",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Takes the sign of each element: -1, 0 or 1",
 };
 
-inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts step{
     .op = Op::step,
     .name = "step",
     .operands = step_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "1 where an element is above 0, and 0 elsewhere",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Maps positive elements to 1 and all others to 0",
 };
 
-inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts floor{
     .op = Op::floor,
     .name = "floor",
     .operands = floor_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The largest whole number that is no more than each element",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element down to an integer",
 };
 
-inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts ceil{
     .op = Op::ceil,
     .name = "ceil",
     .operands = ceil_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The smallest whole number that is no less than each element",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element up to an integer",
 };
 
-inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts round{
     .op = Op::round,
     .name = "round",
     .operands = round_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "The nearest whole number to each element, of two the one away from 0",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element to the nearest integer, and halves away from 0",
 };
 
-inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts trunc{
     .op = Op::trunc,
     .name = "trunc",
     .operands = trunc_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not change but where it jumps",
-    .doc = "Each element without its fraction",
+    .gradient = "none: the result is piecewise constant",
+    .doc = "Rounds each element toward 0 to an integer",
 };
 
 inline constexpr Operand erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -587,7 +592,7 @@ inline constexpr OpFacts erf{
     .operands = erf_operands,
     .result = ResultType::of_first,
     .gradient = "da = g 2 / sqrt(pi) e^(-a^2)",
-    .doc = "The error function of each element",
+    .doc = "Applies the error function to each element",
 };
 
 // ---- activations
@@ -599,7 +604,7 @@ inline constexpr OpFacts relu{
     .operands = relu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, 0 elsewhere",
-    .doc = "Each element where it is above 0, and 0 elsewhere",
+    .doc = "Applies the rectified linear unit (ReLU): negative elements become 0",
 };
 
 inline constexpr Operand sigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -609,7 +614,7 @@ inline constexpr OpFacts sigmoid{
     .operands = sigmoid_operands,
     .result = ResultType::of_first,
     .gradient = "da = g c (1 - c)",
-    .doc = "The logistic function of each element",
+    .doc = "Applies the logistic function to each element",
 };
 
 inline constexpr Operand tanh_operands[] = {{.name = "a", .role = Role::read}};
@@ -619,7 +624,7 @@ inline constexpr OpFacts tanh{
     .operands = tanh_operands,
     .result = ResultType::of_first,
     .gradient = "da = g (1 - c^2)",
-    .doc = "The hyperbolic tangent of each element",
+    .doc = "Takes the hyperbolic tangent of each element",
 };
 
 inline constexpr Operand elu_operands[] = {{.name = "a", .role = Role::read}};
@@ -629,7 +634,7 @@ inline constexpr OpFacts elu{
     .operands = elu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, g (c + 1) elsewhere",
-    .doc = "Each element where it is above 0, and e to its power less 1 elsewhere",
+    .doc = "Applies the exponential linear unit (ELU) to each element",
 };
 
 inline constexpr Operand softplus_operands[] = {{.name = "a", .role = Role::read}};
@@ -639,7 +644,7 @@ inline constexpr OpFacts softplus{
     .operands = softplus_operands,
     .result = ResultType::of_first,
     .gradient = "da = g sigmoid(a)",
-    .doc = "The logarithm of 1 + e to the power of each element",
+    .doc = "Applies the softplus function to each element",
 };
 
 inline constexpr Operand silu_operands[] = {{.name = "a", .role = Role::read}};
@@ -649,7 +654,7 @@ inline constexpr OpFacts silu{
     .operands = silu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g s (1 + a (1 - s)), s = sigmoid(a)",
-    .doc = "Each element times its sigmoid (swish)",
+    .doc = "Multiplies each element by its sigmoid (SiLU, swish)",
 };
 
 inline constexpr Operand gelu_operands[] = {{.name = "a", .role = Role::read}};
@@ -659,7 +664,7 @@ inline constexpr OpFacts gelu{
     .operands = gelu_operands,
     .result = ResultType::of_first,
     .gradient = "da = g ((1 + t) / 2 + a (1 - t^2) h / 2), t = tanh(sqrt(2 / pi) (a + 0.044715 a^3)), h = sqrt(2 / pi) (1 + 0.134145 a^2)",
-    .doc = "The Gaussian error linear unit of each element, by its approximation with tanh",
+    .doc = "Applies the Gaussian error linear unit (GELU), approximated with tanh",
 };
 
 inline constexpr Operand gelu_erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -669,7 +674,7 @@ inline constexpr OpFacts gelu_erf{
     .operands = gelu_erf_operands,
     .result = ResultType::of_first,
     .gradient = "da = g ((1 + erf(a / sqrt(2))) / 2 + a e^(-a^2 / 2) / sqrt(2 pi))",
-    .doc = "The Gaussian error linear unit of each element, by the error function",
+    .doc = "Applies the Gaussian error linear unit (GELU), with the error function",
 };
 
 inline constexpr Operand gelu_quick_operands[] = {{.name = "a", .role = Role::read}};
@@ -679,7 +684,7 @@ inline constexpr OpFacts gelu_quick{
     .operands = gelu_quick_operands,
     .result = ResultType::of_first,
     .gradient = "da = g s (1 + 1.702 a (1 - s)), s = sigmoid(1.702 a)",
-    .doc = "The Gaussian error linear unit of each element, by its approximation with sigmoid",
+    .doc = "Applies the Gaussian error linear unit (GELU), approximated with sigmoid",
 };
 
 inline constexpr Operand hardswish_operands[] = {{.name = "a", .role = Role::read}};
@@ -688,8 +693,8 @@ inline constexpr OpFacts hardswish{
     .name = "hardswish",
     .operands = hardswish_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 between",
-    .doc = "Each element times its hardsigmoid",
+    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 in between",
+    .doc = "Multiplies each element by its hardsigmoid",
 };
 
 inline constexpr Operand hardsigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -699,7 +704,7 @@ inline constexpr OpFacts hardsigmoid{
     .operands = hardsigmoid_operands,
     .result = ResultType::of_first,
     .gradient = "da = g / 6 for -3 < a < 3, 0 elsewhere",
-    .doc = "sigmoid of each element by three straight lines",
+    .doc = "Approximates the sigmoid of each element by three straight lines",
 };
 
 inline constexpr Operand leaky_relu_operands[] = {{.name = "a", .role = Role::read}};
@@ -713,7 +718,7 @@ inline constexpr OpFacts leaky_relu{
     .attrs = leaky_relu_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a > 0, slope g elsewhere",
-    .doc = "Each element where it is above 0, and slope times it elsewhere",
+    .doc = "Applies the leaky rectified linear unit: negative elements are multiplied by slope",
 };
 
 inline constexpr Operand xielu_operands[] = {{.name = "a", .role = Role::read}};
@@ -730,7 +735,7 @@ inline constexpr OpFacts xielu{
     .attrs = xielu_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g (2 alpha_p a + beta) where a > 0, g (alpha_n (h - 1) + beta) elsewhere, h = e^a where a < eps and 0 elsewhere",
-    .doc = "The integrated exponential linear unit of each element (arXiv 2411.13010)",
+    .doc = "Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element",
 };
 
 inline constexpr Operand glu_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read, .optional = true}};
@@ -748,10 +753,8 @@ inline constexpr OpFacts glu{
     .operands = glu_operands,
     .attrs = glu_attrs,
     .result = ResultType::of_first,
-    .gradient =
-        "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
-        "beyond limit",
-    .doc = "One operand through an activation, times another (a gated linear unit)",
+    .gradient = "g up activation'(gate) for the gate and g activation(gate) for up. With swiglu_oai they are 0 beyond limit",
+    .doc = "Applies an activation to a gate and multiplies the result by another operand (gated linear unit)",
 };
 
 // ---- norms
@@ -767,7 +770,7 @@ inline constexpr OpFacts norm{
     .attrs = norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - mean(g) - c mean(g c)) by rows, s = 1 / sqrt(variance(a) + eps)",
-    .doc = "Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias)",
+    .doc = "Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and bias)",
 };
 
 inline constexpr Operand rms_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -781,7 +784,7 @@ inline constexpr OpFacts rms_norm{
     .attrs = rms_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - c mean(g c)) by rows, s = 1 / sqrt(mean(a^2) + eps)",
-    .doc = "Each row of a divided by the root of its mean square",
+    .doc = "Divides each row by its root mean square",
 };
 
 inline constexpr Operand l2_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -795,7 +798,7 @@ inline constexpr OpFacts l2_norm{
     .attrs = l2_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - c sum(g c)) by rows where the length is above eps, s g elsewhere; s = 1 / max(sqrt(sum(a^2)), eps)",
-    .doc = "Each row of a divided by its length",
+    .doc = "Divides each row by its Euclidean length",
 };
 
 inline constexpr Operand group_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -810,7 +813,7 @@ inline constexpr OpFacts group_norm{
     .attrs = group_norm_attrs,
     .result = ResultType::of_first,
     .gradient = "da = s (g - mean(g) - c mean(g c)) by groups, s = 1 / sqrt(variance(G) + eps)",
-    .doc = "Each group of channels, which are dimension 2, less its mean, divided by its standard deviation",
+    .doc = "Subtracts the mean of each group of channels and divides by the standard deviation",
 };
 
 inline constexpr Operand soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -820,7 +823,7 @@ inline constexpr OpFacts soft_max{
     .operands = soft_max_operands,
     .result = ResultType::of_first,
     .gradient = "da = c (g - sum(g c)) by rows",
-    .doc = "Each row of a as weights that sum to 1",
+    .doc = "Computes the softmax of each row: weights that sum to 1",
 };
 
 inline constexpr Operand soft_max_ext_operands[] = {
@@ -841,7 +844,7 @@ inline constexpr OpFacts soft_max_ext{
     .gradient =
         "with d = c (g - sum(g c)) by rows: da = scale d; dmask = slope d, summed over the rows that read it; dsinks = -w sum(g c), w the "
         "weight of the sink, summed over the rows of the head",
-    .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
+    .doc = "Scales and masks each row and computes its softmax (attention weights)",
 };
 
 inline constexpr Operand log_soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -851,15 +854,15 @@ inline constexpr OpFacts log_soft_max{
     .operands = log_soft_max_operands,
     .result = ResultType::of_first,
     .gradient = "da = g - e^c sum(g) by rows",
-    .doc = "The logarithms of the weights that soft_max makes of each row of a",
+    .doc = "Computes the logarithm of the soft_max of each row",
 };
 
 // ---- attention
 
 inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "positions", .role = Role::integers, .never = "it is a number"},
-    {.name = "freq_factors", .role = Role::read, .optional = true, .never = "it belongs to the model's form"},
+    {.name = "positions", .role = Role::integers, .no_gradient = "integers"},
+    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "a constant of the model"},
 };
 inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
 inline constexpr AttrDef rope_attrs[] = {
@@ -881,8 +884,8 @@ inline constexpr OpFacts rope{
     .operands = rope_operands,
     .attrs = rope_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = rope of g the other way round",
-    .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
+    .gradient = "da is g rotated in the opposite direction",
+    .doc = "Rotates pairs of elements of each row by angles that are proportional to its position (rotary position embedding)",
 };
 
 inline constexpr Operand flash_attn_ext_operands[] = {
@@ -904,9 +907,9 @@ inline constexpr OpFacts flash_attn_ext{
     .attrs = flash_attn_ext_attrs,
     .result = ResultType::f32,
     .gradient =
-        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q; dv = w^T g, each summed over the "
-        "heads and batches that share it; dmask = slope e",
-    .doc = "Attention: for each query the mean of the values, weighted by the softmax of its products with the keys",
+        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q and dv = w^T g, each summed over "
+        "the heads and batches that share it; dmask = slope e",
+    .doc = "Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the keys",
 };
 
 // ---- reductions
@@ -918,7 +921,7 @@ inline constexpr OpFacts sum{
     .operands = sum_operands,
     .result = ResultType::f32,
     .gradient = "da = g for each element",
-    .doc = "The sum of all of a's elements",
+    .doc = "Sums all elements of a",
 };
 
 inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
@@ -928,7 +931,7 @@ inline constexpr OpFacts sum_rows{
     .operands = sum_rows_operands,
     .result = ResultType::f32,
     .gradient = "da = g, repeated along the rows",
-    .doc = "The sums of a's rows",
+    .doc = "Sums each row of a",
 };
 
 inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
@@ -938,7 +941,7 @@ inline constexpr OpFacts mean{
     .operands = mean_operands,
     .result = ResultType::f32,
     .gradient = "da = g / n, repeated along the rows",
-    .doc = "The means of a's rows",
+    .doc = "Computes the mean of each row of a",
 };
 
 inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
@@ -947,25 +950,21 @@ inline constexpr OpFacts cumsum{
     .name = "cumsum",
     .operands = cumsum_operands,
     .result = ResultType::f32,
-    .gradient = "da = the running sums of g from the rows' ends on",
-    .doc = "The running sums of a's rows",
+    .gradient = "da is the running sum of g from the end of each row",
+    .doc = "Computes the running sums of each row of a",
 };
 
-inline constexpr Operand argmax_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
-};
+inline constexpr Operand argmax_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr OpFacts argmax{
     .op = Op::argmax,
     .name = "argmax",
     .operands = argmax_operands,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The place of the largest element of each of a's rows",
+    .gradient = "none: the result holds indices",
+    .doc = "Finds the index of the largest element of each row of a",
 };
 
-inline constexpr Operand argsort_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
-};
+inline constexpr Operand argsort_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
 inline constexpr AttrDef argsort_attrs[] = {
     {.name = "order", .kind = AttrKind::text, .required = false, .values = argsort_order_values},
@@ -976,13 +975,11 @@ inline constexpr OpFacts argsort{
     .operands = argsort_operands,
     .attrs = argsort_attrs,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The places of a's elements in order, row by row",
+    .gradient = "none: the result holds indices",
+    .doc = "Computes the indices that sort each row of a",
 };
 
-inline constexpr Operand top_k_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
-};
+inline constexpr Operand top_k_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
 inline constexpr AttrDef top_k_attrs[] = {
     {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
 };
@@ -992,21 +989,21 @@ inline constexpr OpFacts top_k{
     .operands = top_k_operands,
     .attrs = top_k_attrs,
     .result = ResultType::i32,
-    .gradient = "none: places of elements do not change with their values",
-    .doc = "The places of the k largest elements of each of a's rows, the largest first",
+    .gradient = "none: the result holds indices",
+    .doc = "Finds the indices of the k largest elements of each row of a, the largest first",
 };
 
 inline constexpr Operand count_equal_operands[] = {
-    {.name = "a", .role = Role::read, .never = "it is compared"},
-    {.name = "b", .role = Role::read, .never = "it is compared"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result is a count"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result is a count"},
 };
 inline constexpr OpFacts count_equal{
     .op = Op::count_equal,
     .name = "count_equal",
     .operands = count_equal_operands,
     .result = ResultType::i64,
-    .gradient = "none: it counts",
-    .doc = "How many elements of a and b are equal",
+    .gradient = "none: the result is a count",
+    .doc = "Counts the positions at which a and b are equal",
 };
 
 inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1015,8 +1012,8 @@ inline constexpr OpFacts cross_entropy_loss{
     .name = "cross_entropy_loss",
     .operands = cross_entropy_loss_operands,
     .result = ResultType::f32,
-    .gradient = "da = g (soft_max(a) * sum of b's row - b) / rows; db = -g log(soft_max(a)) / rows",
-    .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
+    .gradient = "da = g (soft_max(a) * sum of the row of b - b) / rows; db = -g log(soft_max(a)) / rows",
+    .doc = "Computes the mean over all rows of the cross entropy of the labels b and the softmax of the logits a",
 };
 
 // ---- layout
@@ -1031,8 +1028,8 @@ inline constexpr OpFacts repeat{
     .operands = repeat_operands,
     .attrs = repeat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g summed over a's repetitions",
-    .doc = "a, repeated until it fills a shape",
+    .gradient = "da is g summed over the repetitions of a",
+    .doc = "Repeats a until it fills a shape",
 };
 
 inline constexpr Operand concat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1045,8 +1042,8 @@ inline constexpr OpFacts concat{
     .operands = concat_operands,
     .attrs = concat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements that are a's; db = those that are b's",
-    .doc = "a with b behind it in a dimension",
+    .gradient = "da and db are the parts of g that come from a and b",
+    .doc = "Concatenates a and b along a dimension",
 };
 
 inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
@@ -1059,8 +1056,8 @@ inline constexpr OpFacts pad{
     .operands = pad_operands,
     .attrs = pad_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements that are a's",
-    .doc = "a with zeros behind its last elements in each dimension",
+    .gradient = "da is the part of g that comes from a",
+    .doc = "Appends zeros to a in each dimension",
 };
 
 inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1074,8 +1071,8 @@ inline constexpr OpFacts pad_reflect_1d{
     .operands = pad_reflect_1d_operands,
     .attrs = pad_reflect_1d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's elements added to those that they are copies of",
-    .doc = "a's rows, continued beyond both ends by their mirror images",
+    .gradient = "da is g, with each element added to the one that it is a copy of",
+    .doc = "Extends each row of a at both ends by its mirror image",
 };
 
 inline constexpr Operand roll_operands[] = {{.name = "a", .role = Role::read}};
@@ -1088,8 +1085,8 @@ inline constexpr OpFacts roll{
     .operands = roll_operands,
     .attrs = roll_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g rolled back by shift",
-    .doc = "a's elements moved on in each dimension, those from its end to its beginning",
+    .gradient = "da is g shifted back",
+    .doc = "Shifts a cyclically in each dimension",
 };
 
 inline constexpr Operand diag_operands[] = {{.name = "a", .role = Role::read}};
@@ -1098,8 +1095,8 @@ inline constexpr OpFacts diag{
     .name = "diag",
     .operands = diag_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g's diagonals",
-    .doc = "Matrices with a's rows as their diagonals",
+    .gradient = "da is the diagonals of g",
+    .doc = "Makes matrices that have the rows of a as their diagonals",
 };
 
 inline constexpr Operand tri_operands[] = {{.name = "a", .role = Role::read}};
@@ -1113,8 +1110,8 @@ inline constexpr OpFacts tri{
     .operands = tri_operands,
     .attrs = tri_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = the same triangle of g",
-    .doc = "A triangle of each of a's matrices, and zeros elsewhere",
+    .gradient = "da is the same triangle of g",
+    .doc = "Keeps a triangle of each matrix of a and sets all other elements to 0",
 };
 
 inline constexpr Operand diag_mask_inf_operands[] = {{.name = "a", .role = Role::read}};
@@ -1128,7 +1125,7 @@ inline constexpr OpFacts diag_mask_inf{
     .attrs = diag_mask_inf_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "a's scores with those of later positions at -infinity",
+    .doc = "Sets the attention scores of later positions to -infinity (causal mask)",
 };
 
 inline constexpr Operand diag_mask_zero_operands[] = {{.name = "a", .role = Role::read}};
@@ -1142,7 +1139,7 @@ inline constexpr OpFacts diag_mask_zero{
     .attrs = diag_mask_zero_attrs,
     .result = ResultType::of_first,
     .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "a's scores with those of later positions at 0",
+    .doc = "Sets the attention scores of later positions to 0 (causal mask)",
 };
 
 inline constexpr Operand acc_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1158,8 +1155,8 @@ inline constexpr OpFacts acc{
     .operands = acc_operands,
     .attrs = acc_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g's window",
-    .doc = "a with b added to a window of it; a itself stays as it is",
+    .gradient = "da = g; db is the window of g",
+    .doc = "Adds b to a window of a copy of a",
 };
 
 inline constexpr Operand set_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1175,13 +1172,13 @@ inline constexpr OpFacts set{
     .operands = set_operands,
     .attrs = set_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g with zeros in the window; db = g's window",
-    .doc = "a with b in place of a window of it; a itself stays as it is",
+    .gradient = "da is g with zeros in the window; db is the window of g",
+    .doc = "Stores b in a window of a copy of a",
 };
 
 inline constexpr Operand gather_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
 };
 inline constexpr AttrDef gather_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1192,22 +1189,22 @@ inline constexpr OpFacts gather{
     .operands = gather_operands,
     .attrs = gather_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g added to the elements taken",
-    .doc = "a's elements whose indices in one dimension are these",
+    .gradient = "da is g added to the elements that were taken",
+    .doc = "Gathers elements of a by index along a dimension",
 };
 
 inline constexpr Operand add_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "row indices"},
 };
 inline constexpr OpFacts add_id{
     .op = Op::add_id,
     .name = "add_id",
     .operands = add_id_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g's rows added up by their numbers",
-    .doc = "a's rows with rows of b added, each by its number",
+    .gradient = "da = g; each row of db is the sum of the rows of g that it was added to",
+    .doc = "Adds to each row of a the row of b that ids selects",
 };
 
 inline constexpr AttrDef arange_attrs[] = {
@@ -1220,14 +1217,14 @@ inline constexpr OpFacts arange{
     .name = "arange",
     .attrs = arange_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Numbers in equal steps",
+    .gradient = "none: the result is constant",
+    .doc = "Makes a vector of equally spaced numbers",
 };
 
 inline constexpr Operand scatter_add_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
 };
 inline constexpr AttrDef scatter_add_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1238,8 +1235,8 @@ inline constexpr OpFacts scatter_add{
     .operands = scatter_add_operands,
     .attrs = scatter_add_attrs,
     .result = ResultType::f32,
-    .gradient = "da = g; db = g's elements of these indices",
-    .doc = "a with b's elements added to those of their indices in one dimension; a itself stays as it is",
+    .gradient = "da = g; db is the elements of g with these indices",
+    .doc = "Adds the elements of b to elements of a copy of a, by index along a dimension",
 };
 
 // ---- convolution
@@ -1256,8 +1253,8 @@ inline constexpr OpFacts upscale{
     .operands = upscale_operands,
     .attrs = upscale_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g's pixels added up by their weights in c",
-    .doc = "Images with factor times as many columns and rows",
+    .gradient = "each element of da is the sum of the pixels of g, weighted by its share in them",
+    .doc = "Enlarges images by a factor, in width and height",
 };
 
 inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1275,8 +1272,10 @@ inline constexpr OpFacts pool_1d{
     .operands = pool_1d_operands,
     .attrs = pool_1d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
-    .doc = "The largest, or the average, of the elements in a window that moves along a's rows",
+    .gradient =
+        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
+        "the elements of the window",
+    .doc = "Takes the maximum or the average of each window that slides along the rows of a",
 };
 
 inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1297,12 +1296,14 @@ inline constexpr OpFacts pool_2d{
     .operands = pool_2d_operands,
     .attrs = pool_2d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
-    .doc = "The largest, or the average, of the elements in a window that moves over a's matrices",
+    .gradient =
+        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
+        "the elements of the window",
+    .doc = "Takes the maximum or the average of each window that slides over the matrices of a",
 };
 
 inline constexpr Operand im2col_operands[] = {
-    {.name = "a", .role = Role::read, .never = "only its shape counts"},
+    {.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
     {.name = "b", .role = Role::read},
 };
 inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
@@ -1321,8 +1322,8 @@ inline constexpr OpFacts im2col{
     .name = "im2col",
     .operands = im2col_operands,
     .attrs = im2col_attrs,
-    .gradient = "db = g's elements added to those that they are copies of",
-    .doc = "What the windows of a convolution of b with a kernel of a's shape meet, a row for each",
+    .gradient = "db is g, with each element added to the one that it is a copy of",
+    .doc = "Copies the elements under each window of a convolution into a row of the result",
 };
 
 inline constexpr Operand conv_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1337,8 +1338,8 @@ inline constexpr OpFacts conv_1d{
     .operands = conv_1d_operands,
     .attrs = conv_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_1d of g with a",
-    .doc = "b's signals, convolved with a",
+    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_1d of g with a",
+    .doc = "Convolves the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1356,8 +1357,8 @@ inline constexpr OpFacts conv_2d{
     .operands = conv_2d_operands,
     .attrs = conv_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_2d of g with a",
-    .doc = "b's images, convolved with a",
+    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_2d of g with a",
+    .doc = "Convolves the images b with the kernel a",
 };
 
 inline constexpr Operand conv_1d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1372,8 +1373,10 @@ inline constexpr OpFacts conv_1d_dw{
     .operands = conv_1d_dw_operands,
     .attrs = conv_1d_dw_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
-    .doc = "b's signals, each channel convolved with a's of the same number",
+    .gradient =
+        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
+        "elements of a that it is multiplied by",
+    .doc = "Convolves each channel of the signals b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_2d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1391,8 +1394,10 @@ inline constexpr OpFacts conv_2d_dw{
     .operands = conv_2d_dw_operands,
     .attrs = conv_2d_dw_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
-    .doc = "b's images, each channel convolved with a's of the same number",
+    .gradient =
+        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
+        "elements of a that it is multiplied by",
+    .doc = "Convolves each channel of the images b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_transpose_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1407,8 +1412,8 @@ inline constexpr OpFacts conv_transpose_1d{
     .operands = conv_transpose_1d_operands,
     .attrs = conv_transpose_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_1d of g with a",
-    .doc = "b's signals, each element spread by a: the transposed convolution",
+    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_1d of g with a",
+    .doc = "Computes the transposed convolution of the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_transpose_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1425,15 +1430,13 @@ inline constexpr OpFacts conv_transpose_2d{
     .operands = conv_transpose_2d_operands,
     .attrs = conv_transpose_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_2d of g with a",
-    .doc = "b's images, each element spread by a: the transposed convolution",
+    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_2d of g with a",
+    .doc = "Computes the transposed convolution of the images b with the kernel a",
 };
 
 // ---- random
 
-inline constexpr Operand random_uniform_operands[] = {
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
-};
+inline constexpr Operand random_uniform_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_uniform_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
     {.name = "low", .kind = AttrKind::number, .required = true},
@@ -1446,13 +1449,11 @@ inline constexpr OpFacts random_uniform{
     .operands = random_uniform_operands,
     .attrs = random_uniform_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Random numbers of which each between two bounds is as likely",
+    .gradient = "none: the result is constant",
+    .doc = "Draws random numbers that are uniformly distributed between two bounds",
 };
 
-inline constexpr Operand random_normal_operands[] = {
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
-};
+inline constexpr Operand random_normal_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_normal_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
     {.name = "mean", .kind = AttrKind::number, .required = true},
@@ -1465,13 +1466,13 @@ inline constexpr OpFacts random_normal{
     .operands = random_normal_operands,
     .attrs = random_normal_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it is constant",
-    .doc = "Normally distributed random numbers",
+    .gradient = "none: the result is constant",
+    .doc = "Draws normally distributed random numbers",
 };
 
 inline constexpr Operand dropout_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+    {.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"},
 };
 inline constexpr AttrDef dropout_attrs[] = {
     {.name = "p", .kind = AttrKind::number, .required = true},
@@ -1483,31 +1484,31 @@ inline constexpr OpFacts dropout{
     .operands = dropout_operands,
     .attrs = dropout_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = dropout of g by the same state, p and stream",
-    .doc = "a with each element dropped at random, and the others scaled up to keep the mean",
+    .gradient = "da is the dropout of g with the same state, p and stream",
+    .doc = "Sets random elements of a to 0 and scales the others up to keep the mean",
 };
 
 // ---- optimisers
 
 inline constexpr Operand opt_step_sgd_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_sgd{
     .op = Op::opt_step_sgd,
     .name = "opt_step_sgd",
     .operands = opt_step_sgd_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of gradient descent",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of gradient descent",
 };
 
 inline constexpr Operand opt_step_momentum_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "velocity", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "velocity", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr AttrDef opt_step_momentum_attrs[] = {
     {.name = "nesterov", .kind = AttrKind::ints, .required = false},
@@ -1518,39 +1519,39 @@ inline constexpr OpFacts opt_step_momentum{
     .operands = opt_step_momentum_operands,
     .attrs = opt_step_momentum_attrs,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of gradient descent with momentum",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of gradient descent with momentum",
 };
 
 inline constexpr Operand opt_step_adamw_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .never = "it is overwritten"},
-    {.name = "v", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "v", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_adamw{
     .op = Op::opt_step_adamw,
     .name = "opt_step_adamw",
     .operands = opt_step_adamw_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay of Adam",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019)",
 };
 
 inline constexpr Operand opt_step_lion_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
 };
 inline constexpr OpFacts opt_step_lion{
     .op = Op::opt_step_lion,
     .name = "opt_step_lion",
     .operands = opt_step_lion_operands,
     .result = ResultType::f32,
-    .gradient = "none: it ends a step",
-    .doc = "a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
+    .gradient = "none: optimiser steps are not differentiated",
+    .doc = "Updates a by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
 };
 
 // ---- sparse
@@ -1558,8 +1559,8 @@ inline constexpr OpFacts opt_step_lion{
 inline constexpr Operand mul_mat_sparse_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef mul_mat_sparse_attrs[] = {
@@ -1575,16 +1576,16 @@ inline constexpr OpFacts mul_mat_sparse{
     .attrs = mul_mat_sparse_attrs,
     .result = ResultType::f32,
     .gradient =
-        "da = sum over t of b g, db = sum over i of a g, both of the active neurons alone; which are active counts as constant, so scores "
-        "have none",
-    .doc = "The elements of a matrix product whose neurons are active, and zeros for all others",
+        "da is the sum over t of b g and db the sum over i of a g, both over active neurons only. Which neurons are active is treated as "
+        "constant",
+    .doc = "Computes the elements of a matrix product whose neurons are active, and sets all others to 0",
 };
 
 inline constexpr Operand axpy_operands[] = {
     {.name = "a_t", .role = Role::read},
     {.name = "h", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef axpy_attrs[] = {
@@ -1598,9 +1599,9 @@ inline constexpr OpFacts axpy{
     .attrs = axpy_attrs,
     .result = ResultType::f32,
     .gradient =
-        "da_t = sum over t of g h, dh = sum over k of a_t g, both of the active neurons alone; which are active counts as constant, so "
-        "scores have none",
-    .doc = "Sums of a_t's rows, each times the activation of its neuron, over the active ones",
+        "da_t is the sum over t of g h and dh the sum over k of a_t g, both over active neurons only. Which neurons are active is treated "
+        "as constant",
+    .doc = "Sums the rows of a_t, each multiplied by the activation of its neuron, over the active neurons",
 };
 
 inline constexpr Operand sparse_ffn_operands[] = {
@@ -1608,8 +1609,8 @@ inline constexpr Operand sparse_ffn_operands[] = {
     {.name = "gate", .role = Role::read},
     {.name = "up", .role = Role::read},
     {.name = "down_t", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
 };
 inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
 inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};
@@ -1627,9 +1628,9 @@ inline constexpr OpFacts sparse_ffn{
     .attrs = sparse_ffn_attrs,
     .result = ResultType::f32,
     .gradient =
-        "that of what it is made of, mul_mat_sparse, the activation, mul and axpy; which neurons are active counts as constant, so scores "
-        "have none",
-    .doc = "A gated feed-forward block of the active neurons alone",
+        "follows from the operations that the block consists of: mul_mat_sparse, the activation, mul and axpy. Which neurons are active is "
+        "treated as constant",
+    .doc = "Computes a gated feed-forward block over its active neurons only",
 };
 
 }  // namespace facts

@@ -1,5 +1,5 @@
 /* The operations of the cases by their functions. Written by `cargo xtask ops` from the descriptions in cpp/ops: change it there.
- * cases.c includes it behind what it calls. */
+ * cases.c includes it after the functions that it calls. */
 
 /* False where it is none of these. */
 static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {

@@ -32,8 +32,9 @@ void expect_close(const std::vector<float> &got, const std::vector<float> &want,
 // An operation whose operands have no gradient has no rule, and all others have one.
 TEST(Rules, are_there_unless_no_operand_has_a_gradient) {
     for (const core::OpDef *def : core::all_ops()) {
-        const bool never = std::ranges::all_of(def->operands, [](const core::Operand &operand) { return operand.never != nullptr; });
-        EXPECT_EQ(core::gradients::rule_of(def->op).build == nullptr, never) << def->name;
+        const bool no_gradient =
+            std::ranges::all_of(def->operands, [](const core::Operand &operand) { return operand.no_gradient != nullptr; });
+        EXPECT_EQ(core::gradients::rule_of(def->op).build == nullptr, no_gradient) << def->name;
     }
 }
 

@@ -49,7 +49,7 @@ TEST(Completeness, every_operation_has_all_its_parts) {
         EXPECT_TRUE(def->operands.empty() || !def->operands[0].optional) << name << " has no operand that is always there";
         for (const Operand &operand : def->operands) {
             const bool differentiable = operand.role != Role::indices;
-            EXPECT_TRUE(differentiable || operand.never) << name << " does not say why " << operand.name << " has no gradient";
+            EXPECT_TRUE(differentiable || operand.no_gradient) << name << " does not say why " << operand.name << " has no gradient";
         }
     }
     EXPECT_EQ(find_op("leaf"), nullptr);

@@ -1,4 +1,4 @@
-//! Operations, a function each, which `Context` has as methods. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+//! A function for each operation; `Context` has them as methods. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 const c = @import("c.zig");
 const status = @import("status.zig");
@@ -6,152 +6,221 @@ const Context = @import("context.zig").Context;
 const Tensor = @import("tensor.zig").Tensor;
 const Error = status.Error;
 
-/// a + b, element by element; b repeats into a.
+/// Adds `b` to `a`, element-wise.
 ///
-/// The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] + b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
 }
 
-/// a - b, element by element; b repeats into a.
+/// Subtracts `b` from `a`, element-wise.
 ///
-/// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] - b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_sub, .{ a.handle, b.handle });
 }
 
-/// a * b, element by element; b repeats into a.
+/// Multiplies `a` by `b`, element-wise.
 ///
-/// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] * b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_mul, .{ a.handle, b.handle });
 }
 
-/// a / b, element by element; b repeats into a.
+/// Divides `a` by `b`, element-wise.
 ///
-/// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+/// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+///
+/// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_div, .{ a.handle, b.handle });
 }
 
-/// The larger of a and b, element by element; b repeats into a.
+/// Takes the larger of `a` and `b`, element-wise.
 ///
-/// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
-/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
-/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+/// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+///
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_maximum, .{ a.handle, b.handle });
 }
 
-/// The smaller of a and b, element by element; b repeats into a.
+/// Takes the smaller of `a` and `b`, element-wise.
 ///
-/// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
-/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
-/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+/// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+///
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_minimum, .{ a.handle, b.handle });
 }
 
-/// a to the power of b, element by element; b repeats into a.
+/// Raises `a` to the power of `b`, element-wise.
 ///
-/// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
-/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
-/// 0 whatever a is. The result is of a's type.
+/// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+///
+/// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
+/// element, even NaN, to the power of 0 gives 1.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_pow, .{ a.handle, b.handle });
 }
 
-/// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_eq, .{ a.handle, b.handle });
 }
 
-/// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 1. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ne, .{ a.handle, b.handle });
 }
 
-/// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_lt, .{ a.handle, b.handle });
 }
 
-/// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_le, .{ a.handle, b.handle });
 }
 
-/// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_gt, .{ a.handle, b.handle });
 }
 
-/// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+/// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
-/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
-/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
+/// - Result: The type of `a`.
 pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ge, .{ a.handle, b.handle });
 }
 
-/// a + b for a b of one element.
+/// Adds the single element of `b` to each element of `a`.
 ///
-/// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element. Types: a and b each f32, f16 or bf16;
-/// computed in f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] + b[0]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` has one element.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add1, .{ a.handle, b.handle });
 }
 
-/// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+/// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
 ///
-/// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]. Shapes: c has a's shape;
-/// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-/// condition, a and b each f32, f16 or bf16; c of a's type, b rounded to it. NaN as a condition is not 0.
+/// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+///
+/// A NaN in `condition` counts as not 0.
+///
+/// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
+///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
+/// - Types: `condition`, `a` and `b` are each f32, f16 or bf16. `c` has the type of `a`, to which `b` is rounded.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
 }
 
-/// What `scale` may be given.
+/// Optional attributes of `scale`.
 pub const ScaleOptions = struct {
-    /// What is added.
+    /// Added to each product. Default: 0.
     bias: f64 = 0.0,
 };
 
-/// a * scale + bias, element by element.
+/// Multiplies each element by `factor` and adds `bias`.
 ///
-/// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// where product and sum are each rounded. The result is of a's type. `factor`: what each element is multiplied
-/// by.
+/// Computes `c[i] = a[i] * scale + bias`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32, where the product and the sum are each rounded.
+/// - Result: The type of `a`.
+/// - `factor`: factor of each element.
 pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error!Tensor {
     const params: c.tl_scale_params = .{
         .bias = options.bias,
@@ -159,373 +228,541 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
     return self.construct(c.tl_scale, .{ a.handle, factor, &params });
 }
 
-/// a, but no less than min and no more than max, element by element.
+/// Limits each element to the range from `min` to `max`.
 ///
-/// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
-/// f32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least.
-/// `max`: the most.
+/// Computes `c[i] = min(max, max(min, a[i]))`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
+/// - `min`: lower bound. It must not exceed `max`.
+/// - `max`: upper bound.
 pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
     return self.construct(c.tl_clamp, .{ a.handle, min, max });
 }
 
-/// A tensor like a of one value.
+/// Fills a tensor of the shape and type of `a` with one value.
 ///
-/// The result c: c[i] = value. Shapes: c has a's shape. Types: f32, f16 or bf16; the value is rounded to it. The
-/// result is of a's type. `value`: all of the result.
+/// Computes `c[i] = value`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. The value is rounded to this type.
+/// - Result: The type of `a`.
+/// - `value`: value of all elements. NaN is valid.
 pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
     return self.construct(c.tl_fill, .{ a.handle, value });
 }
 
-/// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+/// Sums outer products: of each row of `a` and the row of `b` with the same index.
 ///
-/// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a
-/// {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in `mulMat`, which it is the
-/// product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight format, b f32,
-/// f16 or bf16; multiplied and added up in f32, no operand is rounded. An a with blocks is decoded beforehand, on
-/// the CPU into memory for all of it. The result is f32.
+/// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+///
+/// This is `mulMat` of both operands transposed. k = 0 gives zeros. Products and sums are computed in f32, and no
+/// operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
+///
+/// - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for `mulMat`.
+/// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is f32, f16 or bf16.
+/// - Result: f32.
 pub fn outProd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_out_prod, .{ a.handle, b.handle });
 }
 
-/// Sums of outer products of a's and b's columns, for each expert those of its own columns.
+/// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
 ///
-/// The result c: c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]. Shapes: a
-/// {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has one column
-/// for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1 stands
-/// for no expert: its columns are not read. Types: a and b each f32, f16 or bf16, ids i32 or i64; multiplied and
-/// added up in f32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
-/// f32. Computing fails with `error.InvalidArgument`, naming the place, for a number that is no expert's and not
-/// -1. `experts`: how many there are; 0 to 2147483647.
+/// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+///
+/// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
+/// are computed in f32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
+///
+/// - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x divides used:
+///   with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
+/// - Types: `a` and `b` are each f32, f16 or bf16. `ids` is i32 or i64.
+/// - Result: f32.
+/// - `experts`: number of experts. Range: 0 to 2^31 - 1.
+/// - Computing fails with `error.InvalidArgument` for an index that is neither an expert nor -1. The message names
+///   the first such element.
 pub fn outProdId(self: Context, a: Tensor, b: Tensor, ids: Tensor, experts: i64) Error!Tensor {
     return self.construct(c.tl_out_prod_id, .{ a.handle, b.handle, ids.handle, experts });
 }
 
-/// a with dimensions 0 and 1 swapped.
+/// Swaps dimensions 0 and 1 of `a`.
 ///
-/// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:
-/// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
+/// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+///
+/// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
+/// - Types: Any type that is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
 pub fn transpose(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_transpose, .{a.handle});
 }
 
-/// a, where gradients end.
+/// Returns `a`, and stops gradients.
 ///
-/// The result c: c[i] = a[i]. The result is a view of a: nothing is computed. Shapes: c has a's shape and strides.
-/// Types: any. The result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape and the strides of `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
 pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_stop_gradient, .{a.handle});
 }
 
-/// A contiguous copy.
+/// Copies `a` into contiguous memory.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-/// result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
 pub fn cont(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cont, .{a.handle});
 }
 
-/// dst with src's elements copied into it.
+/// Copies the elements of `src` into `dst`.
 ///
-/// dst's elements, in their order, become src's. The result is a view of dst: make it an output, or use it, for
-/// this to happen. Shapes: as many elements on both sides. Whatever comes later in the graph and reads dst,
-/// through any view, sees them. dst must not be constant, no two of its elements may share memory, nor may one of
-/// it and one of src, unless both are the same elements. Types: any into any, converted as by `cast`. Computing
-/// fails with `error.InvalidArgument`, naming the place, for a value that dst's type cannot hold.
+/// Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
+///
+/// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
+/// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
+/// elements.
+///
+/// - Shapes: `src` and `dst` have the same number of elements.
+/// - Types: Any type into any type, converted as by `cast`.
+/// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with `error.InvalidArgument` for a value that the type of `dst` cannot hold. The message
+///   names the first such element.
 pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
     return self.construct(c.tl_cpy, .{ src.handle, dst.handle });
 }
 
-/// A copy.
+/// Copies `a`.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-/// result is of a's type.
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
 pub fn dup(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_dup, .{a.handle});
 }
 
-/// a's rows of these numbers.
+/// Gathers rows of `a` by index.
 ///
-/// The result c: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]. Shapes: a {n, m, x, y}, rows {r, x, y}, c
-/// {n, r, x, y}; a row may be taken any number of times. Types: a any, rows i32 or i64; c of a's type where that
-/// is an integer, else f32. Exact but for f64, which is rounded. Computing fails with `error.InvalidArgument`,
-/// naming the place, for a number that is no row's.
+/// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+///
+/// - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of times.
+/// - Types: `a` has any type, and `rows` is i32 or i64. `c` has the type of `a` if that is an integer type, and is
+///   f32 otherwise. The conversion is exact, except that f64 is rounded.
+/// - Computing fails with `error.InvalidArgument` for a row index out of range. The message names the first such
+///   element.
 pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_get_rows, .{ a.handle, rows.handle });
 }
 
-/// a with b's rows stored as its rows of these numbers.
+/// Stores the rows of `b` in `a` by index.
 ///
-/// In the result a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]. The result is a view of a: make it
-/// an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x' dividing
-/// x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no two of its
-/// elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to a's type as
-/// by `cast`; rows i32 or i64. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
-/// place, for a number that is no row's, whose row is left out, or a value that a's type cannot hold.
+/// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+///
+/// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
+/// memory. `a` must not share memory with `b` or `rows`.
+///
+/// - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
+/// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by `cast`. `rows` is i32 or i64.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with `error.InvalidArgument` for a row index out of range, whose row is not stored, and for a
+///   value that the type of `a` cannot hold. The message names the first such element.
 pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
 }
 
-/// The absolute value of each element.
+/// Takes the absolute value of each element.
 ///
-/// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = |a[i]|`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn abs(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_abs, .{a.handle});
 }
 
-/// -a, element by element.
+/// Negates each element.
 ///
-/// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded once.
-/// Of 0 it is -0. The result is of a's type.
+/// Computes `c[i] = -a[i]`.
+///
+/// The negation of 0 is -0.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn neg(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_neg, .{a.handle});
 }
 
-/// The square of each element.
+/// Squares each element.
 ///
-/// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = a[i] * a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sqr(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqr, .{a.handle});
 }
 
-/// The square root of each element.
+/// Takes the square root of each element.
 ///
-/// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. NaN below 0. The result is of a's type.
+/// Computes `c[i] = sqrt(a[i])`.
+///
+/// Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqrt, .{a.handle});
 }
 
-/// The natural logarithm of each element.
+/// Takes the natural logarithm of each element.
 ///
-/// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+/// Computes `c[i] = log(a[i])`.
+///
+/// 0 gives -infinity. Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn log(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log, .{a.handle});
 }
 
-/// e to the power of each element.
+/// Raises e to the power of each element.
 ///
-/// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1 ulp,
-/// and rounded once. The result is of a's type.
+/// Computes `c[i] = e ^ a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 1 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn exp(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_exp, .{a.handle});
 }
 
-/// e to the power of each element, less 1, with all digits near 0.
+/// Raises e to the power of each element and subtracts 1, with full precision near 0.
 ///
-/// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = e ^ a[i] - 1`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn expm1(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_expm1, .{a.handle});
 }
 
-/// The sine of each element, in radians.
+/// Takes the sine of each element, in radians.
 ///
-/// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+/// Computes `c[i] = sin(a[i])`.
+///
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn sin(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sin, .{a.handle});
 }
 
-/// The cosine of each element, in radians.
+/// Takes the cosine of each element, in radians.
 ///
-/// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+/// Computes `c[i] = cos(a[i])`.
+///
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn cos(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cos, .{a.handle});
 }
 
-/// The sign of each element: -1, 0 or 1.
+/// Takes the sign of each element: -1, 0 or 1.
 ///
-/// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. -0 and NaN stay. The result is of a's type.
+/// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
+///
+/// -0 and NaN are kept.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn sgn(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sgn, .{a.handle});
 }
 
-/// 1 where an element is above 0, and 0 elsewhere.
+/// Maps positive elements to 1 and all others to 0.
 ///
-/// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32
-/// and rounded once. NaN stays. The result is of a's type.
+/// Computes `c[i] = 1 if a[i] > 0 else 0`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn step(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_step, .{a.handle});
 }
 
-/// The largest whole number that is no more than each element.
+/// Rounds each element down to an integer.
 ///
-/// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = floor(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn floor(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_floor, .{a.handle});
 }
 
-/// The smallest whole number that is no less than each element.
+/// Rounds each element up to an integer.
 ///
-/// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
-/// once. The result is of a's type.
+/// Computes `c[i] = ceil(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn ceil(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_ceil, .{a.handle});
 }
 
-/// The nearest whole number to each element, of two the one away from 0.
+/// Rounds each element to the nearest integer, and halves away from 0.
 ///
-/// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn round(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_round, .{a.handle});
 }
 
-/// Each element without its fraction.
+/// Rounds each element toward 0 to an integer.
 ///
-/// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
-/// f32 and rounded once. The result is of a's type.
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});
 }
 
-/// The error function of each element.
+/// Applies the error function to each element.
 ///
-/// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt. Shapes: c has a's shape. Types:
-/// f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn erf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_erf, .{a.handle});
 }
 
-/// Each element where it is above 0, and 0 elsewhere.
+/// Applies the rectified linear unit (ReLU): negative elements become 0.
 ///
-/// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and
-/// rounded once. NaN stays. The result is of a's type.
+/// Computes `c[i] = max(a[i], 0)`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
 pub fn relu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_relu, .{a.handle});
 }
 
-/// The logistic function of each element.
+/// Applies the logistic function to each element.
 ///
-/// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sigmoid, .{a.handle});
 }
 
-/// The hyperbolic tangent of each element.
+/// Takes the hyperbolic tangent of each element.
 ///
-/// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
-/// ulp, and rounded once. The result is of a's type.
+/// Computes `c[i] = tanh(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
 pub fn tanh(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_tanh, .{a.handle});
 }
 
-/// Each element where it is above 0, and e to its power less 1 elsewhere.
+/// Applies the exponential linear unit (ELU) to each element.
 ///
-/// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn elu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_elu, .{a.handle});
 }
 
-/// The logarithm of 1 + e to the power of each element.
+/// Applies the softplus function to each element.
 ///
-/// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = log(1 + e ^ a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn softplus(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_softplus, .{a.handle});
 }
 
-/// Each element times its `sigmoid` (swish).
+/// Multiplies each element by its `sigmoid` (SiLU, swish).
 ///
-/// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
-/// within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn silu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_silu, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by its approximation with tanh.
+/// Applies the Gaussian error linear unit (GELU), approximated with tanh.
 ///
-/// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape.
-/// Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once. The result is of a's
-/// type.
+/// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn gelu(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by the error function.
+/// Applies the Gaussian error linear unit (GELU), with the error function.
 ///
-/// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_erf, .{a.handle});
 }
 
-/// The Gaussian error linear unit of each element, by its approximation with `sigmoid`.
+/// Applies the Gaussian error linear unit (GELU), approximated with `sigmoid`.
 ///
-/// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed
-/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_gelu_quick, .{a.handle});
 }
 
-/// Each element times its `hardsigmoid`.
+/// Multiplies each element by its `hardsigmoid`.
 ///
-/// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardswish, .{a.handle});
 }
 
-/// `sigmoid` of each element by three straight lines.
+/// Approximates the `sigmoid` of each element by three straight lines.
 ///
-/// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16; computed
-/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+/// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
+/// - Result: The type of `a`.
 pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_hardsigmoid, .{a.handle});
 }
 
-/// Each element where it is above 0, and slope times it elsewhere.
+/// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
 ///
-/// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// computed in f32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
-/// multiplied by.
+/// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Result: The type of `a`.
+/// - `slope`: factor of negative elements.
 pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
     return self.construct(c.tl_leaky_relu, .{ a.handle, slope });
 }
 
-/// The integrated exponential linear unit of each element (arXiv 2411.13010).
+/// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
 ///
-/// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
-/// a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two
-/// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it
-/// is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at
-/// 0. `eps`: what the exponent below 0 is at most; models have -1e-6.
+/// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+/// a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the larger of the two summands, and
+///   rounded once.
+/// - Result: The type of `a`.
+/// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+/// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+/// - `beta`: slope at 0.
+/// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
 pub fn xielu(self: Context, a: Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) Error!Tensor {
     return self.construct(c.tl_xielu, .{ a.handle, alpha_n, alpha_p, beta, eps });
 }
 
-/// The activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate,
-/// limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
-pub const GluOp = enum(i32) { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+/// The attribute `op` of `glu`: the activation.
+pub const GluOp = enum(i32) {
+    /// Activation `relu`.
+    reglu,
+    /// Activation `gelu`.
+    geglu,
+    /// Activation `silu`.
+    swiglu,
+    /// Activation `geluErf`.
+    geglu_erf,
+    /// Activation `geluQuick`.
+    geglu_quick,
+    /// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
+    swiglu_oai,
+};
 
-/// What `glu` may be given.
+/// Optional attributes of `glu`.
 pub const GluOptions = struct {
-    /// 1: gate and up are two operands, and b must be there.
+    /// If true, the gate and up are two operands, and `b` is required. Default: false.
     split: bool = false,
-    /// 1: gate and up change places.
+    /// If true, the gate and up are exchanged. Default: false.
     swapped: bool = false,
-    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    /// Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
     alpha: f64 = 1.702,
-    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38.
+    /// Default: 7.
     limit: f64 = 7.0,
 };
 
-/// One operand through an activation, times another (a gated linear unit).
+/// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
 ///
-/// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has a's shape, gate is a and up is b,
-/// and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
-/// the second. Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product
-/// rounded once. The result is of a's type. `b` may be `null`: left out. `op`: the activation: `relu`, `gelu`,
-/// `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
-/// and up is first brought between -limit and limit, and 1 added.
+/// Computes `c[i] = activation(gate[i]) * up[i]`.
+///
+/// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
+///   {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a` and up the second half.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32: the activation has an error of at most 1e-6 of
+///   its value, and the product is rounded once.
+/// - Result: The type of `a`.
+/// - `b` is optional: `null` leaves it out.
+/// - `op`: the activation.
 pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions) Error!Tensor {
     const params: c.tl_glu_params = .{
         .split = options.split,
@@ -536,73 +773,98 @@ pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions)
     return self.construct(c.tl_glu, .{ a.handle, Tensor.handleOrNone(b), @intFromEnum(op), &params });
 }
 
-/// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+/// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
+/// bias).
 ///
-/// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
-/// mean(x))^2). Shapes: c has a's shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once.
-/// The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0 to 1e38.
+/// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
+/// mean(x))^2)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
 pub fn norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_norm, .{ a.handle, eps });
 }
 
-/// Each row of a divided by the root of its mean square.
+/// Divides each row by its root mean square.
 ///
-/// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's shape. Types: f32, f16 or bf16;
-/// sums as by `sum`, the rest in f32, rounded once. The result is of a's type. `eps`: added to the mean square, so
-/// that rows of zeros stay zeros; 0 to 1e38.
+/// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn rmsNorm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_rms_norm, .{ a.handle, eps });
 }
 
-/// Each row of a divided by its length.
+/// Divides each row by its Euclidean length.
 ///
-/// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has a's shape. Types: f32, f16 or
-/// bf16; sums as by `sum`, the rest in f32, rounded once. The result is of a's type. `eps`: the least length that
-/// is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+/// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
 pub fn l2Norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
     return self.construct(c.tl_l2_norm, .{ a.handle, eps });
 }
 
-/// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+/// Subtracts the mean of each group of channels and divides by the standard deviation.
 ///
-/// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
-/// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
-/// what is left. Shapes: a {n, m, channels, batch}, c has a's shape. Types: f32, f16 or bf16; sums as by `sum`,
-/// the rest in f32, rounded once. The result is of a's type. `groups`: how many there are, the number of channels
-/// at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not vary become 0; 0 to
-/// 1e38.
+/// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
+///
+/// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
+/// channels j k to j k + k - 1; the last groups have the channels that remain.
+///
+/// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `groups`: number of groups. At most the number of channels. At least 1.
+/// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
 pub fn groupNorm(self: Context, a: Tensor, groups: i64, eps: f64) Error!Tensor {
     return self.construct(c.tl_group_norm, .{ a.handle, groups, eps });
 }
 
-/// Each row of a as weights that sum to 1.
+/// Computes the softmax of each row: weights that sum to 1.
 ///
-/// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r])). Shapes: c has a's
-/// shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0; a
-/// row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+/// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+///
+/// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
 pub fn softMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_soft_max, .{a.handle});
 }
 
-/// What `softMaxExt` may be given.
+/// Optional attributes of `softMaxExt`.
 pub const SoftMaxExtOptions = struct {
-    /// The factor of a; 0 = the default, 1.
+    /// Factor of `a`. Default: 1.
     scale: f64 = 1.0,
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     max_bias: f64 = 0.0,
 };
 
-/// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+/// Scales and masks each row and computes its softmax (attention weights).
 ///
-/// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-/// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
-/// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
-/// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-/// Lewis, Train Short, Test Long, 2022). Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m
-/// (further rows are not read), x dividing heads and y batch; sinks {heads}; c has a's shape. Types: a and mask
-/// each f32, f16 or bf16, sinks f32; sums as by `sum`, the rest in f32, rounded once. -infinity has the weight 0;
-/// a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result is of a's
-/// type. `mask` and `sinks` may be `null`: left out.
+/// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
+/// of e^(x[j] - m))`.
+///
+/// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
+/// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
+/// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) /
+/// (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
+/// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
+///
+/// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`. m' is at
+///   least m; further rows of `mask` are not read. x divides heads and y divides batch.
+/// - Types: `a` and `mask` are each f32, f16 or bf16, and `sinks` is f32. Sums are computed as by `sum`,
+///   everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `mask` and `sinks` are optional: `null` leaves one out.
 pub fn softMaxExt(
     self: Context,
     a: Tensor,
@@ -617,59 +879,79 @@ pub fn softMaxExt(
     return self.construct(c.tl_soft_max_ext, .{ a.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
-/// The logarithms of the weights that `softMax` makes of each row of a.
+/// Computes the logarithm of the `softMax` of each row.
 ///
-/// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]. Shapes: c has
-/// a's shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity stays -infinity;
-/// a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+/// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
+///
+/// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
+/// - Result: The type of `a`.
 pub fn logSoftMax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_log_soft_max, .{a.handle});
 }
 
-/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
-/// have positions by sections; normal is the default.
-pub const RopeMode = enum(i32) { normal, neox, mrope };
+/// The attribute `mode` of `rope`: the elements that form pair k. Default: normal.
+pub const RopeMode = enum(i32) {
+    /// Elements 2 k and 2 k + 1.
+    normal,
+    /// Elements k and k + n_dims / 2.
+    neox,
+    /// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
+    mrope,
+};
 
-/// What `rope` may be given.
+/// Optional attributes of `rope`.
 pub const RopeOptions = struct {
-    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
-    /// have positions by sections; normal is the default.
+    /// The elements that form pair k. Default: normal.
     mode: RopeMode = .normal,
-    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to
+    /// 1048576. Default: 0.
     n_dims: i64 = 0,
-    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from
-    /// the first one again; 0 to 1048576.
+    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the
+    /// third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
     sections: [4]i64 = @splat(0),
-    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    /// Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0. Default: 0.
     n_ctx_orig: i64 = 0,
-    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    /// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
     freq_base: f64 = 10000.0,
-    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    /// Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
     freq_scale: f64 = 1.0,
-    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    /// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
     ext_factor: f64 = 0.0,
-    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    /// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
     attn_factor: f64 = 1.0,
-    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000. Default:
+    /// 32.
     beta_fast: f64 = 32.0,
-    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    /// Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000.
+    /// Default: 1.
     beta_slow: f64 = 1.0,
-    /// 1: turned the other way round, by -t.
+    /// If true, rotates in the opposite direction, by -t. Default: false.
     inverse: bool = false,
 };
 
-/// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+/// Rotates pairs of elements of each row by angles that are proportional to its position (rotary position
+/// embedding).
 ///
-/// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
-/// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
-/// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
-/// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
-/// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig /
-/// (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are. Shapes: a {n, heads, tokens, batch},
-/// positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions
-/// are {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types: a f32,
-/// f16 or bf16, positions i32 or i64, freq_factors f32; angles in f64, the rest in f32, within 8 2^-24 m (|x| +
-/// |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `null`: left out.
+/// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
+/// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
+///
+/// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+/// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
+/// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
+/// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
+/// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+///
+/// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors` {n_dims / 2}.
+///   `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or {4 tokens, batch}: all positions
+///   of the first section, then all of the second, and so on.
+/// - Types: `a` is f32, f16 or bf16, `positions` i32 or i64, `freq_factors` f32. Angles are computed in f64 and
+///   the rest in f32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of
+///   `a`.
+/// - Result: The type of `a`.
+/// - `freq_factors` is optional: `null` leaves it out.
 pub fn rope(
     self: Context,
     a: Tensor,
@@ -693,32 +975,40 @@ pub fn rope(
     return self.construct(c.tl_rope, .{ a.handle, positions.handle, Tensor.handleOrNone(freq_factors), &params });
 }
 
-/// What `flashAttnExt` may be given.
+/// Optional attributes of `flashAttnExt`.
 pub const FlashAttnExtOptions = struct {
-    /// The factor of products; 0: 1 / sqrt(n).
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
     scale: f64 = 0.0,
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     max_bias: f64 = 0.0,
-    /// What products stay below; 0: they do not; 0 to 1000000.
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
     logit_softcap: f64 = 0.0,
 };
 
-/// Attention: for each query the mean of the values, weighted by the softmax of its products with the keys.
+/// Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the
+/// keys.
 ///
-/// The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
-/// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the softmax's
-/// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) =
-/// 1 where max_bias is 0, else with p the largest power of 2 that is no more than the heads 2^(-max_bias (h + 1) /
-/// p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train Short, Test Long,
-/// 2022). h' = h / (heads / heads') is the head of keys and values that query head h shares with others, b' in the
-/// same way. Shapes: q {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}: heads'
-/// divides heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least tokens (further rows are not
-/// read), x dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}. Types: q and mask each f32,
-/// f16 or bf16; k and v each a float type or a format with blocks, sinks f32. Computed in f32: products and sums
-/// of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is -infinity for all queries
-/// of a block are skipped; the values of other masked ones count 0 times, which is NaN where they are not finite.
-/// A query with no key, without sinks, becomes NaN, as does one with NaN or infinity among its products. The
-/// result is f32. `mask` and `sinks` may be `null`: left out.
+/// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+/// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
+///
+/// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the same way.
+/// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With `logit_softcap` s above
+/// 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+/// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+/// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
+/// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
+/// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
+/// `sinks`. A query with NaN or infinity among its products becomes NaN.
+///
+/// - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v` {m, keys, heads', batch'}, `mask`
+///   {keys, tokens', x, y}, `sinks` {heads}, `c` {m, heads, tokens, batch}. heads' divides heads and batch'
+///   divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y divides
+///   batch.
+/// - Types: `q` and `mask` are each f32, f16 or bf16. `k` and `v` each have a float type, or a quantised type
+///   other than Q8_1 and Q8_K. `sinks` is f32. Computed in f32: products and sums over up to 144 keys, and then
+///   block by block. e^x is computed to within 1e-6.
+/// - Result: f32.
+/// - `mask` and `sinks` are optional: `null` leaves one out.
 pub fn flashAttnExt(
     self: Context,
     q: Tensor,
@@ -736,66 +1026,95 @@ pub fn flashAttnExt(
     return self.construct(c.tl_flash_attn_ext, .{ q.handle, k.handle, v.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
-/// The sum of all of a's elements.
+/// Sums all elements of `a`.
 ///
-/// The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a f32, f16 or bf16.
-/// Summed in f32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in f64: off by at
-/// most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
-/// f32.
+/// Computes `c[0] = sum over all i of a[i]`.
+///
+/// Elements are summed in f32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
+/// are summed in f64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the
+/// positions of the elements alone.
+///
+/// - Shapes: `c` {1}. The sum of no elements is 0.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
 pub fn sum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum, .{a.handle});
 }
 
-/// The sums of a's rows.
+/// Sums each row of `a`.
 ///
-/// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a {n, m, x, y}, c {1, m, x, y}; the
-/// sum of an empty row is 0. Types: a f32, f16 or bf16; summed as by `sum`. The result is f32.
+/// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
+/// - Types: `a` is f32, f16 or bf16. Summed as by `sum`.
+/// - Result: f32.
 pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum_rows, .{a.handle});
 }
 
-/// The means of a's rows.
+/// Computes the mean of each row of `a`.
 ///
-/// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n. Shapes: a {n, m, x, y}, c {1, m, x, y};
-/// the mean of an empty row is NaN. Types: a f32, f16 or bf16; summed as by `sum`, divided in f64 and rounded
-/// once. The result is f32.
+/// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
+/// - Types: `a` is f32, f16 or bf16. Summed as by `sum`, divided in f64 and rounded once.
+/// - Result: f32.
 pub fn mean(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_mean, .{a.handle});
 }
 
-/// The running sums of a's rows.
+/// Computes the running sums of each row of `a`.
 ///
-/// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a f32,
-/// f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in blocks of 256
-/// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by `sum`: off by
-/// at most 2^-18.7 of the sum of the magnitudes up to there. The result is f32.
+/// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+///
+/// The sum of the preceding blocks of 1024 elements is computed as by `sum`. Within such a block, elements are
+/// summed in f32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at most 2^-18.7
+/// of the sum of the magnitudes up to the element.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: `a` is f32, f16 or bf16. `c` is f32, like all sums, because a long sum has more digits than 16 bits
+///   hold.
+/// - Result: f32.
 pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }
 
-/// The place of the largest element of each of a's rows.
+/// Finds the index of the largest element of each row of `a`.
 ///
-/// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest. Shapes: a {n, m, x, y}, c
-/// {m, x, y}; n from 1 to 2^31 - 1. Types: a f32, f16 or bf16. NaN is less than everything: of a row of NaN alone
-/// it is 0. -0 and 0 are equal. The result is i32.
+/// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+///
+/// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: i32.
 pub fn argmax(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_argmax, .{a.handle});
 }
 
-/// Whether the least element comes first, or the largest; asc is the default.
-pub const ArgsortOrder = enum(i32) { asc, desc };
+/// The attribute `order` of `argsort`: the direction. Default: asc.
+pub const ArgsortOrder = enum(i32) {
+    /// Smallest element first.
+    asc,
+    /// Largest element first.
+    desc,
+};
 
-/// What `argsort` may be given.
+/// Optional attributes of `argsort`.
 pub const ArgsortOptions = struct {
-    /// Whether the least element comes first, or the largest; asc is the default.
+    /// The direction. Default: asc.
     order: ArgsortOrder = .asc,
 };
 
-/// The places of a's elements in order, row by row.
+/// Computes the indices that sort each row of `a`.
 ///
-/// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=. Shapes: c has a's shape; rows
-/// of at most 2^31 - 1 elements. Types: a f32, f16 or bf16. Equal elements keep their order in both directions, -0
-/// and 0 are equal, and NaN is last in both directions. The result is i32.
+/// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
+///
+/// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
+///
+/// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: i32.
 pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
     const params: c.tl_argsort_params = .{
         .order = @intFromEnum(options.order),
@@ -803,137 +1122,200 @@ pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
     return self.construct(c.tl_argsort, .{ a.handle, &params });
 }
 
-/// The places of the k largest elements of each of a's rows, the largest first.
+/// Finds the indices of the `k` largest elements of each row of `a`, the largest first.
 ///
-/// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3). Shapes: a
-/// {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a f32, f16 or bf16. Of equal elements
-/// the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is i32. `k`: how many of
-/// each row; 0 to 2147483647.
+/// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
+///
+/// Of equal elements the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
+/// everything else.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: i32.
+/// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
 pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
     return self.construct(c.tl_top_k, .{ a.handle, k });
 }
 
-/// How many elements of a and b are equal.
+/// Counts the positions at which `a` and `b` are equal.
 ///
-/// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c {1}. Types: a
-/// and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is i64.
+/// Computes `c[0] = number of i with a[i] = b[i]`.
+///
+/// NaN equals nothing. -0 and 0 are equal.
+///
+/// - Shapes: `a` and `b` have the same shape. `c` {1}.
+/// - Types: `a` and `b` have the same type, which is not quantised.
+/// - Result: i64.
 pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_count_equal, .{ a.handle, b.handle });
 }
 
-/// The mean over the rows of the cross entropy of b and the soft_max of a.
+/// Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits `a`.
 ///
-/// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i]). Shapes: a (logits) and b
-/// (labels, as probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each f32, f16 or bf16.
-/// Each row is taken relative to its largest element, so that no exponential overflows; sums as by `sum`. Where b
-/// is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is f32.
+/// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+///
+/// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is
+/// added, even if `a` is -infinity. NaN in either operand makes the result NaN.
+///
+/// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows the result
+///   is NaN.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Sums are computed as by `sum`.
+/// - Result: f32.
 pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_cross_entropy_loss, .{ a.handle, b.handle });
 }
 
-/// a, repeated until it fills a shape.
+/// Repeats `a` until it fills a shape.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a {n0, n1, n2, n3}, c
-/// {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a `view`
-/// with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `shape`: the
-/// result's shape, four extents.
+/// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+///
+/// Element-wise operations broadcast operands without `repeat`, and a `view` with strides of 0 repeats rows
+/// without copying them.
+///
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `shape`, each dimension of which is a multiple of that of
+///   `a`.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `shape`: shape of the result, in all four dimensions.
 pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
     return self.construct(c.tl_repeat, .{ a.handle, &shape });
 }
 
-/// a with b behind it in a dimension.
+/// Concatenates `a` and `b` along a dimension.
 ///
-/// The result c: c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere. Shapes: a and b
-/// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and
-/// b. Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+/// Computes `c[i] = a[i] if i < n else b[i - n]`.
+///
+/// i is the index in dimension `dim`, and n is the size of `a` there.
+///
+/// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
+/// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
 pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_concat, .{ a.handle, b.handle, dim });
 }
 
-/// a with zeros behind its last elements in each dimension.
+/// Appends zeros to `a` in each dimension.
 ///
-/// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of a's extents and p's. Types:
-/// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
-/// zeros, of each dimension; 0 or more.
+/// Computes `c[i] = a[i] if a has element i else 0`.
+///
+/// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
+/// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `p`: number of zeros appended in each dimension. Each at least 0.
 pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
     return self.construct(c.tl_pad, .{ a.handle, &p });
 }
 
-/// a's rows, continued beyond both ends by their mirror images.
+/// Extends each row of `a` at both ends by its mirror image.
 ///
-/// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ...
-/// Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is
-/// of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0 or
-/// more.
+/// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
+/// a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
+///
+/// - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `p0`: number of elements before each row. At least 0.
+/// - `p1`: number of elements after each row. At least 0.
 pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
     return self.construct(c.tl_pad_reflect_1d, .{ a.handle, p0, p1 });
 }
 
-/// a's elements moved on in each dimension, those from its end to its beginning.
+/// Shifts `a` cyclically in each dimension.
 ///
-/// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n. Shapes: c has a's shape. Types: any; of
-/// a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far, in
-/// each dimension; backwards where it is below 0.
+/// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied
+///   exactly.
+/// - Result: The type of `a`.
+/// - `shift`: shift in each dimension. A negative one shifts toward the beginning.
 pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
     return self.construct(c.tl_roll, .{ a.handle, &shift });
 }
 
-/// Matrices with a's rows as their diagonals.
+/// Makes matrices that have the rows of `a` as their diagonals.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a {n, 1, x, y}, c
-/// {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+/// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
+///
+/// - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
 pub fn diag(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_diag, .{a.handle});
 }
 
-/// The triangle.
-pub const TriType = enum(i32) { lower, lower_diag, upper, upper_diag };
+/// The attribute `part` of `tri`: the triangle that is kept.
+pub const TriType = enum(i32) {
+    /// i0 < i1, the lower triangle without the diagonal.
+    lower,
+    /// i0 <= i1, the lower triangle with the diagonal.
+    lower_diag,
+    /// i1 < i0, the upper triangle without the diagonal.
+    upper,
+    /// i1 <= i0, the upper triangle with the diagonal.
+    upper_diag,
+};
 
-/// A triangle of each of a's matrices, and zeros elsewhere.
+/// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
-/// (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
-/// Exact. The result is of a's type. `part`: the triangle.
+/// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
+///
+/// - Shapes: `c` has the shape of `a`. Matrices need not be square.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `part`: the triangle that is kept.
 pub fn tri(self: Context, a: Tensor, part: TriType) Error!Tensor {
     return self.construct(c.tl_tri, .{ a.handle, @intFromEnum(part) });
 }
 
-/// a's scores with those of later positions at -infinity.
+/// Sets the attention scores of later positions to -infinity (causal mask).
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere. Shapes: a
-/// {keys, queries, ..}, c has a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the
-/// first query's position; 0 or more.
+/// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
+///
+/// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `n_past`: position of the first query. At least 0.
 pub fn diagMaskInf(self: Context, a: Tensor, n_past: i64) Error!Tensor {
     return self.construct(c.tl_diag_mask_inf, .{ a.handle, n_past });
 }
 
-/// a's scores with those of later positions at 0.
+/// Sets the attention scores of later positions to 0 (causal mask).
 ///
-/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a {keys, queries, ..}, c has
-/// a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the first query's position; 0
-/// or more.
+/// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
+///
+/// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+/// - Types: f32, f16 or bf16. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `n_past`: position of the first query. At least 0.
 pub fn diagMaskZero(self: Context, a: Tensor, n_past: i64) Error!Tensor {
     return self.construct(c.tl_diag_mask_zero, .{ a.handle, n_past });
 }
 
-/// What `acc` may be given.
+/// Optional attributes of `acc`.
 pub const AccOptions = struct {
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     nb1: i64 = 0,
-    /// The same of its matrices; 0 or more.
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     nb2: i64 = 0,
-    /// The same of its dimension 3; 0 or more.
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     nb3: i64 = 0,
-    /// Where the window begins, in bytes; 0 or more.
+    /// Start of the window, in bytes. At least 0. Default: 0.
     offset: i64 = 0,
 };
 
-/// a with b added to a window of it; a itself stays as it is.
+/// Adds `b` to a window of a copy of `a`.
 ///
-/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-/// behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
-/// shape that fits. No two of the window's elements share memory. Types: f32, f16 or bf16 each; computed in f32
-/// and rounded once to a's type. The result is of a's type.
+/// Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
+///
+/// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+/// is not changed.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the
+///   window may share memory.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once to the type of `a`.
+/// - Result: The type of `a`.
 pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tensor {
     const params: c.tl_acc_params = .{
         .nb1 = options.nb1,
@@ -944,24 +1326,29 @@ pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tenso
     return self.construct(c.tl_acc, .{ a.handle, b.handle, &params });
 }
 
-/// What `set` may be given.
+/// Optional attributes of `set`.
 pub const SetOptions = struct {
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     nb1: i64 = 0,
-    /// The same of its matrices; 0 or more.
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     nb2: i64 = 0,
-    /// The same of its dimension 3; 0 or more.
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     nb3: i64 = 0,
-    /// Where the window begins, in bytes; 0 or more.
+    /// Start of the window, in bytes. At least 0. Default: 0.
     offset: i64 = 0,
 };
 
-/// a with b in place of a window of it; a itself stays as it is.
+/// Stores `b` in a window of a copy of `a`.
 ///
-/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-/// behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
-/// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
-/// result is of a's type.
+/// Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
+///
+/// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+/// is not changed.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the
+///   window may share memory.
+/// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+/// - Result: The type of `a`.
 pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tensor {
     const params: c.tl_set_params = .{
         .nb1 = options.nb1,
@@ -972,65 +1359,95 @@ pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tenso
     return self.construct(c.tl_set, .{ a.handle, b.handle, &params });
 }
 
-/// a's elements whose indices in one dimension are these.
+/// Gathers elements of `a` by index along a dimension.
 ///
-/// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
-/// indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
-/// a's. Types: a any without blocks, indices i32 or i64. Exact. The result is of a's type. Computing fails with
-/// `error.InvalidArgument`, naming the place, for an index that a does not have. `dim`: the dimension, counted
-/// from the contiguous one; 0 to 3.
+/// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
+///
+/// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+///
+/// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
+/// - Types: `a` has any type that is not quantised, and `indices` is i32 or i64. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with `error.InvalidArgument` for an index out of range. The message names the first such
+///   element.
 pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_gather, .{ a.handle, indices.handle, dim });
 }
 
-/// a's rows with rows of b added, each by its number.
+/// Adds to each row of `a` the row of `b` that `ids` selects.
 ///
-/// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens}, b {n, experts}, ids
-/// {used, tokens}, c has a's shape. Types: a and b f32, f16 or bf16 each, ids i32 or i64; computed in f32 and
-/// rounded once to a's type. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
-/// place, for a number that is no row's of b.
+/// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+///
+/// - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, and `ids` is i32 or i64. Computed in f32 and rounded once to
+///   the type of `a`.
+/// - Result: The type of `a`.
+/// - Computing fails with `error.InvalidArgument` for a row index out of range. The message names the first such
+///   element.
 pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
     return self.construct(c.tl_add_id, .{ a.handle, b.handle, ids.handle });
 }
 
-/// Numbers in equal steps.
+/// Makes a vector of equally spaced numbers.
 ///
-/// The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
-/// among them. None where start is stop. Types: f32; computed in f64 and rounded once. The result is f32. `start`:
-/// the first number. `stop`: what they stay before. `by`: the step, below 0 where they fall.
+/// Computes `c[i] = start + i step`.
+///
+/// - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if `start`
+///   equals `stop`.
+/// - Types: f32. Computed in f64 and rounded once.
+/// - Result: f32.
+/// - `start`: the first number.
+/// - `stop`: end of the range, which is not included.
+/// - `by`: difference between neighbours. It is negative if the numbers decrease.
 pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
     return self.construct(c.tl_arange, .{ start, stop, by });
 }
 
-/// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
+/// Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
 ///
-/// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
-/// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order.
-/// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices {n0, n1, n2, n3}
-/// repeat into b: each of their dimensions is 1 or divides b's. Types: a f32, b f32, f16 or bf16, indices i32 or
-/// i64; added up in f32 in b's order, so that the bits are always the same. The result is f32. Computing fails
-/// with `error.InvalidArgument`, naming the place, for an index that a does not have, for which nothing is added.
-/// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+/// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] += b[i0, i1, i2, i3]`.
+///
+/// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are
+/// added in f32 in the order of `b`, so the bits are always the same. `a` is not changed.
+///
+/// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
+///   {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
+/// - Types: `a` is f32, `b` is f32, f16 or bf16, and `indices` is i32 or i64.
+/// - Result: f32.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with `error.InvalidArgument` for an index out of range, for which nothing is added. The
+///   message names the first such element.
 pub fn scatterAdd(self: Context, a: Tensor, b: Tensor, indices: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_scatter_add, .{ a.handle, b.handle, indices.handle, dim });
 }
 
-/// What stands between a's pixels; nearest is the default.
-pub const UpscaleMode = enum(i32) { nearest, bilinear };
+/// The attribute `mode` of `upscale`: the interpolation. Default: nearest.
+pub const UpscaleMode = enum(i32) {
+    /// The nearest pixel.
+    nearest,
+    /// Linear interpolation in both dimensions.
+    bilinear,
+};
 
-/// What `upscale` may be given.
+/// Optional attributes of `upscale`.
 pub const UpscaleOptions = struct {
-    /// What stands between a's pixels; nearest is the default.
+    /// The interpolation. Default: nearest.
     mode: UpscaleMode = .nearest,
 };
 
-/// Images with `factor` times as many columns and rows.
+/// Enlarges images by a factor, in width and height.
 ///
-/// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
-/// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
-/// Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: f32, f16 or bf16. nearest is exact; bilinear is
-/// computed in f32, first between rows, then between columns, and rounded once. The result is of a's type.
-/// `times`: how many times as many; 1 or more.
+/// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+///
+/// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
+/// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
+/// - Types: f32, f16 or bf16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
+///   f32, first between rows and then between columns, and rounded once.
+/// - Result: The type of `a`.
+/// - `times`: factor of the width and of the height. At least 1.
 pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
     const params: c.tl_upscale_params = .{
         .mode = @intFromEnum(options.mode),
@@ -1038,26 +1455,38 @@ pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Er
     return self.construct(c.tl_upscale, .{ a.handle, times, &params });
 }
 
-/// What is taken of a window.
-pub const Pool1dOp = enum(i32) { max, avg };
+/// The attribute `op` of `pool1d`: the operation on a window.
+pub const Pool1dOp = enum(i32) {
+    /// The maximum.
+    max,
+    /// The average.
+    avg,
+};
 
-/// What `pool1d` may be given.
+/// Optional attributes of `pool1d`.
 pub const Pool1dOptions = struct {
-    /// From one window to the next; 0: k; 0 or more.
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     s: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// avg: whether what lies beyond a row counts, as zeros.
+    /// If true, an average counts padding as zeros. Default: false.
     count_padding: bool = false,
 };
 
-/// The largest, or the average, of the elements in a window that moves along a's rows.
+/// Takes the maximum or the average of each window that slides along the rows of `a`.
 ///
-/// The result c: c[o] = max or average over t < k of a[o s + t - p], of those that a has. Shapes: a {n, ..}, c
-/// {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types: f32, f16 or
-/// bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It divides by how many
-/// elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's type.
-/// `op`: what is taken of a window. `k`: the window's length; 1 or more.
+/// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
+///
+/// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
+/// summed in f64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
+/// over all `k`, as in PyTorch.
+///
+/// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each
+///   window has an element.
+/// - Types: f32, f16 or bf16.
+/// - Result: The type of `a`.
+/// - `op`: the operation on a window.
+/// - `k`: length of the window. At least 1.
 pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
     const params: c.tl_pool_1d_params = .{
         .s = options.s,
@@ -1067,32 +1496,43 @@ pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOpt
     return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
 }
 
-/// What is taken of a window.
-pub const Pool2dOp = enum(i32) { max, avg };
+/// The attribute `op` of `pool2d`: the operation on a window.
+pub const Pool2dOp = enum(i32) {
+    /// The maximum.
+    max,
+    /// The average.
+    avg,
+};
 
-/// What `pool2d` may be given.
+/// Optional attributes of `pool2d`.
 pub const Pool2dOptions = struct {
-    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     s0: i64 = 0,
-    /// The same in dimension 1; 0: k1; 0 or more.
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     s1: i64 = 0,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// avg: whether what lies beyond a does not count.
+    /// If true, an average does not count padding. Default: false.
     skip_padding: bool = false,
 };
 
-/// The largest, or the average, of the elements in a window that moves over a's matrices.
+/// Takes the maximum or the average of each window that slides over the matrices of `a`.
 ///
-/// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
-/// that a has. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0
-/// is below k0 and p1 below k1, so that each window has an element. Types: f32, f16 or bf16. max is exact, NaN
-/// where a window has one. avg adds up in f64 and is rounded once. It divides by k0 k1, so that what lies beyond a
-/// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
-/// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height;
-/// 1 or more.
+/// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
+///
+/// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
+/// summed in f64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
+/// and PyTorch, or with `skip_padding` over the elements inside `a`.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must
+///   be less than k0 and p1 less than k1, so that each window has an element.
+/// - Types: f32, f16 or bf16.
+/// - Result: The type of `a`.
+/// - `op`: the operation on a window.
+/// - `k0`: width of the window. At least 1.
+/// - `k1`: height of the window. At least 1.
 pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
     const params: c.tl_pool_2d_params = .{
         .s0 = options.s0,
@@ -1104,38 +1544,41 @@ pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options:
     return self.construct(c.tl_pool_2d, .{ a.handle, @intFromEnum(op), k0, k1, &params });
 }
 
-/// The result's type; f32 is the default.
+/// The attribute `to` of `im2col`: type of the result. Default: f32.
 pub const Im2colTo = enum(i32) { f32, f16, bf16 };
 
-/// What `im2col` may be given.
+/// Optional attributes of `im2col`.
 pub const Im2colOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
-    /// Whether b is images, not signals.
+    /// If true, `b` has images, else signals. Default: false.
     is_2d: bool = false,
-    /// The result's type; f32 is the default.
+    /// Type of the result. Default: f32.
     to: Im2colTo = .f32,
 };
 
-/// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+/// Copies the elements under each window of a convolution into a row of the result.
 ///
-/// The result c: c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
-/// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
-/// channels, outputs}. Shapes: of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-/// {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
-/// Of signals a {k, channels, outputs}, b {n, channels, signals}, c
-/// {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a and b f32, f16 or bf16 each; c f32, or as
-/// `to` says, each element rounded once.
+/// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+///
+/// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
+/// product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+///
+/// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
+///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b` {n, channels, signals},
+///   `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. `c` has the type `to`, to which each element is rounded once.
 pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error!Tensor {
     const params: c.tl_im2col_params = .{
         .s0 = options.s0,
@@ -1150,22 +1593,26 @@ pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error
     return self.construct(c.tl_im2col, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv1d` may be given.
+/// Optional attributes of `conv1d`.
 pub const Conv1dOptions = struct {
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// Stride of the windows. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, convolved with a.
+/// Convolves the signals `b` with the kernel `a`.
 ///
-/// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
-/// those that b has. Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
-/// {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down. Types: a and b f32, f16 or bf16 each, c
-/// f32; computed in f32. The result is f32.
+/// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error!Tensor {
     const params: c.tl_conv_1d_params = .{
         .s = options.s,
@@ -1175,29 +1622,33 @@ pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error
     return self.construct(c.tl_conv_1d, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv2d` may be given.
+/// Optional attributes of `conv2d`.
 pub const Conv2dOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, convolved with a.
+/// Convolves the images `b` with the kernel `a`.
 ///
-/// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has. Shapes: a
-/// {kw, kh, channels, outputs}, b {w, h, channels, images}, c
-/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down. Types: a
-/// and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
+///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error!Tensor {
     const params: c.tl_conv_2d_params = .{
         .s0 = options.s0,
@@ -1210,21 +1661,26 @@ pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error
     return self.construct(c.tl_conv_2d, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv1dDw` may be given.
+/// Optional attributes of `conv1dDw`.
 pub const Conv1dDwOptions = struct {
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// Stride of the windows. At least 1. Default: 1.
     s: i64 = 1,
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, each channel convolved with a's of the same number.
+/// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
 ///
-/// The result c: c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has. Shapes: a
-/// {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded
-/// down. Types: a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) Error!Tensor {
     const params: c.tl_conv_1d_dw_params = .{
         .s = options.s,
@@ -1234,29 +1690,33 @@ pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) E
     return self.construct(c.tl_conv_1d_dw, .{ a.handle, b.handle, &params });
 }
 
-/// What `conv2dDw` may be given.
+/// Optional attributes of `conv2dDw`.
 pub const Conv2dDwOptions = struct {
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     s0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     s1: i64 = 1,
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, each channel convolved with a's of the same number.
+/// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
 ///
-/// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a {kw, kh, 1, channels}, b
-/// {w, h, channels, images}, c
-/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down. Types:
-/// a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images}, with w' =
+///   (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) Error!Tensor {
     const params: c.tl_conv_2d_dw_params = .{
         .s0 = options.s0,
@@ -1269,22 +1729,25 @@ pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) E
     return self.construct(c.tl_conv_2d_dw, .{ a.handle, b.handle, &params });
 }
 
-/// What `convTranspose1d` may be given.
+/// Optional attributes of `convTranspose1d`.
 pub const ConvTranspose1dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     s: i64 = 1,
-    /// How many elements are left out at both ends of the result; 0 or more.
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     p: i64 = 0,
-    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     d: i64 = 1,
 };
 
-/// b's signals, each element spread by a: the transposed convolution.
+/// Computes the transposed convolution of the signals `b` with the kernel `a`.
 ///
-/// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
-/// a[t, m, channel] b[x, channel, n]. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
-/// {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b f32, f16 or bf16 each, c f32; computed in
-/// f32. The result is f32.
+/// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+/// a[t, m, channel] b[x, channel, n]`.
+///
+/// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
+///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose1dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_1d_params = .{
         .s = options.s,
@@ -1294,27 +1757,29 @@ pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
     return self.construct(c.tl_conv_transpose_1d, .{ a.handle, b.handle, &params });
 }
 
-/// What `convTranspose2d` may be given.
+/// Optional attributes of `convTranspose2d`.
 pub const ConvTranspose2dOptions = struct {
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     stride: i64 = 1,
-    /// How many elements are left out at both ends of a row; 0 or more.
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     p0: i64 = 0,
-    /// The same of columns; 0 or more.
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     p1: i64 = 0,
-    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     d0: i64 = 1,
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     d1: i64 = 1,
 };
 
-/// b's images, each element spread by a: the transposed convolution.
+/// Computes the transposed convolution of the images `b` with the kernel `a`.
 ///
-/// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
-/// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
-/// {kw, kh, outputs, channels}, b {w, h, channels, images}, c
-/// {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a and b f32,
-/// f16 or bf16 each, c f32; computed in f32. The result is f32.
+/// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
+/// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+///
+/// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
+///   = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
 pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose2dOptions) Error!Tensor {
     const params: c.tl_conv_transpose_2d_params = .{
         .stride = options.stride,
@@ -1326,32 +1791,48 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
     return self.construct(c.tl_conv_transpose_2d, .{ a.handle, b.handle, &params });
 }
 
-/// Random numbers of which each between two bounds is as likely.
+/// Draws random numbers that are uniformly distributed between two bounds.
 ///
-/// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24.
-/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of
-/// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
-/// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower
-/// and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances
-/// the counter. Operations of one stream draw the same words, those of another stream other ones. Types: state
-/// i64, c f32. The bounds are rounded to f32, then each step is: the same bits on every device. low <= c <= high;
-/// c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126.
-/// The result is f32. `shape`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the
-/// upper bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw
-/// other numbers; 0 to 2147483647.
+/// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
+///
+/// Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M. A.
+/// Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011). Its key is the lower and
+/// the upper half of the seed. Its counter is i / 4, `stream`, and the lower and the upper half of the counter in
+/// `state`. So results depend on `state`, `stream` and the shape alone, and a graph draws the same numbers in each
+/// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
+/// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it,
+/// and never if low is 0 and high is above 2^-126.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Types: `state` is i64, `c` is f32. The bounds are rounded to f32, and so is each operation of the formula, so
+///   the bits are the same on every device.
+/// - Result: f32.
+/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `low`: lower bound.
+/// - `high`: upper bound. It is not less than `low`.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_random_uniform, .{ state.handle, &shape, low, high, stream });
 }
 
-/// Normally distributed random numbers.
+/// Draws normally distributed random numbers.
 ///
-/// The result c: c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32.
-/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Words are those of `randomUniform`.
-/// Types: state i64, c f32. z by M. J. Wichura's rational functions (AS 241, 1988); all in f64, each step rounded,
-/// and c then rounded to f32: the same bits on every device. The largest |z| is 6.338, that of 2^-33. The result
-/// is f32. `shape`: the result's shape, four extents; 0 or more. `center`: the distribution's mean. `deviation`:
-/// its standard deviation; 0 or more. `stream`: which of the state's streams: another one for each operation that
-/// shall draw other numbers; 0 to 2147483647.
+/// Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i + 1/2)
+/// 2^-32`.
+///
+/// Words are those of `randomUniform`. The quantile is computed by the rational functions of M. J. Wichura (AS
+/// 241, 1988). The largest |z| is 6.338, at 2^-33.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Types: `state` is i64, `c` is f32. Everything is computed in f64, with each operation rounded, and `c` is
+///   then rounded to f32, so the bits are the same on every device.
+/// - Result: f32.
+/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `center`: mean of the distribution.
+/// - `deviation`: standard deviation. At least 0.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn randomNormal(
     self: Context,
     state: Tensor,
@@ -1363,43 +1844,62 @@ pub fn randomNormal(
     return self.construct(c.tl_random_normal, .{ state.handle, &shape, center, deviation, stream });
 }
 
-/// a with each element dropped at random, and the others scaled up to keep the mean.
+/// Sets random elements of `a` to 0 and scales the others up to keep the mean.
 ///
-/// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere. Shapes: c has a's shape, of up
-/// to 2^34 elements; state {2}: a seed and a counter. Words are those of `randomUniform`, i in ne order. Types: a
-/// f32, f16 or bf16, any strides, state i64; 1 - p is rounded to f32, the quotient to f32 and then to a's type.
-/// The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type. `p`: which
-/// part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for each
-/// operation that shall draw other numbers; 0 to 2147483647.
+/// Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
+///
+/// Words are those of `randomUniform`, with i counted along dimension 0 first. An element that is dropped becomes
+/// 0 even if it is NaN.
+///
+/// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
+/// - Types: `a` is f32, f16 or bf16 with any strides, and `state` is i64. 1 - p is rounded to f32, and the
+///   quotient is rounded to f32 and then to the type of `a`, so the bits are the same on every device.
+/// - Result: The type of `a`.
+/// - `p`: probability that an element is dropped: 0 or more, and less than 1.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
+///   Range: 0 to 2^31 - 1.
 pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_dropout, .{ a.handle, state.handle, p, stream });
 }
 
-/// a after a step of gradient descent.
+/// Updates `a` by a step of gradient descent.
 ///
-/// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a view of a: make it an output, or use
-/// it, for this to happen. Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and
-/// not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever the
-/// step stands among a graph's outputs. Types: a f32, grad f32, f16 or bf16, settings f32; each step of the
-/// formula is rounded to f32: the same bits on every device. The result is f32.
+/// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
+/// - Types: `a` is f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula is
+///   rounded to f32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
 pub fn optStepSgd(self: Context, a: Tensor, grad: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_sgd, .{ a.handle, grad.handle, settings.handle });
 }
 
-/// What `optStepMomentum` may be given.
+/// Optional attributes of `optStepMomentum`.
 pub const OptStepMomentumOptions = struct {
-    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    /// If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
     nesterov: bool = false,
 };
 
-/// a after a step of gradient descent with momentum.
+/// Updates `a` by a step of gradient descent with momentum.
 ///
-/// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
-/// with nesterov rate (grad[i] + momentum velocity[i]). The result is a view of a: make it an output, or use it,
-/// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
-/// a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
-/// What is written as in `optStepSgd`. Types: a and velocity f32, grad f32, f16 or bf16, settings f32; rounded as
-/// by `optStepSgd`. The result is f32.
+/// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step. `settings`
+///   {3} holds rate, decay and momentum.
+/// - Types: `a` and `velocity` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the
+///   formula is rounded to f32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `velocity` is overwritten as well.
 pub fn optStepMomentum(
     self: Context,
     a: Tensor,
@@ -1414,56 +1914,85 @@ pub fn optStepMomentum(
     return self.construct(c.tl_opt_step_momentum, .{ a.handle, grad.handle, velocity.handle, settings.handle, &params });
 }
 
-/// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
-/// of Adam.
+/// Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019).
 ///
-/// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
-/// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an
-/// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
-/// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v
-/// of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 /
-/// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in `optStepSgd`. Types:
-/// a, m and v f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+/// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`; `a[i] = a[i]
+/// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+///
+/// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not
+/// share memory with another operand. A node that was differentiated reads the values from before the step,
+/// regardless of the order of the outputs of the graph.
+///
+/// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step. `settings`
+///   {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where
+///   t is 1 in the first step.
+/// - Types: `a`, `m` and `v` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the
+///   formula is rounded to f32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `m` and `v` are overwritten as well.
 pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_adamw, .{ a.handle, grad.handle, m.handle, v.handle, settings.handle });
 }
 
-/// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
+/// Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
 ///
-/// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
-/// (1 - beta2) grad[i]. The result is a view of a: make it an output, or use it, for this to happen. The result is
-/// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
-/// before the first step; settings {4}: rate, beta1, beta2, decay. What is written as in `optStepSgd`. Types: a
-/// and m f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+/// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2 m[i] + (1 -
+/// beta2) grad[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
+/// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+/// the graph.
+///
+/// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings` {4} holds
+///   rate, beta1, beta2 and decay.
+/// - Types: `a` and `m` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula
+///   is rounded to f32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
+///   graph, or use it in another node: otherwise nothing is written.
+/// - `m` is overwritten as well.
 pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
-pub const MulMatSparseBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `mulMatSparse`: the test for active neurons, where s is the score. A NaN is not active.
+/// Default: score.
+pub const MulMatSparseBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
-/// What `mulMatSparse` may be given.
+/// Optional attributes of `mulMatSparse`.
 pub const MulMatSparseOptions = struct {
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
-    /// default.
+    /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     by: MulMatSparseBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
     n: i64 = 0,
-    /// 1: no kernel may round an operand.
+    /// If true, no kernel rounds an operand. Default: false.
     exact: bool = false,
 };
 
-/// The elements of a matrix product whose neurons are active, and zeros for all others.
+/// Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
 ///
-/// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0. Shapes: a
-/// {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows {m}, a
-/// {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is scores'
-/// then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives zeros.
-/// Types: a and b those of `mulMat`, with its rounding; scores f32, rows i32. The result is f32. `scores` and
-/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
-/// do not ascend, or are no neuron's.
+/// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
+///
+/// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these
+/// neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of
+/// its neurons are active. k = 0 gives zeros.
+///
+/// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is that of
+///   `scores` or the attribute `n`.
+/// - Types: `a` and `b` as for `mulMat`, and with the same rounding of `b`. `scores` is f32, and `rows` is i32.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
+///   names the first such element.
 pub fn mulMatSparse(
     self: Context,
     a: Tensor,
@@ -1481,28 +2010,41 @@ pub fn mulMatSparse(
     return self.construct(c.tl_mul_mat_sparse, .{ a.handle, b.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-/// score is the default.
-pub const AxpyBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `axpy`: the test for active neurons, where s is the score or, without `scores`, the
+/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
+pub const AxpyBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
-/// What `axpy` may be given.
+/// Optional attributes of `axpy`.
 pub const AxpyOptions = struct {
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
-    /// is; score is the default.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
+    /// `scores` is not active, and a NaN in `h` is. Default: score.
     by: AxpyBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
 };
 
-/// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+/// Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
 ///
-/// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]. Shapes: a_t {k, n}, h
-/// {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active neurons are
-/// read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and all others count as
-/// zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h f32, f16 or bf16,
-/// scores f32, rows i32; multiplied and added up in f32, no operand is rounded. The result is f32. `scores` and
-/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
-/// do not ascend, or are no neuron's.
+/// Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+///
+/// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With
+/// `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without
+/// `scores`, `h` itself is tested. Products and sums are computed in f32, and no operand is rounded.
+///
+/// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
+/// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is f32, f16 or bf16,
+///   `scores` is f32, and `rows` is i32.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
+///   names the first such element.
 pub fn axpy(
     self: Context,
     a_t: Tensor,
@@ -1518,40 +2060,55 @@ pub fn axpy(
     return self.construct(c.tl_axpy, .{ a_t.handle, h.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// Of gate; relu is the default.
+/// The attribute `activation` of `sparseFfn`: the activation of the gate. Default: relu.
 pub const SparseFfnActivation = enum(i32) { relu, silu, gelu };
 
-/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-/// one of a projection is; score is the default.
-pub const SparseFfnBy = enum(i32) { score, magnitude, positive };
+/// The attribute `by` of `sparseFfn`: the test for active neurons, where s is the score or, without `scores`, the
+/// element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
+pub const SparseFfnBy = enum(i32) {
+    /// s >= threshold.
+    score,
+    /// abs(s) >= threshold.
+    magnitude,
+    /// s > 0.
+    positive,
+};
 
-/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+/// The attribute `first` of `sparseFfn`: the projection that is computed for all neurons and tested, if there are
+/// no `scores`. Default: gate.
 pub const SparseFfnFirst = enum(i32) { gate, up };
 
-/// What `sparseFfn` may be given.
+/// Optional attributes of `sparseFfn`.
 pub const SparseFfnOptions = struct {
-    /// Of gate; relu is the default.
+    /// The activation of the gate. Default: relu.
     activation: SparseFfnActivation = .relu,
-    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
-    /// not, one of a projection is; score is the default.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A
+    /// NaN in `scores` is not active, and a NaN in a projection is. Default: score.
     by: SparseFfnBy = .score,
-    /// Of score and magnitude, rounded to f32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
-    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     first: SparseFfnFirst = .gate,
 };
 
-/// A gated feed-forward block of the active neurons alone.
+/// Computes a gated feed-forward block over its active neurons only.
 ///
-/// The result c: c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-/// up[k, i] x[k, t]) * down_t[j, i]. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c
-/// {m, T}: of each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
-/// these neurons' rows alone, in ascending order, of those that scores has. Without scores the block finds out by
-/// itself which neurons are active: it computes the first of both projections of all of them, as the attribute
-/// `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate, up and
-/// down_t each of any float type or weight format, x f32, f16 or bf16, scores f32, rows i32; x may be rounded as
-/// in `mulMat`. The result is f32. `scores` and `rows` may be `null`: left out. Computing fails with
-/// `error.InvalidArgument`, naming the place, for rows that do not ascend, or are no neuron's.
+/// Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i]
+/// x[k, t]) * down_t[j, i]`.
+///
+/// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the matrices have
+/// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
+/// operation finds the active neurons itself: it computes one projection of all neurons, which `first` selects,
+/// and tests it. The projection by `gate` is tested after the activation. `rows` must then be left out.
+///
+/// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With `rows`
+///   {r}, the matrices have r rows instead of n.
+/// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
+///   f32, f16 or bf16, `scores` is f32, and `rows` is i32. Kernels may round `x`, as for `mulMat`.
+/// - Result: f32.
+/// - `scores` and `rows` are optional: `null` leaves one out.
+/// - Computing fails with `error.InvalidArgument` for `rows` that do not ascend, or are out of range. The message
+///   names the first such element.
 pub fn sparseFfn(
     self: Context,
     x: Tensor,

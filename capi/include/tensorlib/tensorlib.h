@@ -1352,16 +1352,17 @@ TL_API const char *tl_op_name(size_t index);
 /* ====================================================================================================
  * Operations, a function each
  *
- * Their operands come first, then the attributes that must be given, then a struct of all others: NULL is the
- * defaults, and so is each member that is 0. It is read during the call only. An operand that may be left out is
- * tl_none(). What is true of all operations is said in the chapter before.
+ * Arguments are the operands, then the required attributes, then a struct of the optional attributes. NULL for
+ * that struct selects the defaults, as does 0 for any of its members. It is read during the call only. For an
+ * optional operand, tl_none() leaves it out. The context owns the result; on failure a function returns NULL.
+ * The chapter before says what holds for all operations.
  *
  * `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
  *
  * `tl_tensor *c = tl_scale(ctx, tl_glu(ctx, a, tl_none(), TL_GLU_OP_SWIGLU, NULL), 2, &params);` */
 
 /**
- * What tl_scale() may be given. Since 0.1.
+ * Optional attributes of tl_scale(). Since 0.1.
  */
 typedef struct tl_scale_params {
     /**
@@ -1369,50 +1370,48 @@ typedef struct tl_scale_params {
      */
     size_t struct_size;
     /**
-     * What is added.
+     * Added to each product. Default: 0.
      */
     double bias;
 } tl_scale_params;
 
 /**
- * tl_glu_op: the activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of
- * swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought
- * between -limit and limit, and 1 added.
+ * The attribute `op` of tl_glu(): the activation.
  */
 typedef int32_t tl_glu_op;
 
 /**
- * reglu.
+ * Activation tl_relu().
  */
 #define TL_GLU_OP_REGLU 0
 
 /**
- * geglu.
+ * Activation tl_gelu().
  */
 #define TL_GLU_OP_GEGLU 1
 
 /**
- * swiglu.
+ * Activation tl_silu().
  */
 #define TL_GLU_OP_SWIGLU 2
 
 /**
- * geglu_erf.
+ * Activation tl_gelu_erf().
  */
 #define TL_GLU_OP_GEGLU_ERF 3
 
 /**
- * geglu_quick.
+ * Activation tl_gelu_quick().
  */
 #define TL_GLU_OP_GEGLU_QUICK 4
 
 /**
- * swiglu_oai.
+ * `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
  */
 #define TL_GLU_OP_SWIGLU_OAI 5
 
 /**
- * What tl_glu() may be given. Since 0.1.
+ * Optional attributes of tl_glu(). Since 0.1.
  */
 typedef struct tl_glu_params {
     /**
@@ -1420,25 +1419,26 @@ typedef struct tl_glu_params {
      */
     size_t struct_size;
     /**
-     * 1: gate and up are two operands, and b must be there.
+     * If true, the gate and up are two operands, and `b` is required. Default: false.
      */
     bool split;
     /**
-     * 1: gate and up change places.
+     * If true, the gate and up are exchanged. Default: false.
      */
     bool swapped;
     /**
-     * Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+     * Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
      */
     double alpha;
     /**
-     * Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+     * Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to
+     * 1e38. Default: 7.
      */
     double limit;
 } tl_glu_params;
 
 /**
- * What tl_soft_max_ext() may be given. Since 0.1.
+ * Optional attributes of tl_soft_max_ext(). Since 0.1.
  */
 typedef struct tl_soft_max_ext_params {
     /**
@@ -1446,38 +1446,37 @@ typedef struct tl_soft_max_ext_params {
      */
     size_t struct_size;
     /**
-     * The factor of a; 0 = the default, 1.
+     * Factor of `a`. Default: 1.
      */
     double scale;
     /**
-     * Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+     * Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
      */
     double max_bias;
 } tl_soft_max_ext_params;
 
 /**
- * tl_rope_mode: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and
- * with mrope pairs have positions by sections; normal is the default.
+ * The attribute `mode` of tl_rope(): the elements that form pair k. Default: normal.
  */
 typedef int32_t tl_rope_mode;
 
 /**
- * normal.
+ * Elements 2 k and 2 k + 1.
  */
 #define TL_ROPE_MODE_NORMAL 0
 
 /**
- * neox.
+ * Elements k and k + n_dims / 2.
  */
 #define TL_ROPE_MODE_NEOX 1
 
 /**
- * mrope.
+ * Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
  */
 #define TL_ROPE_MODE_MROPE 2
 
 /**
- * What tl_rope() may be given. Since 0.1.
+ * Optional attributes of tl_rope(). Since 0.1.
  */
 typedef struct tl_rope_params {
     /**
@@ -1485,56 +1484,58 @@ typedef struct tl_rope_params {
      */
     size_t struct_size;
     /**
-     * Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with
-     * mrope pairs have positions by sections; normal is the default.
+     * The elements that form pair k. Default: normal.
      */
     tl_rope_mode mode;
     /**
-     * So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+     * Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range:
+     * 0 to 1048576. Default: 0.
      */
     int64_t n_dims;
     /**
-     * Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and
-     * then from the first one again; 0 to 1048576.
+     * For `mrope` only: the number of consecutive pairs that use the first position of a token, the
+     * second, the third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
      */
     int64_t sections[4];
     /**
-     * The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+     * Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0.
+     * Default: 0.
      */
     int64_t n_ctx_orig;
     /**
-     * What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+     * Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
      */
     double freq_base;
     /**
-     * The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+     * Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
      */
     double freq_scale;
     /**
-     * How much of YaRN there is; 0: none; 0 to 1000000.
+     * Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
      */
     double ext_factor;
     /**
-     * The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+     * Factor of the result. Range: 1e-6 to 1000000. Default: 1.
      */
     double attn_factor;
     /**
-     * Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the
-     * default, 32.
+     * Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000.
+     * Default: 32.
      */
     double beta_fast;
     /**
-     * Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+     * Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000.
+     * Default: 1.
      */
     double beta_slow;
     /**
-     * 1: turned the other way round, by -t.
+     * If true, rotates in the opposite direction, by -t. Default: false.
      */
     bool inverse;
 } tl_rope_params;
 
 /**
- * What tl_flash_attn_ext() may be given. Since 0.1.
+ * Optional attributes of tl_flash_attn_ext(). Since 0.1.
  */
 typedef struct tl_flash_attn_ext_params {
     /**
@@ -1542,36 +1543,36 @@ typedef struct tl_flash_attn_ext_params {
      */
     size_t struct_size;
     /**
-     * The factor of products; 0: 1 / sqrt(n).
+     * Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
      */
     double scale;
     /**
-     * Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+     * Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
      */
     double max_bias;
     /**
-     * What products stay below; 0: they do not; 0 to 1000000.
+     * Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
      */
     double logit_softcap;
 } tl_flash_attn_ext_params;
 
 /**
- * tl_argsort_order: whether the least element comes first, or the largest; asc is the default.
+ * The attribute `order` of tl_argsort(): the direction. Default: asc.
  */
 typedef int32_t tl_argsort_order;
 
 /**
- * asc.
+ * Smallest element first.
  */
 #define TL_ARGSORT_ORDER_ASC 0
 
 /**
- * desc.
+ * Largest element first.
  */
 #define TL_ARGSORT_ORDER_DESC 1
 
 /**
- * What tl_argsort() may be given. Since 0.1.
+ * Optional attributes of tl_argsort(). Since 0.1.
  */
 typedef struct tl_argsort_params {
     /**
@@ -1579,38 +1580,38 @@ typedef struct tl_argsort_params {
      */
     size_t struct_size;
     /**
-     * Whether the least element comes first, or the largest; asc is the default.
+     * The direction. Default: asc.
      */
     tl_argsort_order order;
 } tl_argsort_params;
 
 /**
- * tl_tri_type: the triangle.
+ * The attribute `part` of tl_tri(): the triangle that is kept.
  */
 typedef int32_t tl_tri_type;
 
 /**
- * lower.
+ * i0 < i1, the lower triangle without the diagonal.
  */
 #define TL_TRI_TYPE_LOWER 0
 
 /**
- * lower_diag.
+ * i0 <= i1, the lower triangle with the diagonal.
  */
 #define TL_TRI_TYPE_LOWER_DIAG 1
 
 /**
- * upper.
+ * i1 < i0, the upper triangle without the diagonal.
  */
 #define TL_TRI_TYPE_UPPER 2
 
 /**
- * upper_diag.
+ * i1 <= i0, the upper triangle with the diagonal.
  */
 #define TL_TRI_TYPE_UPPER_DIAG 3
 
 /**
- * What tl_acc() may be given. Since 0.1.
+ * Optional attributes of tl_acc(). Since 0.1.
  */
 typedef struct tl_acc_params {
     /**
@@ -1618,25 +1619,27 @@ typedef struct tl_acc_params {
      */
     size_t struct_size;
     /**
-     * Bytes from a row of the window to the next; 0: c's own; 0 or more.
+     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
+     * 0.
      */
     int64_t nb1;
     /**
-     * The same of its matrices; 0 or more.
+     * Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
+     * Default: 0.
      */
     int64_t nb2;
     /**
-     * The same of its dimension 3; 0 or more.
+     * Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
      */
     int64_t nb3;
     /**
-     * Where the window begins, in bytes; 0 or more.
+     * Start of the window, in bytes. At least 0. Default: 0.
      */
     int64_t offset;
 } tl_acc_params;
 
 /**
- * What tl_set() may be given. Since 0.1.
+ * Optional attributes of tl_set(). Since 0.1.
  */
 typedef struct tl_set_params {
     /**
@@ -1644,40 +1647,42 @@ typedef struct tl_set_params {
      */
     size_t struct_size;
     /**
-     * Bytes from a row of the window to the next; 0: c's own; 0 or more.
+     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
+     * 0.
      */
     int64_t nb1;
     /**
-     * The same of its matrices; 0 or more.
+     * Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
+     * Default: 0.
      */
     int64_t nb2;
     /**
-     * The same of its dimension 3; 0 or more.
+     * Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
      */
     int64_t nb3;
     /**
-     * Where the window begins, in bytes; 0 or more.
+     * Start of the window, in bytes. At least 0. Default: 0.
      */
     int64_t offset;
 } tl_set_params;
 
 /**
- * tl_upscale_mode: what stands between a's pixels; nearest is the default.
+ * The attribute `mode` of tl_upscale(): the interpolation. Default: nearest.
  */
 typedef int32_t tl_upscale_mode;
 
 /**
- * nearest.
+ * The nearest pixel.
  */
 #define TL_UPSCALE_MODE_NEAREST 0
 
 /**
- * bilinear.
+ * Linear interpolation in both dimensions.
  */
 #define TL_UPSCALE_MODE_BILINEAR 1
 
 /**
- * What tl_upscale() may be given. Since 0.1.
+ * Optional attributes of tl_upscale(). Since 0.1.
  */
 typedef struct tl_upscale_params {
     /**
@@ -1685,28 +1690,28 @@ typedef struct tl_upscale_params {
      */
     size_t struct_size;
     /**
-     * What stands between a's pixels; nearest is the default.
+     * The interpolation. Default: nearest.
      */
     tl_upscale_mode mode;
 } tl_upscale_params;
 
 /**
- * tl_pool_1d_op: what is taken of a window.
+ * The attribute `op` of tl_pool_1d(): the operation on a window.
  */
 typedef int32_t tl_pool_1d_op;
 
 /**
- * max.
+ * The maximum.
  */
 #define TL_POOL_1D_OP_MAX 0
 
 /**
- * avg.
+ * The average.
  */
 #define TL_POOL_1D_OP_AVG 1
 
 /**
- * What tl_pool_1d() may be given. Since 0.1.
+ * Optional attributes of tl_pool_1d(). Since 0.1.
  */
 typedef struct tl_pool_1d_params {
     /**
@@ -1714,36 +1719,36 @@ typedef struct tl_pool_1d_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next; 0: k; 0 or more.
+     * Stride of the windows. 0 selects `k`. At least 0. Default: 0.
      */
     int64_t s;
     /**
-     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     * Padding at both ends of a row. At least 0. Default: 0.
      */
     int64_t p;
     /**
-     * avg: whether what lies beyond a row counts, as zeros.
+     * If true, an average counts padding as zeros. Default: false.
      */
     bool count_padding;
 } tl_pool_1d_params;
 
 /**
- * tl_pool_2d_op: what is taken of a window.
+ * The attribute `op` of tl_pool_2d(): the operation on a window.
  */
 typedef int32_t tl_pool_2d_op;
 
 /**
- * max.
+ * The maximum.
  */
 #define TL_POOL_2D_OP_MAX 0
 
 /**
- * avg.
+ * The average.
  */
 #define TL_POOL_2D_OP_AVG 1
 
 /**
- * What tl_pool_2d() may be given. Since 0.1.
+ * Optional attributes of tl_pool_2d(). Since 0.1.
  */
 typedef struct tl_pool_2d_params {
     /**
@@ -1751,49 +1756,49 @@ typedef struct tl_pool_2d_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next in dimension 0; 0: k0; 0 or more.
+     * Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
      */
     int64_t s0;
     /**
-     * The same in dimension 1; 0: k1; 0 or more.
+     * Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
      */
     int64_t s1;
     /**
-     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     * Padding at both ends of dimension 0. At least 0. Default: 0.
      */
     int64_t p0;
     /**
-     * The same of columns; 0 or more.
+     * Padding at both ends of dimension 1. At least 0. Default: 0.
      */
     int64_t p1;
     /**
-     * avg: whether what lies beyond a does not count.
+     * If true, an average does not count padding. Default: false.
      */
     bool skip_padding;
 } tl_pool_2d_params;
 
 /**
- * tl_im2col_to: the result's type; f32 is the default.
+ * The attribute `to` of tl_im2col(): type of the result. Default: f32.
  */
 typedef int32_t tl_im2col_to;
 
 /**
- * f32.
+ * `f32`.
  */
 #define TL_IM2COL_TO_F32 0
 
 /**
- * f16.
+ * `f16`.
  */
 #define TL_IM2COL_TO_F16 1
 
 /**
- * bf16.
+ * `bf16`.
  */
 #define TL_IM2COL_TO_BF16 2
 
 /**
- * What tl_im2col() may be given. Since 0.1.
+ * Optional attributes of tl_im2col(). Since 0.1.
  */
 typedef struct tl_im2col_params {
     /**
@@ -1801,41 +1806,41 @@ typedef struct tl_im2col_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 0. At least 1. Default: 1.
      */
     int64_t s0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 1. At least 1. Default: 1.
      */
     int64_t s1;
     /**
-     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     * Padding at both ends of dimension 0. At least 0. Default: 0.
      */
     int64_t p0;
     /**
-     * The same of columns; 0 or more.
+     * Padding at both ends of dimension 1. At least 0. Default: 0.
      */
     int64_t p1;
     /**
-     * From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
      */
     int64_t d0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
      */
     int64_t d1;
     /**
-     * Whether b is images, not signals.
+     * If true, `b` has images, else signals. Default: false.
      */
     bool is_2d;
     /**
-     * The result's type; f32 is the default.
+     * Type of the result. Default: f32.
      */
     tl_im2col_to to;
 } tl_im2col_params;
 
 /**
- * What tl_conv_1d() may be given. Since 0.1.
+ * Optional attributes of tl_conv_1d(). Since 0.1.
  */
 typedef struct tl_conv_1d_params {
     /**
@@ -1843,21 +1848,21 @@ typedef struct tl_conv_1d_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next; 1 or more; 0 = the default, 1.
+     * Stride of the windows. At least 1. Default: 1.
      */
     int64_t s;
     /**
-     * How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+     * Padding at both ends of a row. At least 0. Default: 0.
      */
     int64_t p;
     /**
-     * From one tap of a window to the next; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
      */
     int64_t d;
 } tl_conv_1d_params;
 
 /**
- * What tl_conv_2d() may be given. Since 0.1.
+ * Optional attributes of tl_conv_2d(). Since 0.1.
  */
 typedef struct tl_conv_2d_params {
     /**
@@ -1865,33 +1870,33 @@ typedef struct tl_conv_2d_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 0. At least 1. Default: 1.
      */
     int64_t s0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 1. At least 1. Default: 1.
      */
     int64_t s1;
     /**
-     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     * Padding at both ends of dimension 0. At least 0. Default: 0.
      */
     int64_t p0;
     /**
-     * The same of columns; 0 or more.
+     * Padding at both ends of dimension 1. At least 0. Default: 0.
      */
     int64_t p1;
     /**
-     * From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
      */
     int64_t d0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
      */
     int64_t d1;
 } tl_conv_2d_params;
 
 /**
- * What tl_conv_1d_dw() may be given. Since 0.1.
+ * Optional attributes of tl_conv_1d_dw(). Since 0.1.
  */
 typedef struct tl_conv_1d_dw_params {
     /**
@@ -1899,21 +1904,21 @@ typedef struct tl_conv_1d_dw_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next; 1 or more; 0 = the default, 1.
+     * Stride of the windows. At least 1. Default: 1.
      */
     int64_t s;
     /**
-     * How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+     * Padding at both ends of a row. At least 0. Default: 0.
      */
     int64_t p;
     /**
-     * From one tap of a window to the next; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
      */
     int64_t d;
 } tl_conv_1d_dw_params;
 
 /**
- * What tl_conv_2d_dw() may be given. Since 0.1.
+ * Optional attributes of tl_conv_2d_dw(). Since 0.1.
  */
 typedef struct tl_conv_2d_dw_params {
     /**
@@ -1921,33 +1926,33 @@ typedef struct tl_conv_2d_dw_params {
      */
     size_t struct_size;
     /**
-     * From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 0. At least 1. Default: 1.
      */
     int64_t s0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Stride of the windows in dimension 1. At least 1. Default: 1.
      */
     int64_t s1;
     /**
-     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     * Padding at both ends of dimension 0. At least 0. Default: 0.
      */
     int64_t p0;
     /**
-     * The same of columns; 0 or more.
+     * Padding at both ends of dimension 1. At least 0. Default: 0.
      */
     int64_t p1;
     /**
-     * From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
      */
     int64_t d0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
      */
     int64_t d1;
 } tl_conv_2d_dw_params;
 
 /**
- * What tl_conv_transpose_1d() may be given. Since 0.1.
+ * Optional attributes of tl_conv_transpose_1d(). Since 0.1.
  */
 typedef struct tl_conv_transpose_1d_params {
     /**
@@ -1955,21 +1960,21 @@ typedef struct tl_conv_transpose_1d_params {
      */
     size_t struct_size;
     /**
-     * How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+     * Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
      */
     int64_t s;
     /**
-     * How many elements are left out at both ends of the result; 0 or more.
+     * Number of elements cut off at both ends of the result. At least 0. Default: 0.
      */
     int64_t p;
     /**
-     * From one tap to the next; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
      */
     int64_t d;
 } tl_conv_transpose_1d_params;
 
 /**
- * What tl_conv_transpose_2d() may be given. Since 0.1.
+ * Optional attributes of tl_conv_transpose_2d(). Since 0.1.
  */
 typedef struct tl_conv_transpose_2d_params {
     /**
@@ -1977,29 +1982,29 @@ typedef struct tl_conv_transpose_2d_params {
      */
     size_t struct_size;
     /**
-     * How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+     * Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
      */
     int64_t stride;
     /**
-     * How many elements are left out at both ends of a row; 0 or more.
+     * Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
      */
     int64_t p0;
     /**
-     * The same of columns; 0 or more.
+     * Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
      */
     int64_t p1;
     /**
-     * From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
      */
     int64_t d0;
     /**
-     * The same in dimension 1; 1 or more; 0 = the default, 1.
+     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
      */
     int64_t d1;
 } tl_conv_transpose_2d_params;
 
 /**
- * What tl_opt_step_momentum() may be given. Since 0.1.
+ * Optional attributes of tl_opt_step_momentum(). Since 0.1.
  */
 typedef struct tl_opt_step_momentum_params {
     /**
@@ -2007,34 +2012,34 @@ typedef struct tl_opt_step_momentum_params {
      */
     size_t struct_size;
     /**
-     * 1: the gradient counts once more beside the velocity (Nesterov).
+     * If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
      */
     bool nesterov;
 } tl_opt_step_momentum_params;
 
 /**
- * tl_mul_mat_sparse_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN
- * is not; score is the default.
+ * The attribute `by` of tl_mul_mat_sparse(): the test for active neurons, where s is the score. A NaN is
+ * not active. Default: score.
  */
 typedef int32_t tl_mul_mat_sparse_by;
 
 /**
- * score.
+ * s >= threshold.
  */
 #define TL_MUL_MAT_SPARSE_BY_SCORE 0
 
 /**
- * magnitude.
+ * abs(s) >= threshold.
  */
 #define TL_MUL_MAT_SPARSE_BY_MAGNITUDE 1
 
 /**
- * positive.
+ * s > 0.
  */
 #define TL_MUL_MAT_SPARSE_BY_POSITIVE 2
 
 /**
- * What tl_mul_mat_sparse() may be given. Since 0.1.
+ * Optional attributes of tl_mul_mat_sparse(). Since 0.1.
  */
 typedef struct tl_mul_mat_sparse_params {
     /**
@@ -2042,47 +2047,46 @@ typedef struct tl_mul_mat_sparse_params {
      */
     size_t struct_size;
     /**
-     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is
-     * the default.
+     * The test for active neurons, where s is the score. A NaN is not active. Default: score.
      */
     tl_mul_mat_sparse_by by;
     /**
-     * Of score and magnitude, rounded to F32.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
     /**
-     * With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+     * Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
      */
     int64_t n;
     /**
-     * 1: no kernel may round an operand.
+     * If true, no kernel rounds an operand. Default: false.
      */
     bool exact;
 } tl_mul_mat_sparse_params;
 
 /**
- * tl_axpy_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores
- * is not, one of h is; score is the default.
+ * The attribute `by` of tl_axpy(): the test for active neurons, where s is the score or, without `scores`,
+ * the element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
  */
 typedef int32_t tl_axpy_by;
 
 /**
- * score.
+ * s >= threshold.
  */
 #define TL_AXPY_BY_SCORE 0
 
 /**
- * magnitude.
+ * abs(s) >= threshold.
  */
 #define TL_AXPY_BY_MAGNITUDE 1
 
 /**
- * positive.
+ * s > 0.
  */
 #define TL_AXPY_BY_POSITIVE 2
 
 /**
- * What tl_axpy() may be given. Since 0.1.
+ * Optional attributes of tl_axpy(). Since 0.1.
  */
 typedef struct tl_axpy_params {
     /**
@@ -2090,75 +2094,76 @@ typedef struct tl_axpy_params {
      */
     size_t struct_size;
     /**
-     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-     * one of h is; score is the default.
+     * The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
+     * `scores` is not active, and a NaN in `h` is. Default: score.
      */
     tl_axpy_by by;
     /**
-     * Of score and magnitude, rounded to F32.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
 } tl_axpy_params;
 
 /**
- * tl_sparse_ffn_activation: of gate; relu is the default.
+ * The attribute `activation` of tl_sparse_ffn(): the activation of the gate. Default: relu.
  */
 typedef int32_t tl_sparse_ffn_activation;
 
 /**
- * relu.
+ * `relu`.
  */
 #define TL_SPARSE_FFN_ACTIVATION_RELU 0
 
 /**
- * silu.
+ * `silu`.
  */
 #define TL_SPARSE_FFN_ACTIVATION_SILU 1
 
 /**
- * gelu.
+ * `gelu`.
  */
 #define TL_SPARSE_FFN_ACTIVATION_GELU 2
 
 /**
- * tl_sparse_ffn_by: when a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0.
- * A NaN of scores is not, one of a projection is; score is the default.
+ * The attribute `by` of tl_sparse_ffn(): the test for active neurons, where s is the score or, without
+ * `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is.
+ * Default: score.
  */
 typedef int32_t tl_sparse_ffn_by;
 
 /**
- * score.
+ * s >= threshold.
  */
 #define TL_SPARSE_FFN_BY_SCORE 0
 
 /**
- * magnitude.
+ * abs(s) >= threshold.
  */
 #define TL_SPARSE_FFN_BY_MAGNITUDE 1
 
 /**
- * positive.
+ * s > 0.
  */
 #define TL_SPARSE_FFN_BY_POSITIVE 2
 
 /**
- * tl_sparse_ffn_first: without scores: the projection that is computed of all neurons, and tested; gate is
- * the default.
+ * The attribute `first` of tl_sparse_ffn(): the projection that is computed for all neurons and tested, if
+ * there are no `scores`. Default: gate.
  */
 typedef int32_t tl_sparse_ffn_first;
 
 /**
- * gate.
+ * `gate`.
  */
 #define TL_SPARSE_FFN_FIRST_GATE 0
 
 /**
- * up.
+ * `up`.
  */
 #define TL_SPARSE_FFN_FIRST_UP 1
 
 /**
- * What tl_sparse_ffn() may be given. Since 0.1.
+ * Optional attributes of tl_sparse_ffn(). Since 0.1.
  */
 typedef struct tl_sparse_ffn_params {
     /**
@@ -2166,1071 +2171,1879 @@ typedef struct tl_sparse_ffn_params {
      */
     size_t struct_size;
     /**
-     * Of gate; relu is the default.
+     * The activation of the gate. Default: relu.
      */
     tl_sparse_ffn_activation activation;
     /**
-     * When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of
-     * scores is not, one of a projection is; score is the default.
+     * The test for active neurons, where s is the score or, without `scores`, the element of the
+     * projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
      */
     tl_sparse_ffn_by by;
     /**
-     * Of score and magnitude, rounded to F32.
+     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
      */
     double threshold;
     /**
-     * Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+     * The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
      */
     tl_sparse_ffn_first first;
 } tl_sparse_ffn_params;
 
 /**
- * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
- * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
- * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Adds `b` to `a`, element-wise.
+ *
+ * Computes `c[i] = a[i] + b[i mod shape(b)]`.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a - b, element by element; b repeats into a. The result c: `c[i] = a[i] - b[i mod b's shape]`.
- * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
- * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Subtracts `b` from `a`, element-wise.
+ *
+ * Computes `c[i] = a[i] - b[i mod shape(b)]`.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a * b, element by element; b repeats into a. The result c: `c[i] = a[i] * b[i mod b's shape]`.
- * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
- * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Multiplies `a` by `b`, element-wise.
+ *
+ * Computes `c[i] = a[i] * b[i mod shape(b)]`.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a / b, element by element; b repeats into a. The result c: `c[i] = a[i] / b[i mod b's shape]`.
- * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
- * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an
- * infinity, 0 by 0 NaN. The result is of a's type. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Divides `a` by `b`, element-wise.
+ *
+ * Computes `c[i] = a[i] / b[i mod shape(b)]`.
+ *
+ * Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * The larger of a and b, element by element; b repeats into a. The result c: `c[i] = max(a[i],
- * b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
- * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
- * once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Takes the larger of `a` and `b`, element-wise.
+ *
+ * Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+ *
+ * The result is NaN if either element is NaN. 0 counts as larger than -0.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * The smaller of a and b, element by element; b repeats into a. The result c: `c[i] = min(a[i],
- * b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
- * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
- * once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Takes the smaller of `a` and `b`, element-wise.
+ *
+ * Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+ *
+ * The result is NaN if either element is NaN. 0 counts as larger than -0.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a to the power of b, element by element; b repeats into a. The result c: `c[i] = a[i] ^
- * b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
- * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
- * once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for
- * b = 0 whatever a is. The result is of a's type. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Raises `a` to the power of `b`, element-wise.
+ *
+ * Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+ *
+ * Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
+ * Any element, even NaN, to the power of 0 gives 1.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a equals b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
- * a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
- * that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
- * F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is not b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
- * a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
- * that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
- * F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 1. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is less than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
- * = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
- * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
- * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is at most b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
- * 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
- * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
- * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is more than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
- * = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
- * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
- * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * 1 where a is at least b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
- * 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
- * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
- * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
+ *
+ * Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+ *
+ * A comparison with NaN gives 0. 0 and -0 are equal.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+ *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a + b for a b of one element. The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one
- * element. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Adds the single element of `b` to each element of `a`.
+ *
+ * Computes `c[i] = a[i] + b[0]`.
+ *
+ * - Shapes: `c` has the shape of `a`. `b` has one element.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
- * The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c
- * has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
- * only a zero in a. Types: condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it.
- * NaN as a condition is not 0. The context owns the result; NULL on failure. Since 0.1.
+ * Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
+ *
+ * Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+ *
+ * A NaN in `condition` counts as not 0.
+ *
+ * - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
+ *   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
+ *   `a`.
+ * - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
+ *   is rounded.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b);
 
 /**
- * a * scale + bias, element by element. The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's
- * shape. Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded. The result
- * is of a's type. `scale`: what each element is multiplied by. `params` may be NULL. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Multiplies each element by `scale` and adds `bias`.
+ *
+ * Computes `c[i] = a[i] * scale + bias`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+ * - Result: The type of `a`.
+ * - `scale`: factor of each element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl_scale_params *params);
 
 /**
- * a, but no less than min and no more than max, element by element. The result c: `c[i] = min(max,
- * max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
- * once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least. `max`: the
- * most. The context owns the result; NULL on failure. Since 0.1.
+ * Limits each element to the range from `min` to `max`.
+ *
+ * Computes `c[i] = min(max, max(min, a[i]))`.
+ *
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ * - `min`: lower bound. It must not exceed `max`.
+ * - `max`: upper bound.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max);
 
 /**
- * A tensor like a of one value. The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16
- * or BF16; the value is rounded to it. The result is of a's type. `value`: all of the result. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Fills a tensor of the shape and type of `a` with one value.
+ *
+ * Computes `c[i] = value`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. The value is rounded to this type.
+ * - Result: The type of `a`.
+ * - `value`: value of all elements. NaN is valid.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
 /**
- * Sums of outer products: of a's rows by b's rows, each with the one of its number. The result c:
- * `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
- * {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in tl_mul_mat(), which
- * it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or
- * weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with
- * blocks is decoded beforehand, on the CPU into memory for all of it. The result is F32. The context
- * owns the result; NULL on failure. Since 0.1.
+ * Sums outer products: of each row of `a` and the row of `b` with the same index.
+ *
+ * Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+ *
+ * This is tl_mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed
+ * in F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory
+ * for all of it.
+ *
+ * - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for
+ *   tl_mul_mat().
+ * - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or
+ *   BF16.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * Sums of outer products of a's and b's columns, for each expert those of its own columns. The result
- * c: `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`. Shapes: a
- * {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has
- * one column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros.
- * The number -1 stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16,
- * ids I32 or I64; multiplied and added up in F32 in the order of the columns, (0, 0), (1, 0) and so
- * on, no operand is rounded. The result is F32. Computing fails with TL_STATUS_INVALID_ARGUMENT,
- * naming the place, for a number that is no expert's and not -1. `experts`: how many there are; 0 to
- * 2147483647. The context owns the result; NULL on failure. Since 0.1.
+ * Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
+ *
+ * Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+ *
+ * An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read.
+ * Products and sums are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No
+ * operand is rounded.
+ *
+ * - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x
+ *   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row
+ *   of its own.
+ * - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
+ * - Result: F32.
+ * - `experts`: number of experts. Range: 0 to 2^31 - 1.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index that is neither an expert nor -1. The
+ *   message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids,
         int64_t experts);
 
 /**
- * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
- * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
- * blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Swaps dimensions 0 and 1 of `a`.
+ *
+ * Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+ *
+ * - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
+ * - Types: Any type that is not quantised.
+ * - Result: A view of `a`. Nothing is computed.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 
 /**
- * a, where gradients end. The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed.
- * Shapes: c has a's shape and strides. Types: any. The result is of a's type. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Returns `a`, and stops gradients.
+ *
+ * Computes `c[i] = a[i]`.
+ *
+ * - Shapes: `c` has the shape and the strides of `a`.
+ * - Types: Any type.
+ * - Result: A view of `a`. Nothing is computed.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
 
 /**
- * A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
- * by side. Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure.
+ * Copies `a` into contiguous memory.
+ *
+ * Computes `c[i] = a[i]`.
+ *
+ * - Shapes: `c` has the shape of `a` and is contiguous.
+ * - Types: Any type. Elements are copied exactly.
+ * - Result: The type of `a`.
+ *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 
 /**
- * dst with src's elements copied into it. dst's elements, in their order, become src's. The result is
- * a view of dst: make it an output, or use it, for this to happen. Shapes: as many elements on both
- * sides. Whatever comes later in the graph and reads dst, through any view, sees them. dst must not be
- * constant, no two of its elements may share memory, nor may one of it and one of src, unless both are
- * the same elements. Types: any into any, converted as by tl_cast(). Computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming the place, for a value that dst's type cannot hold. The context
- * owns the result; NULL on failure. Since 0.1.
+ * Copies the elements of `src` into `dst`.
+ *
+ * Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
+ *
+ * Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be
+ * constant, and no two of its elements may share memory. `src` must not share memory with `dst`,
+ * unless both are the same elements.
+ *
+ * - Shapes: `src` and `dst` have the same number of elements.
+ * - Types: Any type into any type, converted as by tl_cast().
+ * - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a value that the type of `dst` cannot hold.
+ *   The message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
 /**
- * A copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side.
- * Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Copies `a`.
+ *
+ * Computes `c[i] = a[i]`.
+ *
+ * - Shapes: `c` has the shape of `a` and is contiguous.
+ * - Types: Any type. Elements are copied exactly.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 
 /**
- * a's rows of these numbers. The result c: `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`. Shapes:
- * a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times. Types: a
- * any, rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is
- * rounded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no
- * row's. The context owns the result; NULL on failure. Since 0.1.
+ * Gathers rows of `a` by index.
+ *
+ * Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+ *
+ * - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of
+ *   times.
+ * - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer
+ *   type, and is F32 otherwise. The conversion is exact, except that F64 is rounded.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
+ *   the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 
 /**
- * a with b's rows stored as its rows of these numbers. In the result
- * `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`. The result is a view of a: make it
- * an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'},
- * x' dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be
- * constant, and no two of its elements nor one of it and one of b or rows may share memory. Types: a
- * and b any, b is converted to a's type as by tl_cast(); rows I32 or I64. The result is of a's type.
- * Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no row's,
- * whose row is left out, or a value that a's type cannot hold. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Stores the rows of `b` in `a` by index.
+ *
+ * Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+ *
+ * If an index occurs twice, the later row remains. `a` must not be constant, and no two of its
+ * elements may share memory. `a` must not share memory with `b` or `rows`.
+ *
+ * - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
+ * - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by tl_cast(). `rows` is
+ *   I32 or I64.
+ * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range, whose row is not
+ *   stored, and for a value that the type of `a` cannot hold. The message names the first such
+ *   element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 
 /**
- * The absolute value of each element. The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types:
- * F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Takes the absolute value of each element.
+ *
+ * Computes `c[i] = |a[i]|`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 
 /**
- * -a, element by element. The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or
- * BF16; computed in F32 and rounded once. Of 0 it is -0. The result is of a's type. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Negates each element.
+ *
+ * Computes `c[i] = -a[i]`.
+ *
+ * The negation of 0 is -0.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 
 /**
- * The square of each element. The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32,
- * F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Squares each element.
+ *
+ * Computes `c[i] = a[i] * a[i]`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 
 /**
- * The square root of each element. The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types:
- * F32, F16 or BF16; computed in F32 and rounded once. NaN below 0. The result is of a's type. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Takes the square root of each element.
+ *
+ * Computes `c[i] = sqrt(a[i])`.
+ *
+ * Negative elements give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
 
 /**
- * The natural logarithm of each element. The result c: `c[i] = log(a[i])`. Shapes: c has a's shape.
- * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
- * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Takes the natural logarithm of each element.
+ *
+ * Computes `c[i] = log(a[i])`.
+ *
+ * 0 gives -infinity. Negative elements give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
 
 /**
- * e to the power of each element. The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types:
- * F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's type. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Raises e to the power of each element.
+ *
+ * Computes `c[i] = e ^ a[i]`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
 
 /**
- * e to the power of each element, less 1, with all digits near 0. The result c: `c[i] = e ^ a[i] - 1`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
- * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Raises e to the power of each element and subtracts 1, with full precision near 0.
+ *
+ * Computes `c[i] = e ^ a[i] - 1`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
 
 /**
- * The sine of each element, in radians. The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape.
- * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
- * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Takes the sine of each element, in radians.
+ *
+ * Computes `c[i] = sin(a[i])`.
+ *
+ * Infinities give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
 
 /**
- * The cosine of each element, in radians. The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape.
- * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
- * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Takes the cosine of each element, in radians.
+ *
+ * Computes `c[i] = cos(a[i])`.
+ *
+ * Infinities give NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 
 /**
- * The sign of each element: -1, 0 or 1. The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
- * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Takes the sign of each element: -1, 0 or 1.
+ *
+ * Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
+ *
+ * -0 and NaN are kept.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
 
 /**
- * 1 where an element is above 0, and 0 elsewhere. The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes:
- * c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
- * of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Maps positive elements to 1 and all others to 0.
+ *
+ * Computes `c[i] = 1 if a[i] > 0 else 0`.
+ *
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 
 /**
- * The largest whole number that is no more than each element. The result c: `c[i] = floor(a[i])`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Rounds each element down to an integer.
+ *
+ * Computes `c[i] = floor(a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 
 /**
- * The smallest whole number that is no less than each element. The result c: `c[i] = ceil(a[i])`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
- * a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Rounds each element up to an integer.
+ *
+ * Computes `c[i] = ceil(a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 
 /**
- * The nearest whole number to each element, of two the one away from 0. The result c: `c[i] =
- * sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
- * and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Rounds each element to the nearest integer, and halves away from 0.
+ *
+ * Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element without its fraction. The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has
- * a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Rounds each element toward 0 to an integer.
+ *
+ * Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
 
 /**
- * The error function of each element. The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of
- * e ^ (-t^2) dt`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and
- * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Applies the error function to each element.
+ *
+ * Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_erf(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
- * has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
- * of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Applies the rectified linear unit (ReLU): negative elements become 0.
+ *
+ * Computes `c[i] = max(a[i], 0)`.
+ *
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a);
 
 /**
- * The logistic function of each element. The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's
- * shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The
- * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Applies the logistic function to each element.
+ *
+ * Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a);
 
 /**
- * The hyperbolic tangent of each element. The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape.
- * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
- * The context owns the result; NULL on failure. Since 0.1.
+ * Takes the hyperbolic tangent of each element.
+ *
+ * Computes `c[i] = tanh(a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element where it is above 0, and e to its power less 1 elsewhere. The result c: `c[i] = a[i] if
- * a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
- * within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Applies the exponential linear unit (ELU) to each element.
+ *
+ * Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a);
 
 /**
- * The logarithm of 1 + e to the power of each element. The result c: `c[i] = log(1 + e ^ a[i])`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
- * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Applies the softplus function to each element.
+ *
+ * Computes `c[i] = log(1 + e ^ a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element times its tl_sigmoid() (swish). The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes:
- * c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
- * once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Multiplies each element by its tl_sigmoid() (SiLU, swish).
+ *
+ * Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a);
 
 /**
- * The Gaussian error linear unit of each element, by its approximation with tanh. The result c: `c[i]
- * = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape. Types:
- * F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
- * type. The context owns the result; NULL on failure. Since 0.1.
+ * Applies the Gaussian error linear unit (GELU), approximated with tanh.
+ *
+ * Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a);
 
 /**
- * The Gaussian error linear unit of each element, by the error function. The result c: `c[i] = a[i] /
- * 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
- * within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Applies the Gaussian error linear unit (GELU), with the error function.
+ *
+ * Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a);
 
 /**
- * The Gaussian error linear unit of each element, by its approximation with tl_sigmoid(). The result
- * c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
- * computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type. The context
- * owns the result; NULL on failure. Since 0.1.
+ * Applies the Gaussian error linear unit (GELU), approximated with tl_sigmoid().
+ *
+ * Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element times its tl_hardsigmoid(). The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
- * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Multiplies each element by its tl_hardsigmoid().
+ *
+ * Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a);
 
 /**
- * tl_sigmoid() of each element by three straight lines. The result c: `c[i] = min(max(a[i] + 3, 0), 6)
- * / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
- * and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Approximates the tl_sigmoid() of each element by three straight lines.
+ *
+ * Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+ *   once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each element where it is above 0, and slope times it elsewhere. The result c: `c[i] = a[i] if a[i] >
- * 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
- * once. NaN stays. The result is of a's type. `slope`: what elements below 0 are multiplied by. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
+ *
+ * Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+ *
+ * NaN stays NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+ * - Result: The type of `a`.
+ * - `slope`: factor of negative elements.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope);
 
 /**
- * The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: `c[i] =
- * alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]`.
- * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the
- * two summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is
- * taken as it is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is
- * too. `beta`: the slope at 0. `eps`: what the exponent below 0 is at most; models have -1e-6. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
+ *
+ * Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 -
+ * a[i]) + beta a[i]`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two
+ *   summands, and rounded once.
+ * - Result: The type of `a`.
+ * - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+ * - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+ * - `beta`: slope at 0.
+ * - `eps`: upper bound of the exponent below 0. Models use -1e-6.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double alpha_p, double beta,
         double eps);
 
 /**
- * One operand through an activation, times another (a gated linear unit). The result c: `c[i] =
- * activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b, and c has
- * a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
- * the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its
- * product rounded once. The result is of a's type. `b` may be tl_none(): left out. `op`: the
- * activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of swiglu_oai g s(alpha
- * g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and
- * limit, and 1 added. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
+ *
+ * Computes `c[i] = activation(gate[i]) * up[i]`.
+ *
+ * - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without
+ *   `b`: `a` is {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a`
+ *   and up the second half.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at
+ *   most 1e-6 of its value, and the product is rounded once.
+ * - Result: The type of `a`.
+ * - `b` is optional: tl_none() leaves it out.
+ * - `op`: the activation.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op,
         const tl_glu_params *params);
 
 /**
- * Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight
- * and bias). The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x)
- * = mean((x - mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(), the
- * rest in F32, rounded once. The result is of a's type. `eps`: added to the variance, so that rows
- * that do not vary become 0; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ * Subtracts the mean of each row and divides by the standard deviation (layer normalisation without
+ * weight and bias).
+ *
+ * Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
+ * mean(x))^2)`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ * - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps);
 
 /**
- * Each row of a divided by the root of its mean square. The result c: `c[i, r] = a[i, r] /
- * sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(),
- * the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean square, so that
- * rows of zeros stay zeros; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ * Divides each row by its root mean square.
+ *
+ * Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ * - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps);
 
 /**
- * Each row of a divided by its length. The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)),
- * eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(), the rest in F32,
- * rounded once. The result is of a's type. `eps`: the least length that is divided by, so that rows of
- * zeros stay zeros; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ * Divides each row by its Euclidean length.
+ *
+ * Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ * - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps);
 
 /**
- * Each group of channels, which are dimension 2, less its mean, divided by its standard deviation. The
- * result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the
- * group} that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1;
- * the last ones have what is left`. Shapes: a {n, m, channels, batch}, c has a's shape. Types: F32,
- * F16 or BF16; sums as by tl_sum(), the rest in F32, rounded once. The result is of a's type.
- * `groups`: how many there are, the number of channels at most; 1 to 9007199254740992.0. `eps`: added
- * to the variance, so that groups that do not vary become 0; 0 to 1e38. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Subtracts the mean of each group of channels and divides by the standard deviation.
+ *
+ * Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
+ *
+ * G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j
+ * has the channels j k to j k + k - 1; the last groups have the channels that remain.
+ *
+ * - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ * - `groups`: number of groups. At most the number of channels. At least 1.
+ * - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, double eps);
 
 /**
- * Each row of a as weights that sum to 1. The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over
- * j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by
- * tl_sum(), the rest in F32, rounded once. -infinity has the weight 0; a row of nothing else, or with
- * NaN or infinity in it, becomes NaN. The result is of a's type. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Computes the softmax of each row: weights that sum to 1.
+ *
+ * Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+ *
+ * -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes
+ * NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a);
 
 /**
- * Each row of a, scaled and masked, as weights that sum to 1 (attention's weights). The result c:
- * `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
- * slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What
- * is left out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that
- * is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) /
- * (2 n)) beyond (Press, Smith and Lewis, Train Short, Test Long, 2022)`. Shapes: a
- * {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing
- * heads and y batch; sinks {heads}; c has a's shape. Types: a and mask each F32, F16 or BF16, sinks
- * F32; sums as by tl_sum(), the rest in F32, rounded once. -infinity has the weight 0; a row of
- * nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result is of
- * a's type. `mask` and `sinks` may be tl_none(): left out. `params` may be NULL. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Scales and masks each row and computes its softmax (attention weights).
+ *
+ * Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) +
+ * sum over j of e^(x[j] - m))`.
+ *
+ * m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an
+ * operand that is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+ * largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h
+ * < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train
+ * Short, Test Long, 2022). -infinity has the weight 0. Without `sinks`, a row that has only -infinity
+ * becomes NaN. A row with NaN or infinity in it becomes NaN.
+ *
+ * - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`.
+ *   m' is at least m; further rows of `mask` are not read. x divides heads and y divides batch.
+ * - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by
+ *   tl_sum(), everything else in F32. The result is rounded once.
+ * - Result: The type of `a`.
+ * - `mask` and `sinks` are optional: tl_none() leaves one out.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_tensor *sinks,
         const tl_soft_max_ext_params *params);
 
 /**
- * The logarithms of the weights that tl_soft_max() makes of each row of a. The result c: `c[i, r] =
- * a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`. Shapes: c has a's shape.
- * Types: F32, F16 or BF16; sums as by tl_sum(), the rest in F32, rounded once. -infinity stays
- * -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's
- * type. The context owns the result; NULL on failure. Since 0.1.
+ * Computes the logarithm of the tl_soft_max() of each row.
+ *
+ * Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
+ *
+ * -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+ *   rounded once.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_log_soft_max(tl_context *ctx, tl_tensor *a);
 
 /**
- * Pairs of each row of a turned by angles that grow with the row's position (rotary position
- * embedding). In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y
- * cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 -
- * r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m
- * = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high - low,
- * 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high = ceil(d(beta_slow)),
- * between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements
- * from n_dims on stay as they are`. Shapes: a {n, heads, tokens, batch}, positions {tokens} or
- * {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions are
- * {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types:
- * a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
- * 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be
- * tl_none(): left out. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Rotates pairs of elements of each row by angles that are proportional to its position (rotary
+ * position embedding).
+ *
+ * Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) =
+ * freq_base^(-2 k / n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
+ *
+ * (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+ * `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With
+ * `ext_factor` (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
+ * ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low =
+ * max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims
+ * ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+ *
+ * - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors`
+ *   {n_dims / 2}. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or
+ *   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
+ * - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in
+ *   F64 and the rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded
+ *   once to the type of `a`.
+ * - Result: The type of `a`.
+ * - `freq_factors` is optional: tl_none() leaves it out.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors,
         const tl_rope_params *params);
 
 /**
- * Attention: for each query the mean of the values, weighted by the softmax of its products with the
- * keys. The result c: `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of
- * x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one
- * more of the softmax's summands, of no value. With logit_softcap s above 0 the product's part is s
- * tanh(scale (q . k) / s). slope(h) = 1 where max_bias is 0, else with p the largest power of 2 that
- * is no more than the heads 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
- * p)) beyond (Press, Smith and Lewis, Train Short, Test Long, 2022). h' = h / (heads / heads') is the
- * head of keys and values that query head h shares with others, b' in the same way`. Shapes: q
- * {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}: heads' divides
- * heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least tokens (further rows are not
- * read), x dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}. Types: q and mask
- * each F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32. Computed in
- * F32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the
- * mask is -infinity for all queries of a block are skipped; the values of other masked ones count 0
- * times, which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as
- * does one with NaN or infinity among its products. The result is F32. `mask` and `sinks` may be
- * tl_none(): left out. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Computes attention: for each query, the mean of the values, weighted by the softmax of its products
+ * with the keys.
+ *
+ * Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+ * `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
+ *
+ * h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the
+ * same way. With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With
+ * `logit_softcap` s above 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if
+ * `max_bias` is 0. Otherwise let p be the largest power of 2 that is at most the number of heads:
+ * slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the
+ * other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). Keys with a mask of -infinity
+ * for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN
+ * if the value is not finite. A query without keys becomes NaN unless there are `sinks`. A query with
+ * NaN or infinity among its products becomes NaN.
+ *
+ * - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v`
+ *   {m, keys, heads', batch'}, `mask` {keys, tokens', x, y}, `sinks` {heads}, `c`
+ *   {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least
+ *   tokens; further rows of `mask` are not read. x divides heads and y divides batch.
+ * - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a
+ *   quantised type other than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over
+ *   up to 144 keys, and then block by block. e^x is computed to within 1e-6.
+ * - Result: F32.
+ * - `mask` and `sinks` are optional: tl_none() leaves one out.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v,
         tl_tensor *mask, tl_tensor *sinks, const tl_flash_attn_ext_params *params);
 
 /**
- * The sum of all of a's elements. The result c: `c[0] = sum over all i of a[i]`. Shapes: c {1}; of no
- * elements it is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each in 32
- * parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum of the magnitudes.
- * The order follows from the elements' places alone. The result is F32. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Sums all elements of `a`.
+ *
+ * Computes `c[0] = sum over all i of a[i]`.
+ *
+ * Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
+ * pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
+ * order depends on the positions of the elements alone.
+ *
+ * - Shapes: `c` {1}. The sum of no elements is 0.
+ * - Types: `a` is F32, F16 or BF16.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a);
 
 /**
- * The sums of a's rows. The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a
- * {n, m, x, y}, c {1, m, x, y}; the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by
- * tl_sum(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+ * Sums each row of `a`.
+ *
+ * Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+ *
+ * - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
+ * - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
 
 /**
- * The means of a's rows. The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
- * Shapes: a {n, m, x, y}, c {1, m, x, y}; the mean of an empty row is NaN. Types: a F32, F16 or BF16;
- * summed as by tl_sum(), divided in F64 and rounded once. The result is F32. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Computes the mean of each row of `a`.
+ *
+ * Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+ *
+ * - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
+ * - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
 
 /**
- * The running sums of a's rows. The result c: `c[i, i1, i2, i3] = sum over j <= i of
- * a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum
- * has more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs of 16 pairwise and
- * these one after the other, what lies before 1024 elements as by tl_sum(): off by at most 2^-18.7 of
- * the sum of the magnitudes up to there. The result is F32. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Computes the running sums of each row of `a`.
+ *
+ * Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+ *
+ * The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
+ * elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
+ * error is at most 2^-18.7 of the sum of the magnitudes up to the element.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
+ *   16 bits hold.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
 
 /**
- * The place of the largest element of each of a's rows. The result c: `c[i1, i2, i3] = the least i for
- * which a[i, i1, i2, i3] is largest`. Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1.
- * Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are
- * equal. The result is I32. The context owns the result; NULL on failure. Since 0.1.
+ * Finds the index of the largest element of each row of `a`.
+ *
+ * Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+ *
+ * NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
+ *
+ * - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
+ * - Types: `a` is F32, F16 or BF16.
+ * - Result: I32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a);
 
 /**
- * The places of a's elements in order, row by row. In the result `a[c[0], i1, i2, i3] <=
- * a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows of at most 2^31 - 1
- * elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and 0
- * are equal, and NaN is last in both directions. The result is I32. `params` may be NULL. The context
- * owns the result; NULL on failure. Since 0.1.
+ * Computes the indices that sort each row of `a`.
+ *
+ * Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending
+ * order`.
+ *
+ * Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
+ * directions.
+ *
+ * - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
+ * - Types: `a` is F32, F16 or BF16.
+ * - Result: I32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params);
 
 /**
- * The places of the k largest elements of each of a's rows, the largest first. The result c:
- * `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
- * {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
- * elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is
- * I32. `k`: how many of each row; 0 to 2147483647. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Finds the indices of the `k` largest elements of each row of `a`, the largest first.
+ *
+ * Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
+ *
+ * Of equal elements the one with the smaller index comes first. -0 and 0 are equal, and NaN is less
+ * than everything else.
+ *
+ * - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
+ * - Types: `a` is F32, F16 or BF16.
+ * - Result: I32.
+ * - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
 
 /**
- * How many elements of a and b are equal. The result c: `c[0] = how many i there are for which a[i] =
- * b[i]`. Shapes: a and b of one shape, c {1}. Types: a and b of one type without blocks. NaN equals
- * nothing, -0 and 0 are equal. The result is I64. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Counts the positions at which `a` and `b` are equal.
+ *
+ * Computes `c[0] = number of i with a[i] = b[i]`.
+ *
+ * NaN equals nothing. -0 and 0 are equal.
+ *
+ * - Shapes: `a` and `b` have the same shape. `c` {1}.
+ * - Types: `a` and `b` have the same type, which is not quantised.
+ * - Result: I64.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * The mean over the rows of the cross entropy of b and the soft_max of a. The result c: `c[0] = -(1 /
- * rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b (labels, as
- * probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each F32, F16 or BF16. Each
- * row is taken relative to its largest element, so that no exponential overflows; sums as by tl_sum().
- * Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The
- * result is F32. The context owns the result; NULL on failure. Since 0.1.
+ * Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits
+ * `a`.
+ *
+ * Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+ *
+ * Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0
+ * nothing is added, even if `a` is -infinity. NaN in either operand makes the result NaN.
+ *
+ * - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows
+ *   the result is NaN.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by tl_sum().
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a, repeated until it fills a shape. The result c: `c[i0, i1, i2, i3] =
- * a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a {n0, n1, n2, n3}, c {ne}, whose extents
- * are multiples of a's. Elementwise operations repeat an operand by themselves, and a tl_view() with
- * strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `ne`:
- * the result's shape, four extents. The context owns the result; NULL on failure. Since 0.1.
+ * Repeats `a` until it fills a shape.
+ *
+ * Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+ *
+ * Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
+ * repeats rows without copying them.
+ *
+ * - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
+ *   that of `a`.
+ * - Types: Any type. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `ne`: shape of the result, in all four dimensions.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
 
 /**
- * a with b behind it in a dimension. The result c: `c[i] = a[i] where i is below a's extent n in the
- * dimension, b[i - n] elsewhere`. Shapes: a and b have one shape but for the dimension, in which c has
- * the sum of their extents. Types: any, the same for a and b. Exact. The result is of a's type. `dim`:
- * the dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Concatenates `a` and `b` along a dimension.
+ *
+ * Computes `c[i] = a[i] if i < n else b[i - n]`.
+ *
+ * i is the index in dimension `dim`, and n is the size of `a` there.
+ *
+ * - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
+ *   sizes.
+ * - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim);
 
 /**
- * a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
- * 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types: any; of a format with blocks the
- * first of p is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of each
- * dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
+ * Appends zeros to `a` in each dimension.
+ *
+ * Computes `c[i] = a[i] if a has element i else 0`.
+ *
+ * - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
+ * - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied
+ *   exactly.
+ * - Result: The type of `a`.
+ * - `p`: number of zeros appended in each dimension. Each at least 0.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p);
 
 /**
- * a's rows, continued beyond both ends by their mirror images. The result c: `c[i] = a[p0 - i] for i <
- * p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`. Shapes: a {n, ..}, c
- * {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is of a's
- * type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
- * or more. The context owns the result; NULL on failure. Since 0.1.
+ * Extends each row of `a` at both ends by its mirror image.
+ *
+ * Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
+ * a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
+ *
+ * - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
+ * - Types: Any type that is not quantised. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `p0`: number of elements before each row. At least 0.
+ * - `p1`: number of elements after each row. At least 0.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, int64_t p1);
 
 /**
- * a's elements moved on in each dimension, those from its end to its beginning. The result c:
- * `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any; of
- * a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`:
- * how far, in each dimension; backwards where it is below 0. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Shifts `a` cyclically in each dimension.
+ *
+ * Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
+ *
+ * - Shapes: `c` has the shape of `a`.
+ * - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are
+ *   copied exactly.
+ * - Result: The type of `a`.
+ * - `shift`: shift in each dimension. A negative one shifts toward the beginning.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift);
 
 /**
- * Matrices with a's rows as their diagonals. The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where
- * i0 = i1, 0 elsewhere`. Shapes: a {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The
- * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ * Makes matrices that have the rows of `a` as their diagonals.
+ *
+ * Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
+ *
+ * - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
+ * - Types: Any type that is not quantised. Elements are copied exactly.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a);
 
 /**
- * A triangle of each of a's matrices, and zeros elsewhere. The result c: `c[i0, i1] = a[i0, i1] where
- * i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere`.
- * Shapes: c has a's shape; matrices need not be square. Types: any without blocks. Exact. The result
- * is of a's type. `part`: the triangle. The context owns the result; NULL on failure. Since 0.1.
+ * Keeps a triangle of each matrix of `a` and sets all other elements to 0.
+ *
+ * Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
+ *
+ * - Shapes: `c` has the shape of `a`. Matrices need not be square.
+ * - Types: Any type that is not quantised. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `part`: the triangle that is kept.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part);
 
 /**
- * a's scores with those of later positions at -infinity. The result c: `c[i0, i1] = a[i0, i1] where i0
- * <= n_past + i1, -infinity elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32,
- * F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Sets the attention scores of later positions to -infinity (causal mask).
+ *
+ * Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
+ *
+ * - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `n_past`: position of the first query. At least 0.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past);
 
 /**
- * a's scores with those of later positions at 0. The result c: `c[i0, i1] = a[i0, i1] where i0 <=
- * n_past + i1, 0 elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16.
- * Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Sets the attention scores of later positions to 0 (causal mask).
+ *
+ * Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
+ *
+ * - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+ * - Types: F32, F16 or BF16. Elements are copied exactly.
+ * - Result: The type of `a`.
+ * - `n_past`: position of the first query. At least 0.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_past);
 
 /**
- * a with b added to a window of it; a itself stays as it is. In the result `c = a, and then c's
- * element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one +=
- * b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
- * fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32
- * and rounded once to a's type. The result is of a's type. `params` may be NULL. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Adds `b` to a window of a copy of `a`.
+ *
+ * Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
+ *
+ * The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
+ * `nb3`. `a` is not changed.
+ *
+ * - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
+ *   of the window may share memory.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_acc_params *params);
 
 /**
- * a with b in place of a window of it; a itself stays as it is. In the result `c = a, and then c's
- * element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one =
- * b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
- * fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
- * result is of a's type. `params` may be NULL. The context owns the result; NULL on failure. Since
- * 0.1.
+ * Stores `b` in a window of a copy of `a`.
+ *
+ * Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
+ *
+ * The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
+ * `nb3`. `a` is not changed.
+ *
+ * - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
+ *   of the window may share memory.
+ * - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+ * - Result: The type of `a`.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_params *params);
 
 /**
- * a's elements whose indices in one dimension are these. The result c: `c[i0, i1, i2, i3] =
- * a[i0, i1, i2, i3] with the index of dimension dim replaced by indices[i0, i1, i2, i3]`. Shapes: c
- * has indices' shape, whose extents in the other dimensions are no more than a's. Types: a any without
- * blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming the place, for an index that a does not have. `dim`: the
- * dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on failure.
+ * Gathers elements of `a` by index along a dimension.
+ *
+ * Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
+ *
+ * The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+ *
+ * - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as
+ *   large as `a`.
+ * - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied
+ *   exactly.
+ * - Result: The type of `a`.
+ * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range. The message names the
+ *   first such element.
+ *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim);
 
 /**
- * a's rows with rows of b added, each by its number. The result c: `c[i, u, t] = a[i, u, t] +
- * b[i, ids[u, t]]`. Shapes: a {n, used, tokens}, b {n, experts}, ids {used, tokens}, c has a's shape.
- * Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded once to a's type.
- * The result is of a's type. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a
- * number that is no row's of b. The context owns the result; NULL on failure. Since 0.1.
+ * Adds to each row of `a` the row of `b` that `ids` selects.
+ *
+ * Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+ *
+ * - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
+ * - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded
+ *   once to the type of `a`.
+ * - Result: The type of `a`.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
+ *   the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
 /**
- * Numbers in equal steps. The result c: `c[i] = start + i step`. Shapes: {n}, n = (stop - start) /
- * step rounded up: stop itself is not among them. None where start is stop. Types: F32; computed in
- * F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
- * `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
+ * Makes a vector of equally spaced numbers.
+ *
+ * Computes `c[i] = start + i step`.
+ *
+ * - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if
+ *   `start` equals `stop`.
+ * - Types: F32. Computed in F64 and rounded once.
+ * - Result: F32.
+ * - `start`: the first number.
+ * - `stop`: end of the range, which is not included.
+ * - `step`: difference between neighbours. It is negative if the numbers decrease.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
 
 /**
- * a with b's elements added to those of their indices in one dimension; a itself stays as it is. In
- * the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
- * indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in
- * their order`. Shapes: c has a's shape; in dimensions other than dim b has no more elements than a;
- * indices {n0, n1, n2, n3} repeat into b: each of their dimensions is 1 or divides b's. Types: a F32,
- * b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's order, so that the bits are always
- * the same. The result is F32. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
- * an index that a does not have, for which nothing is added. `dim`: the dimension, counted from the
- * contiguous one; 0 to 3. The context owns the result; NULL on failure. Since 0.1.
+ * Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
+ *
+ * Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] +=
+ * b[i0, i1, i2, i3]`.
+ *
+ * The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+ * Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
+ *
+ * - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
+ *   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
+ *   `b`.
+ * - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
+ * - Result: F32.
+ * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range, for which nothing is
+ *   added. The message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *indices,
         int64_t dim);
 
 /**
- * Images with `factor` times as many columns and rows. In the result `nearest: c[i0, i1] =
- * a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2)
- * / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`. Shapes: a
- * {w, h, ..}, c {factor w, factor h, ..}. Types: F32, F16 or BF16. nearest is exact; bilinear is
- * computed in F32, first between rows, then between columns, and rounded once. The result is of a's
- * type. `factor`: how many times as many; 1 or more. `params` may be NULL. The context owns the
- * result; NULL on failure. Since 0.1.
+ * Enlarges images by a factor, in width and height.
+ *
+ * Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+ *
+ * The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
+ * around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
+ * at the edge are used.
+ *
+ * - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
+ * - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
+ *   computed in F32, first between rows and then between columns, and rounded once.
+ * - Result: The type of `a`.
+ * - `factor`: factor of the width and of the height. At least 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor,
         const tl_upscale_params *params);
 
 /**
- * The largest, or the average, of the elements in a window that moves along a's rows. The result c:
- * `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a {n, ..}, c
- * {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types:
- * F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
- * It divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as
- * PyTorch's. The result is of a's type. `op`: what is taken of a window. `k`: the window's length; 1
- * or more. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Takes the maximum or the average of each window that slides along the rows of `a`.
+ *
+ * Computes `c[o] = max or average over t < k of a[o s + t - p]`.
+ *
+ * Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
+ * average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
+ * with `count_padding` over all `k`, as in PyTorch.
+ *
+ * - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
+ *   each window has an element.
+ * - Types: F32, F16 or BF16.
+ * - Result: The type of `a`.
+ * - `op`: the operation on a window.
+ * - `k`: length of the window. At least 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k,
         const tl_pool_1d_params *params);
 
 /**
- * The largest, or the average, of the elements in a window that moves over a's matrices. The result c:
- * `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that
- * a has`. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
- * down. p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16.
- * max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by k0
- * k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how
- * many elements of the window a has. The result is of a's type. `op`: what is taken of a window. `k0`:
- * the window's width; 1 or more. `k1`: its height; 1 or more. `params` may be NULL. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Takes the maximum or the average of each window that slides over the matrices of `a`.
+ *
+ * Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
+ *
+ * The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
+ * average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
+ * as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
+ *
+ * - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
+ *   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
+ * - Types: F32, F16 or BF16.
+ * - Result: The type of `a`.
+ * - `op`: the operation on a window.
+ * - `k0`: width of the window. At least 1.
+ * - `k1`: height of the window. At least 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k0, int64_t k1,
         const tl_pool_2d_params *params);
 
 /**
- * What the windows of a convolution of b with a kernel of a's shape meet, a row for each. The result
- * c: `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
- * where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw
- * kh channels, outputs}`. Shapes: of images a {kw, kh, channels, outputs}, b {w, h, channels, images},
- * c {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images},
- * rounded down. Of signals a {k, channels, outputs}, b {n, channels, signals}, c
- * {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a and b F32, F16 or BF16 each; c
- * F32, or as `to` says, each element rounded once. `params` may be NULL. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Copies the elements under each window of a convolution into a row of the result.
+ *
+ * Computes `c[(channel kh + ty) kw + tx, x, y, n] =
+ * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+ *
+ * Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
+ * convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+ *
+ * - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+ *   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
+ *   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
+ *   {n, channels, signals}, `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded
+ *   down.
+ * - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is
+ *   rounded once.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_im2col(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_im2col_params *params);
 
 /**
- * b's signals, convolved with a. The result c: `c[x, m, n] = sum over channels and t < k of
- * a[t, channel, m] b[x s + t d - p, channel, n], of those that b has`. Shapes: a
- * {k, channels, outputs}, b {n, channels, signals}, c
- * {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down. Types: a and b F32, F16 or BF16
- * each, c F32; computed in F32. The result is F32. `params` may be NULL. The context owns the result;
- * NULL on failure. Since 0.1.
+ * Convolves the signals `b` with the kernel `a`.
+ *
+ * Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+ * b[x s + t d - p, channel, n]`.
+ *
+ * Elements outside `b` count as zeros.
+ *
+ * - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
+ *   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_1d_params *params);
 
 /**
- * b's images, convolved with a. The result c: `c[x, y, m, n] = sum over channels, tx < kw and ty < kh
- * of a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
- * Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
- * {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded
- * down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may
- * be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Convolves the images `b` with the kernel `a`.
+ *
+ * Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+ * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+ *
+ * Elements outside `b` count as zeros.
+ *
+ * - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+ *   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+ *   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_2d_params *params);
 
 /**
- * b's signals, each channel convolved with a's of the same number. The result c: `c[x, m, n] = sum
- * over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`. Shapes: a {k, 1, channels}, b
- * {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
- * Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may be
- * NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
+ *
+ * Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
+ *
+ * Elements outside `b` count as zeros.
+ *
+ * - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
+ *   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_1d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_1d_dw_params *params);
 
 /**
- * b's images, each channel convolved with a's of the same number. The result c: `c[x, y, m, n] = sum
- * over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those
- * that b has`. Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
- * {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded
- * down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may
- * be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
+ *
+ * Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+ * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
+ *
+ * Elements outside `b` count as zeros.
+ *
+ * - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
+ *   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
+ *   both rounded down.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_2d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_2d_dw_params *params);
 
 /**
- * b's signals, each element spread by a: the transposed convolution. The result c:
- * `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
- * a[t, m, channel] b[x, channel, n]`. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
- * {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b F32, F16 or BF16 each, c F32;
- * computed in F32. The result is F32. `params` may be NULL. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Computes the transposed convolution of the signals `b` with the kernel `a`.
+ *
+ * Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+ * a[t, m, channel] b[x, channel, n]`.
+ *
+ * - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
+ *   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_1d_params *params);
 
 /**
- * b's images, each element spread by a: the transposed convolution. The result c:
- * `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
- * and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`. Shapes: a
- * {kw, kh, outputs, channels}, b {w, h, channels, images}, c
- * {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a
- * and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may be NULL. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Computes the transposed convolution of the images `b` with the kernel `a`.
+ *
+ * Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
+ * tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+ *
+ * - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
+ *   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
+ *   stride - 2 p1 + (kh - 1) d1 + 1.
+ * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+ * - Result: F32.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_2d_params *params);
 
 /**
- * Random numbers of which each between two bounds is as likely. The result c: `c[i] = low + (high -
- * low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`. Shapes: state {2}: a seed and
- * a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M.
- * A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011), whose key is
- * the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower and upper
- * half. So results depend on state, stream and shape alone, and runs repeat until the caller advances
- * the counter. Operations of one stream draw the same words, those of another stream other ones.
- * Types: state I64, c F32. The bounds are rounded to F32, then each step is: the same bits on every
- * device. low <= c <= high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never
- * where low is 0 and high above 2^-126. The result is F32. `ne`: the result's shape, four extents; 0
- * or more. `low`: the lower bound. `high`: the upper bound, no less. `stream`: which of the state's
- * streams: another one for each operation that shall draw other numbers; 0 to 2147483647. The context
- * owns the result; NULL on failure. Since 0.1.
+ * Draws random numbers that are uniformly distributed between two bounds.
+ *
+ * Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
+ *
+ * Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K.
+ * Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011).
+ * Its key is the lower and the upper half of the seed. Its counter is i / 4, `stream`, and the lower
+ * and the upper half of the counter in `state`. So results depend on `state`, `stream` and the shape
+ * alone, and a graph draws the same numbers in each run until the caller advances the counter.
+ * Operations with the same stream draw the same words, and those with another stream draw others. low
+ * <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
+ * and high is above 2^-126.
+ *
+ * - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+ * - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
+ *   formula, so the bits are the same on every device.
+ * - Result: F32.
+ * - `ne`: shape of the result, in all four dimensions. Each at least 0.
+ * - `low`: lower bound.
+ * - `high`: upper bound. It is not less than `low`.
+ * - `stream`: stream of random words. Operations that are to draw different numbers need different
+ *   streams. Range: 0 to 2^31 - 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low,
         double high, int64_t stream);
 
 /**
- * Normally distributed random numbers. The result c: `c[i] = mean + deviation z, z where the standard
- * normal distribution has (word i + 1/2) 2^-32`. Shapes: state {2}: a seed and a counter. c {ne}, of
- * up to 2^34 elements. Words are those of tl_random_uniform(). Types: state I64, c F32. z by M. J.
- * Wichura's rational functions (AS 241, 1988); all in F64, each step rounded, and c then rounded to
- * F32: the same bits on every device. The largest |z| is 6.338, that of 2^-33. The result is F32.
- * `ne`: the result's shape, four extents; 0 or more. `mean`: the distribution's mean. `deviation`: its
- * standard deviation; 0 or more. `stream`: which of the state's streams: another one for each
- * operation that shall draw other numbers; 0 to 2147483647. The context owns the result; NULL on
- * failure. Since 0.1.
+ * Draws normally distributed random numbers.
+ *
+ * Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i +
+ * 1/2) 2^-32`.
+ *
+ * Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
+ * Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
+ *
+ * - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+ * - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
+ *   `c` is then rounded to F32, so the bits are the same on every device.
+ * - Result: F32.
+ * - `ne`: shape of the result, in all four dimensions. Each at least 0.
+ * - `mean`: mean of the distribution.
+ * - `deviation`: standard deviation. At least 0.
+ * - `stream`: stream of random words. Operations that are to draw different numbers need different
+ *   streams. Range: 0 to 2^31 - 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean,
         double deviation, int64_t stream);
 
 /**
- * a with each element dropped at random, and the others scaled up to keep the mean. The result c:
- * `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`. Shapes: c has a's shape, of up
- * to 2^34 elements; state {2}: a seed and a counter. Words are those of tl_random_uniform(), i in ne
- * order. Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to
- * F32 and then to a's type. The same bits on every device. What is dropped is 0 even where a is NaN.
- * The result is of a's type. `p`: which part is dropped, 0 or more and less than 1. `stream`: which of
- * the state's streams: another one for each operation that shall draw other numbers; 0 to 2147483647.
- * The context owns the result; NULL on failure. Since 0.1.
+ * Sets random elements of `a` to 0 and scales the others up to keep the mean.
+ *
+ * Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
+ *
+ * Words are those of tl_random_uniform(), with i counted along dimension 0 first. An element that is
+ * dropped becomes 0 even if it is NaN.
+ *
+ * - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
+ * - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and
+ *   the quotient is rounded to F32 and then to the type of `a`, so the bits are the same on every
+ *   device.
+ * - Result: The type of `a`.
+ * - `p`: probability that an element is dropped: 0 or more, and less than 1.
+ * - `stream`: stream of random words. Operations that are to draw different numbers need different
+ *   streams. Range: 0 to 2^31 - 1.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p, int64_t stream);
 
 /**
- * a after a step of gradient descent. In the result `a[i] = a[i] (1 - rate decay) - rate grad[i]`. The
- * result is a view of a: make it an output, or use it, for this to happen. Shapes: a and grad of one
- * shape; settings {2}: rate, decay. a must be contiguous and not constant, and share no memory with
- * another operand. What was differentiated reads a as it was, wherever the step stands among a graph's
- * outputs. Types: a F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded to
- * F32: the same bits on every device. The result is F32. The context owns the result; NULL on failure.
+ * Updates `a` by a step of gradient descent.
+ *
+ * Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+ *
+ * Operands that are written must be contiguous and not constant, and must not share memory with
+ * another operand. A node that was differentiated reads the values from before the step, regardless of
+ * the order of the outputs of the graph.
+ *
+ * - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
+ * - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
+ *   formula is rounded to F32, so the bits are the same on every device.
+ * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ *
  * Since 0.1.
  */
 TL_API tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *settings);
 
 /**
- * a after a step of gradient descent with momentum. In the result `velocity[i] = momentum
- * velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate
- * (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it, for this
- * to happen. The result is a view of velocity: make it an output, or use it, for this to happen.
- * Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate,
- * decay, momentum. What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16
- * or BF16, settings F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Updates `a` by a step of gradient descent with momentum.
+ *
+ * Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate
+ * velocity[i]`.
+ *
+ * Operands that are written must be contiguous and not constant, and must not share memory with
+ * another operand. A node that was differentiated reads the values from before the step, regardless of
+ * the order of the outputs of the graph.
+ *
+ * - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step.
+ *   `settings` {3} holds rate, decay and momentum.
+ * - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each
+ *   operation of the formula is rounded to F32, so the bits are the same on every device.
+ * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ * - `velocity` is overwritten as well.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *velocity,
         tl_tensor *settings, const tl_opt_step_momentum_params *params);
 
 /**
- * a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019),
- * without decay of Adam. In the result `m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] +
- * (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) +
- * eps)`. The result is a view of a: make it an output, or use it, for this to happen. The result is a
- * view of m: make it an output, or use it, for this to happen. The result is a view of v: make it an
- * output, or use it, for this to happen. Shapes: a, grad, m and v of one shape, m and v zeros before
- * the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t), unbias2 =
- * 1 / (1 - beta2^t), t = 1 in the first step. What is written as in tl_opt_step_sgd(). Types: a, m and
- * v F32, grad F32, F16 or BF16, settings F32; rounded as by tl_opt_step_sgd(). The result is F32. The
- * context owns the result; NULL on failure. Since 0.1.
+ * Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization,
+ * 2019).
+ *
+ * Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`;
+ * `a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+ *
+ * With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and
+ * must not share memory with another operand. A node that was differentiated reads the values from
+ * before the step, regardless of the order of the outputs of the graph.
+ *
+ * - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step.
+ *   `settings` {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 /
+ *   (1 - beta2^t), where t is 1 in the first step.
+ * - Types: `a`, `m` and `v` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation
+ *   of the formula is rounded to F32, so the bits are the same on every device.
+ * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ * - `m` and `v` are overwritten as well.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
         tl_tensor *v, tl_tensor *settings);
 
 /**
- * a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023). In
- * the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2
- * m[i] + (1 - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to
- * happen. The result is a view of m: make it an output, or use it, for this to happen. Shapes: a, grad
- * and m of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay. What is
- * written as in tl_opt_step_sgd(). Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as
- * by tl_opt_step_sgd(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+ * Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms,
+ * 2023).
+ *
+ * Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2
+ * m[i] + (1 - beta2) grad[i]`.
+ *
+ * Operands that are written must be contiguous and not constant, and must not share memory with
+ * another operand. A node that was differentiated reads the values from before the step, regardless of
+ * the order of the outputs of the graph.
+ *
+ * - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings`
+ *   {4} holds rate, beta1, beta2 and decay.
+ * - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of
+ *   the formula is rounded to F32, so the bits are the same on every device.
+ * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+ *   of the graph, or use it in another node: otherwise nothing is written.
+ * - `m` is overwritten as well.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
         tl_tensor *settings);
 
 /**
- * The elements of a matrix product whose neurons are active, and zeros for all others. The result c:
- * `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
- * {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows
- * {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others:
- * n is scores' then, or the attribute's. Without scores there must be rows, and all of them are
- * active. k = 0 gives zeros. Types: a and b those of tl_mul_mat(), with its rounding; scores F32, rows
- * I32. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
- * `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
+ *
+ * Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
+ *
+ * Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
+ * these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
+ * required, and all of its neurons are active. k = 0 gives zeros.
+ *
+ * - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
+ *   that of `scores` or the attribute `n`.
+ * - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
+ *   `rows` is I32.
+ * - Result: F32.
+ * - `scores` and `rows` are optional: tl_none() leaves one out.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *scores,
         tl_tensor *rows, const tl_mul_mat_sparse_params *params);
 
 /**
- * Sums of a_t's rows, each times the activation of its neuron, over the active ones. The result c:
- * `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t {k, n}, h
- * {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active
- * neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and
- * all others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight
- * format, h F32, F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is
- * rounded. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
- * `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ * Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
+ *
+ * Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+ *
+ * This is the product with the transpose of `a_t`, of which only the rows of active neurons are read.
+ * With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
+ * zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
+ * is rounded.
+ *
+ * - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
+ * - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
+ *   BF16, `scores` is F32, and `rows` is I32.
+ * - Result: F32.
+ * - `scores` and `rows` are optional: tl_none() leaves one out.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *scores, tl_tensor *rows,
         const tl_axpy_params *params);
 
 /**
- * A gated feed-forward block of the active neurons alone. The result c: `c[j, t] = sum over the active
- * i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) *
- * down_t[j, i]`. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of
- * each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
- * these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
- * finds out by itself which neurons are active: it computes the first of both projections of all of
- * them, as the attribute `first` says, and tests the activation of gate, or up as it is. Then there
- * are no rows. Types: gate, up and down_t each of any float type or weight format, x F32, F16 or BF16,
- * scores F32, rows I32; x may be rounded as in tl_mul_mat(). The result is F32. `scores` and `rows`
- * may be tl_none(): left out. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
- * rows that do not ascend, or are no neuron's. `params` may be NULL. The context owns the result; NULL
- * on failure. Since 0.1.
+ * Computes a gated feed-forward block over its active neurons only.
+ *
+ * Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k
+ * of up[k, i] x[k, t]) * down_t[j, i]`.
+ *
+ * Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the
+ * matrices have the rows of these neurons only, in ascending order, out of the neurons that `scores`
+ * has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
+ * all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
+ * activation. `rows` must then be left out.
+ *
+ * - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
+ *   `rows` {r}, the matrices have r rows instead of n.
+ * - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and
+ *   Q8_K. `x` is F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for
+ *   tl_mul_mat().
+ * - Result: F32.
+ * - `scores` and `rows` are optional: tl_none() leaves one out.
+ * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+ *   range. The message names the first such element.
+ *
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, tl_tensor *up,
         tl_tensor *down_t, tl_tensor *scores, tl_tensor *rows, const tl_sparse_ffn_params *params);

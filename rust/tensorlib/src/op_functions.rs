@@ -1,10 +1,10 @@
-//! Operations, a method each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+//! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 use crate::ops::{raw_or_none, shapes, youngest};
 use crate::{Context, Result, Tensor};
 use tensorlib_sys as sys;
 
-/// What [`Context::scale`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::scale`].
 #[derive(Clone, Copy, Debug)]
 pub struct ScaleOptions {
     raw: sys::tl_scale_params,
@@ -18,13 +18,13 @@ impl Default for ScaleOptions {
 }
 
 impl ScaleOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is added.
+    /// Added to each product. Default: 0.
     #[must_use]
     pub fn bias(mut self, bias: f64) -> Self {
         self.raw.bias = bias;
@@ -32,27 +32,25 @@ impl ScaleOptions {
     }
 }
 
-/// The activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
-/// [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is
-/// first brought between -limit and limit, and 1 added.
+/// The attribute `op` of [`Context::glu`]: the activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GluOp {
-    /// `reglu`.
+    /// Activation [`Context::relu`].
     Reglu = sys::TL_GLU_OP_REGLU as isize,
-    /// `geglu`.
+    /// Activation [`Context::gelu`].
     Geglu = sys::TL_GLU_OP_GEGLU as isize,
-    /// `swiglu`.
+    /// Activation [`Context::silu`].
     Swiglu = sys::TL_GLU_OP_SWIGLU as isize,
-    /// `geglu_erf`.
+    /// Activation [`Context::gelu_erf`].
     GegluErf = sys::TL_GLU_OP_GEGLU_ERF as isize,
-    /// `geglu_quick`.
+    /// Activation [`Context::gelu_quick`].
     GegluQuick = sys::TL_GLU_OP_GEGLU_QUICK as isize,
-    /// `swiglu_oai`.
+    /// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
     SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
 }
 
-/// What [`Context::glu`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::glu`].
 #[derive(Clone, Copy, Debug)]
 pub struct GluOptions {
     raw: sys::tl_glu_params,
@@ -72,34 +70,35 @@ impl Default for GluOptions {
 }
 
 impl GluOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// 1: gate and up are two operands, and b must be there.
+    /// If true, the gate and up are two operands, and `b` is required. Default: false.
     #[must_use]
     pub fn split(mut self, split: bool) -> Self {
         self.raw.split = split;
         self
     }
 
-    /// 1: gate and up change places.
+    /// If true, the gate and up are exchanged. Default: false.
     #[must_use]
     pub fn swapped(mut self, swapped: bool) -> Self {
         self.raw.swapped = swapped;
         self
     }
 
-    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    /// Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.raw.alpha = alpha;
         self
     }
 
-    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38. Default:
+    /// 7.
     #[must_use]
     pub fn limit(mut self, limit: f64) -> Self {
         self.raw.limit = limit;
@@ -107,7 +106,7 @@ impl GluOptions {
     }
 }
 
-/// What [`Context::soft_max_ext`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::soft_max_ext`].
 #[derive(Clone, Copy, Debug)]
 pub struct SoftMaxExtOptions {
     raw: sys::tl_soft_max_ext_params,
@@ -125,20 +124,20 @@ impl Default for SoftMaxExtOptions {
 }
 
 impl SoftMaxExtOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The factor of a; 0 = the default, 1.
+    /// Factor of `a`. Default: 1.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
@@ -146,20 +145,19 @@ impl SoftMaxExtOptions {
     }
 }
 
-/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-/// positions by sections; normal is the default.
+/// The attribute `mode` of [`Context::rope`]: the elements that form pair k. Default: normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RopeMode {
-    /// `normal`.
+    /// Elements 2 k and 2 k + 1.
     Normal = sys::TL_ROPE_MODE_NORMAL as isize,
-    /// `neox`.
+    /// Elements k and k + n_dims / 2.
     Neox = sys::TL_ROPE_MODE_NEOX as isize,
-    /// `mrope`.
+    /// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
     Mrope = sys::TL_ROPE_MODE_MROPE as isize,
 }
 
-/// What [`Context::rope`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::rope`].
 #[derive(Clone, Copy, Debug)]
 pub struct RopeOptions {
     raw: sys::tl_rope_params,
@@ -186,85 +184,85 @@ impl Default for RopeOptions {
 }
 
 impl RopeOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
-    /// positions by sections; normal is the default.
+    /// The elements that form pair k. Default: normal.
     #[must_use]
     pub fn mode(mut self, mode: RopeMode) -> Self {
         self.raw.mode = mode as i32;
         self
     }
 
-    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to
+    /// 1048576. Default: 0.
     #[must_use]
     pub fn n_dims(mut self, n_dims: i64) -> Self {
         self.raw.n_dims = n_dims;
         self
     }
 
-    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the
-    /// first one again; 0 to 1048576.
+    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the third
+    /// and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
     #[must_use]
     pub fn sections(mut self, sections: [i64; 4]) -> Self {
         self.raw.sections = sections;
         self
     }
 
-    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    /// Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0. Default: 0.
     #[must_use]
     pub fn n_ctx_orig(mut self, n_ctx_orig: i64) -> Self {
         self.raw.n_ctx_orig = n_ctx_orig;
         self
     }
 
-    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    /// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
     #[must_use]
     pub fn freq_base(mut self, freq_base: f64) -> Self {
         self.raw.freq_base = freq_base;
         self
     }
 
-    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    /// Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn freq_scale(mut self, freq_scale: f64) -> Self {
         self.raw.freq_scale = freq_scale;
         self
     }
 
-    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    /// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn ext_factor(mut self, ext_factor: f64) -> Self {
         self.raw.ext_factor = ext_factor;
         self
     }
 
-    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    /// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
     #[must_use]
     pub fn attn_factor(mut self, attn_factor: f64) -> Self {
         self.raw.attn_factor = attn_factor;
         self
     }
 
-    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000. Default: 32.
     #[must_use]
     pub fn beta_fast(mut self, beta_fast: f64) -> Self {
         self.raw.beta_fast = beta_fast;
         self
     }
 
-    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    /// Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000. Default: 1.
     #[must_use]
     pub fn beta_slow(mut self, beta_slow: f64) -> Self {
         self.raw.beta_slow = beta_slow;
         self
     }
 
-    /// 1: turned the other way round, by -t.
+    /// If true, rotates in the opposite direction, by -t. Default: false.
     #[must_use]
     pub fn inverse(mut self, inverse: bool) -> Self {
         self.raw.inverse = inverse;
@@ -272,7 +270,7 @@ impl RopeOptions {
     }
 }
 
-/// What [`Context::flash_attn_ext`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::flash_attn_ext`].
 #[derive(Clone, Copy, Debug)]
 pub struct FlashAttnExtOptions {
     raw: sys::tl_flash_attn_ext_params,
@@ -291,27 +289,27 @@ impl Default for FlashAttnExtOptions {
 }
 
 impl FlashAttnExtOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The factor of products; 0: 1 / sqrt(n).
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
         self.raw.scale = scale;
         self
     }
 
-    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     #[must_use]
     pub fn max_bias(mut self, max_bias: f64) -> Self {
         self.raw.max_bias = max_bias;
         self
     }
 
-    /// What products stay below; 0: they do not; 0 to 1000000.
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
     #[must_use]
     pub fn logit_softcap(mut self, logit_softcap: f64) -> Self {
         self.raw.logit_softcap = logit_softcap;
@@ -319,17 +317,17 @@ impl FlashAttnExtOptions {
     }
 }
 
-/// Whether the least element comes first, or the largest; asc is the default.
+/// The attribute `order` of [`Context::argsort`]: the direction. Default: asc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgsortOrder {
-    /// `asc`.
+    /// Smallest element first.
     Asc = sys::TL_ARGSORT_ORDER_ASC as isize,
-    /// `desc`.
+    /// Largest element first.
     Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
 }
 
-/// What [`Context::argsort`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::argsort`].
 #[derive(Clone, Copy, Debug)]
 pub struct ArgsortOptions {
     raw: sys::tl_argsort_params,
@@ -343,13 +341,13 @@ impl Default for ArgsortOptions {
 }
 
 impl ArgsortOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the least element comes first, or the largest; asc is the default.
+    /// The direction. Default: asc.
     #[must_use]
     pub fn order(mut self, order: ArgsortOrder) -> Self {
         self.raw.order = order as i32;
@@ -357,21 +355,21 @@ impl ArgsortOptions {
     }
 }
 
-/// The triangle.
+/// The attribute `part` of [`Context::tri`]: the triangle that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TriType {
-    /// `lower`.
+    /// i0 < i1, the lower triangle without the diagonal.
     Lower = sys::TL_TRI_TYPE_LOWER as isize,
-    /// `lower_diag`.
+    /// i0 <= i1, the lower triangle with the diagonal.
     LowerDiag = sys::TL_TRI_TYPE_LOWER_DIAG as isize,
-    /// `upper`.
+    /// i1 < i0, the upper triangle without the diagonal.
     Upper = sys::TL_TRI_TYPE_UPPER as isize,
-    /// `upper_diag`.
+    /// i1 <= i0, the upper triangle with the diagonal.
     UpperDiag = sys::TL_TRI_TYPE_UPPER_DIAG as isize,
 }
 
-/// What [`Context::acc`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::acc`].
 #[derive(Clone, Copy, Debug)]
 pub struct AccOptions {
     raw: sys::tl_acc_params,
@@ -386,34 +384,34 @@ impl Default for AccOptions {
 }
 
 impl AccOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
         self.raw.nb1 = nb1;
         self
     }
 
-    /// The same of its matrices; 0 or more.
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb2(mut self, nb2: i64) -> Self {
         self.raw.nb2 = nb2;
         self
     }
 
-    /// The same of its dimension 3; 0 or more.
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb3(mut self, nb3: i64) -> Self {
         self.raw.nb3 = nb3;
         self
     }
 
-    /// Where the window begins, in bytes; 0 or more.
+    /// Start of the window, in bytes. At least 0. Default: 0.
     #[must_use]
     pub fn offset(mut self, offset: i64) -> Self {
         self.raw.offset = offset;
@@ -421,7 +419,7 @@ impl AccOptions {
     }
 }
 
-/// What [`Context::set_window`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::set_window`].
 #[derive(Clone, Copy, Debug)]
 pub struct SetOptions {
     raw: sys::tl_set_params,
@@ -436,34 +434,34 @@ impl Default for SetOptions {
 }
 
 impl SetOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
         self.raw.nb1 = nb1;
         self
     }
 
-    /// The same of its matrices; 0 or more.
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb2(mut self, nb2: i64) -> Self {
         self.raw.nb2 = nb2;
         self
     }
 
-    /// The same of its dimension 3; 0 or more.
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb3(mut self, nb3: i64) -> Self {
         self.raw.nb3 = nb3;
         self
     }
 
-    /// Where the window begins, in bytes; 0 or more.
+    /// Start of the window, in bytes. At least 0. Default: 0.
     #[must_use]
     pub fn offset(mut self, offset: i64) -> Self {
         self.raw.offset = offset;
@@ -471,17 +469,17 @@ impl SetOptions {
     }
 }
 
-/// What stands between a's pixels; nearest is the default.
+/// The attribute `mode` of [`Context::upscale`]: the interpolation. Default: nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UpscaleMode {
-    /// `nearest`.
+    /// The nearest pixel.
     Nearest = sys::TL_UPSCALE_MODE_NEAREST as isize,
-    /// `bilinear`.
+    /// Linear interpolation in both dimensions.
     Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
 }
 
-/// What [`Context::upscale`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::upscale`].
 #[derive(Clone, Copy, Debug)]
 pub struct UpscaleOptions {
     raw: sys::tl_upscale_params,
@@ -495,13 +493,13 @@ impl Default for UpscaleOptions {
 }
 
 impl UpscaleOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What stands between a's pixels; nearest is the default.
+    /// The interpolation. Default: nearest.
     #[must_use]
     pub fn mode(mut self, mode: UpscaleMode) -> Self {
         self.raw.mode = mode as i32;
@@ -509,17 +507,17 @@ impl UpscaleOptions {
     }
 }
 
-/// What is taken of a window.
+/// The attribute `op` of [`Context::pool_1d`]: the operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool1dOp {
-    /// `max`.
+    /// The maximum.
     Max = sys::TL_POOL_1D_OP_MAX as isize,
-    /// `avg`.
+    /// The average.
     Avg = sys::TL_POOL_1D_OP_AVG as isize,
 }
 
-/// What [`Context::pool_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::pool_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pool1dOptions {
     raw: sys::tl_pool_1d_params,
@@ -538,27 +536,27 @@ impl Default for Pool1dOptions {
 }
 
 impl Pool1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 0: k; 0 or more.
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// avg: whether what lies beyond a row counts, as zeros.
+    /// If true, an average counts padding as zeros. Default: false.
     #[must_use]
     pub fn count_padding(mut self, count_padding: bool) -> Self {
         self.raw.count_padding = count_padding;
@@ -566,17 +564,17 @@ impl Pool1dOptions {
     }
 }
 
-/// What is taken of a window.
+/// The attribute `op` of [`Context::pool_2d`]: the operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pool2dOp {
-    /// `max`.
+    /// The maximum.
     Max = sys::TL_POOL_2D_OP_MAX as isize,
-    /// `avg`.
+    /// The average.
     Avg = sys::TL_POOL_2D_OP_AVG as isize,
 }
 
-/// What [`Context::pool_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::pool_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pool2dOptions {
     raw: sys::tl_pool_2d_params,
@@ -597,41 +595,41 @@ impl Default for Pool2dOptions {
 }
 
 impl Pool2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 0: k1; 0 or more.
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// avg: whether what lies beyond a does not count.
+    /// If true, an average does not count padding. Default: false.
     #[must_use]
     pub fn skip_padding(mut self, skip_padding: bool) -> Self {
         self.raw.skip_padding = skip_padding;
@@ -639,7 +637,7 @@ impl Pool2dOptions {
     }
 }
 
-/// The result's type; f32 is the default.
+/// The attribute `to` of [`Context::im2col`]: type of the result. Default: f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Im2colTo {
@@ -651,7 +649,7 @@ pub enum Im2colTo {
     Bf16 = sys::TL_IM2COL_TO_BF16 as isize,
 }
 
-/// What [`Context::im2col`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::im2col`].
 #[derive(Clone, Copy, Debug)]
 pub struct Im2colOptions {
     raw: sys::tl_im2col_params,
@@ -675,62 +673,62 @@ impl Default for Im2colOptions {
 }
 
 impl Im2colOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
         self
     }
 
-    /// Whether b is images, not signals.
+    /// If true, `b` has images, else signals. Default: false.
     #[must_use]
     pub fn is_2d(mut self, is_2d: bool) -> Self {
         self.raw.is_2d = is_2d;
         self
     }
 
-    /// The result's type; f32 is the default.
+    /// Type of the result. Default: f32.
     #[must_use]
     pub fn to(mut self, to: Im2colTo) -> Self {
         self.raw.to = to as i32;
@@ -738,7 +736,7 @@ impl Im2colOptions {
     }
 }
 
-/// What [`Context::conv_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv1dOptions {
     raw: sys::tl_conv_1d_params,
@@ -752,27 +750,27 @@ impl Default for Conv1dOptions {
 }
 
 impl Conv1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -780,7 +778,7 @@ impl Conv1dOptions {
     }
 }
 
-/// What [`Context::conv_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv2dOptions {
     raw: sys::tl_conv_2d_params,
@@ -802,48 +800,48 @@ impl Default for Conv2dOptions {
 }
 
 impl Conv2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -851,7 +849,7 @@ impl Conv2dOptions {
     }
 }
 
-/// What [`Context::conv_1d_dw`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_1d_dw`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv1dDwOptions {
     raw: sys::tl_conv_1d_dw_params,
@@ -865,27 +863,27 @@ impl Default for Conv1dDwOptions {
 }
 
 impl Conv1dDwOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next; 1 or more; 0 = the default, 1.
+    /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of a row. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -893,7 +891,7 @@ impl Conv1dDwOptions {
     }
 }
 
-/// What [`Context::conv_2d_dw`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_2d_dw`].
 #[derive(Clone, Copy, Debug)]
 pub struct Conv2dDwOptions {
     raw: sys::tl_conv_2d_dw_params,
@@ -915,48 +913,48 @@ impl Default for Conv2dDwOptions {
 }
 
 impl Conv2dDwOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
         self.raw.s0 = s0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn s1(mut self, s1: i64) -> Self {
         self.raw.s1 = s1;
         self
     }
 
-    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -964,7 +962,7 @@ impl Conv2dDwOptions {
     }
 }
 
-/// What [`Context::conv_transpose_1d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_transpose_1d`].
 #[derive(Clone, Copy, Debug)]
 pub struct ConvTranspose1dOptions {
     raw: sys::tl_conv_transpose_1d_params,
@@ -983,27 +981,27 @@ impl Default for ConvTranspose1dOptions {
 }
 
 impl ConvTranspose1dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
         self.raw.s = s;
         self
     }
 
-    /// How many elements are left out at both ends of the result; 0 or more.
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     #[must_use]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.p = p;
         self
     }
 
-    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     #[must_use]
     pub fn d(mut self, d: i64) -> Self {
         self.raw.d = d;
@@ -1011,7 +1009,7 @@ impl ConvTranspose1dOptions {
     }
 }
 
-/// What [`Context::conv_transpose_2d`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::conv_transpose_2d`].
 #[derive(Clone, Copy, Debug)]
 pub struct ConvTranspose2dOptions {
     raw: sys::tl_conv_transpose_2d_params,
@@ -1032,41 +1030,41 @@ impl Default for ConvTranspose2dOptions {
 }
 
 impl ConvTranspose2dOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn stride(mut self, stride: i64) -> Self {
         self.raw.stride = stride;
         self
     }
 
-    /// How many elements are left out at both ends of a row; 0 or more.
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     #[must_use]
     pub fn p0(mut self, p0: i64) -> Self {
         self.raw.p0 = p0;
         self
     }
 
-    /// The same of columns; 0 or more.
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     #[must_use]
     pub fn p1(mut self, p1: i64) -> Self {
         self.raw.p1 = p1;
         self
     }
 
-    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn d0(mut self, d0: i64) -> Self {
         self.raw.d0 = d0;
         self
     }
 
-    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
@@ -1074,7 +1072,7 @@ impl ConvTranspose2dOptions {
     }
 }
 
-/// What [`Context::opt_step_momentum`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::opt_step_momentum`].
 #[derive(Clone, Copy, Debug)]
 pub struct OptStepMomentumOptions {
     raw: sys::tl_opt_step_momentum_params,
@@ -1091,13 +1089,13 @@ impl Default for OptStepMomentumOptions {
 }
 
 impl OptStepMomentumOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    /// If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.raw.nesterov = nesterov;
@@ -1105,19 +1103,20 @@ impl OptStepMomentumOptions {
     }
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+/// The attribute `by` of [`Context::mul_mat_sparse`]: the test for active neurons, where s is the score. A NaN is not
+/// active. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MulMatSparseBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_MUL_MAT_SPARSE_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_MUL_MAT_SPARSE_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_MUL_MAT_SPARSE_BY_POSITIVE as isize,
 }
 
-/// What [`Context::mul_mat_sparse`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::mul_mat_sparse`].
 #[derive(Clone, Copy, Debug)]
 pub struct MulMatSparseOptions {
     raw: sys::tl_mul_mat_sparse_params,
@@ -1137,34 +1136,34 @@ impl Default for MulMatSparseOptions {
 }
 
 impl MulMatSparseOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+    /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     #[must_use]
     pub fn by(mut self, by: MulMatSparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
     #[must_use]
     pub fn n(mut self, n: i64) -> Self {
         self.raw.n = n;
         self
     }
 
-    /// 1: no kernel may round an operand.
+    /// If true, no kernel rounds an operand. Default: false.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.raw.exact = exact;
@@ -1172,20 +1171,20 @@ impl MulMatSparseOptions {
     }
 }
 
-/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-/// score is the default.
+/// The attribute `by` of [`Context::axpy`]: the test for active neurons, where s is the score or, without `scores`, the
+/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AxpyBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_AXPY_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_AXPY_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_AXPY_BY_POSITIVE as isize,
 }
 
-/// What [`Context::axpy`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::axpy`].
 #[derive(Clone, Copy, Debug)]
 pub struct AxpyOptions {
     raw: sys::tl_axpy_params,
@@ -1199,21 +1198,21 @@ impl Default for AxpyOptions {
 }
 
 impl AxpyOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
-    /// score is the default.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in `scores` is
+    /// not active, and a NaN in `h` is. Default: score.
     #[must_use]
     pub fn by(mut self, by: AxpyBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
@@ -1221,7 +1220,7 @@ impl AxpyOptions {
     }
 }
 
-/// Of gate; relu is the default.
+/// The attribute `activation` of [`Context::sparse_ffn`]: the activation of the gate. Default: relu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnActivation {
@@ -1233,20 +1232,22 @@ pub enum SparseFfnActivation {
     Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
 }
 
-/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one
-/// of a projection is; score is the default.
+/// The attribute `by` of [`Context::sparse_ffn`]: the test for active neurons, where s is the score or, without
+/// `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default:
+/// score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnBy {
-    /// `score`.
+    /// s >= threshold.
     Score = sys::TL_SPARSE_FFN_BY_SCORE as isize,
-    /// `magnitude`.
+    /// abs(s) >= threshold.
     Magnitude = sys::TL_SPARSE_FFN_BY_MAGNITUDE as isize,
-    /// `positive`.
+    /// s > 0.
     Positive = sys::TL_SPARSE_FFN_BY_POSITIVE as isize,
 }
 
-/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+/// The attribute `first` of [`Context::sparse_ffn`]: the projection that is computed for all neurons and tested, if
+/// there are no `scores`. Default: gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnFirst {
@@ -1256,7 +1257,7 @@ pub enum SparseFfnFirst {
     Up = sys::TL_SPARSE_FFN_FIRST_UP as isize,
 }
 
-/// What [`Context::sparse_ffn`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::sparse_ffn`].
 #[derive(Clone, Copy, Debug)]
 pub struct SparseFfnOptions {
     raw: sys::tl_sparse_ffn_params,
@@ -1276,35 +1277,35 @@ impl Default for SparseFfnOptions {
 }
 
 impl SparseFfnOptions {
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of gate; relu is the default.
+    /// The activation of the gate. Default: relu.
     #[must_use]
     pub fn activation(mut self, activation: SparseFfnActivation) -> Self {
         self.raw.activation = activation as i32;
         self
     }
 
-    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
-    /// one of a projection is; score is the default.
+    /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A NaN in
+    /// `scores` is not active, and a NaN in a projection is. Default: score.
     #[must_use]
     pub fn by(mut self, by: SparseFfnBy) -> Self {
         self.raw.by = by as i32;
         self
     }
 
-    /// Of score and magnitude, rounded to F32.
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.raw.threshold = threshold;
         self
     }
 
-    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     #[must_use]
     pub fn first(mut self, first: SparseFfnFirst) -> Self {
         self.raw.first = first as i32;
@@ -1313,193 +1314,259 @@ impl SparseFfnOptions {
 }
 
 impl Context {
-    /// a + b, element by element; b repeats into a.
+    /// Adds `b` to `a`, element-wise.
     ///
-    /// The result c: `c[i] = a[i] + b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
     }
 
-    /// a - b, element by element; b repeats into a.
+    /// Subtracts `b` from `a`, element-wise.
     ///
-    /// The result c: `c[i] = a[i] - b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sub(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_sub(ctx, a.raw(), b.raw()) })
     }
 
-    /// a * b, element by element; b repeats into a.
+    /// Multiplies `a` by `b`, element-wise.
     ///
-    /// The result c: `c[i] = a[i] * b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul(ctx, a.raw(), b.raw()) })
     }
 
-    /// a / b, element by element; b repeats into a.
+    /// Divides `a` by `b`, element-wise.
     ///
-    /// The result c: `c[i] = a[i] / b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+    /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+    ///
+    /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn div(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_div(ctx, a.raw(), b.raw()) })
     }
 
-    /// The larger of a and b, element by element; b repeats into a.
+    /// Takes the larger of `a` and `b`, element-wise.
     ///
-    /// The result c: `c[i] = max(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
-    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+    ///
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn maximum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_maximum(ctx, a.raw(), b.raw()) })
     }
 
-    /// The smaller of a and b, element by element; b repeats into a.
+    /// Takes the smaller of `a` and `b`, element-wise.
     ///
-    /// The result c: `c[i] = min(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
-    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+    ///
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn minimum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_minimum(ctx, a.raw(), b.raw()) })
     }
 
-    /// a to the power of b, element by element; b repeats into a.
+    /// Raises `a` to the power of `b`, element-wise.
     ///
-    /// The result c: `c[i] = a[i] ^ b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
-    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
-    /// 0 whatever a is. The result is of a's type.
+    /// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+    ///
+    /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
+    /// element, even NaN, to the power of 0 gives 1.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn pow(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_pow(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn eq(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_eq(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 1. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ne(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ne(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn lt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_lt(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn le(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_le(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_gt(ctx, a.raw(), b.raw()) })
     }
 
-    /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+    /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// The result c: `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
-    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
-    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
+    ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ge(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ge(ctx, a.raw(), b.raw()) })
     }
 
-    /// a + b for a b of one element.
+    /// Adds the single element of `b` to each element of `a`.
     ///
-    /// The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one element. Types: a and b each F32, F16 or
-    /// BF16; computed in F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] + b[0]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `b` has one element.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add1(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add1(ctx, a.raw(), b.raw()) })
     }
 
-    /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+    /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
     ///
-    /// The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c has a's shape;
-    /// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
-    /// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a condition is not 0.
+    /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+    ///
+    /// A NaN in `condition` counts as not 0.
+    ///
+    /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
+    ///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
+    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b` is rounded.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1514,7 +1581,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn where_cond(&self, condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[condition, a, b]),
@@ -1523,10 +1590,14 @@ impl Context {
         )
     }
 
-    /// a * scale + bias, element by element.
+    /// Multiplies each element by `scale` and adds `bias`.
     ///
-    /// The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// where product and sum are each rounded. The result is of a's type. `scale`: what each element is multiplied by.
+    /// Computes `c[i] = a[i] * scale + bias`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+    /// - Result: The type of `a`.
+    /// - `scale`: factor of each element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, ScaleOptions};
@@ -1539,61 +1610,83 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn scale(&self, a: &Tensor, scale: f64, options: ScaleOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_scale(ctx, a.raw(), scale, &options.raw) })
     }
 
-    /// a, but no less than min and no more than max, element by element.
+    /// Limits each element to the range from `min` to `max`.
     ///
-    /// The result c: `c[i] = min(max, max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least. `max`:
-    /// the most.
+    /// Computes `c[i] = min(max, max(min, a[i]))`.
+    ///
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    /// - `min`: lower bound. It must not exceed `max`.
+    /// - `max`: upper bound.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn clamp(&self, a: &Tensor, min: f64, max: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_clamp(ctx, a.raw(), min, max) })
     }
 
-    /// A tensor like a of one value.
+    /// Fills a tensor of the shape and type of `a` with one value.
     ///
-    /// The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it. The
-    /// result is of a's type. `value`: all of the result.
+    /// Computes `c[i] = value`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. The value is rounded to this type.
+    /// - Result: The type of `a`.
+    /// - `value`: value of all elements. NaN is valid.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn fill(&self, a: &Tensor, value: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
-    /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+    /// Sums outer products: of each row of `a` and the row of `b` with the same index.
     ///
-    /// The result c: `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
-    /// `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in [`Context::mul_mat`],
-    /// which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight
-    /// format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded
-    /// beforehand, on the CPU into memory for all of it. The result is F32.
+    /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+    ///
+    /// This is [`Context::mul_mat`] of both operands transposed. k = 0 gives zeros. Products and sums are computed in
+    /// F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
+    ///
+    /// - Shapes: `a` `[m, k, x, y]`, `b` `[n, k, X, Y]`, `c` `[m, n, X, Y]`. x divides X and y divides Y, as for
+    ///   [`Context::mul_mat`].
+    /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or BF16.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
     }
 
-    /// Sums of outer products of a's and b's columns, for each expert those of its own columns.
+    /// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
     ///
-    /// The result c: `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`. Shapes: a
-    /// `[n, x, tokens]`, b `[m, used, tokens]`, ids `[used, tokens]`, c `[n, m, experts]`; x divides used: a has one
-    /// column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1
-    /// stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied
-    /// and added up in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
-    /// F32. Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a
-    /// number that is no expert's and not -1. `experts`: how many there are; 0 to 2147483647.
+    /// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+    ///
+    /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
+    /// are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
+    ///
+    /// - Shapes: `a` `[n, x, tokens]`, `b` `[m, used, tokens]`, `ids` `[used, tokens]`, `c` `[n, m, experts]`. x
+    ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
+    /// - Result: F32.
+    /// - `experts`: number of experts. Range: 0 to 2^31 - 1.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that is neither an
+    ///   expert nor -1. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1609,7 +1702,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn out_prod_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b, ids]),
@@ -1618,77 +1712,98 @@ impl Context {
         )
     }
 
-    /// a with dimensions 0 and 1 swapped.
+    /// Swaps dimensions 0 and 1 of `a`.
     ///
-    /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
-    /// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
+    /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+    ///
+    /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
+    /// - Types: Any type that is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn transpose(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
     }
 
-    /// a, where gradients end.
+    /// Returns `a`, and stops gradients.
     ///
-    /// The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed. Shapes: c has a's shape and
-    /// strides. Types: any. The result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: `c` has the shape and the strides of `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn stop_gradient(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_stop_gradient(ctx, a.raw()) })
     }
 
-    /// A contiguous copy.
+    /// Copies `a` into contiguous memory.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-    /// result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: `c` has the shape of `a` and is contiguous.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cont(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cont(ctx, a.raw()) })
     }
 
-    /// dst with src's elements copied into it.
+    /// Copies the elements of `src` into `dst`.
     ///
-    /// dst's elements, in their order, become src's. The result is a view of dst: make it an output, or use it, for
-    /// this to happen. Shapes: as many elements on both sides. Whatever comes later in the graph and reads dst, through
-    /// any view, sees them. dst must not be constant, no two of its elements may share memory, nor may one of it and
-    /// one of src, unless both are the same elements. Types: any into any, converted as by [`Context::cast`]. Computing
-    /// fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a value that dst's
-    /// type cannot hold.
+    /// Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
+    ///
+    /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
+    /// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
+    /// elements.
+    ///
+    /// - Shapes: `src` and `dst` have the same number of elements.
+    /// - Types: Any type into any type, converted as by [`Context::cast`].
+    /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
+    ///   graph, or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a value that the type of
+    ///   `dst` cannot hold. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where dst is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `dst` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn cpy(&self, src: &Tensor, dst: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
     }
 
-    /// A copy.
+    /// Copies `a`.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
-    /// result is of a's type.
+    /// Computes `c[i] = a[i]`.
+    ///
+    /// - Shapes: `c` has the shape of `a` and is contiguous.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn dup(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
     }
 
-    /// a's rows of these numbers.
+    /// Gathers rows of `a` by index.
     ///
-    /// The result c: `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`. Shapes: a `[n, m, x, y]`, rows `[r, x, y]`, c
-    /// `[n, r, x, y]`; a row may be taken any number of times. Types: a any, rows I32 or I64; c of a's type where that
-    /// is an integer, else F32. Exact but for F64, which is rounded. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's.
+    /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `rows` `[r, x, y]`, `c` `[n, r, x, y]`. A row may be taken any number of times.
+    /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer type, and is
+    ///   F32 otherwise. The conversion is exact, except that F64 is rounded.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
+    ///   The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1701,392 +1816,510 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn get_rows(&self, a: &Tensor, rows: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, rows]), |ctx| unsafe { sys::tl_get_rows(ctx, a.raw(), rows.raw()) })
     }
 
-    /// a with b's rows stored as its rows of these numbers.
+    /// Stores the rows of `b` in `a` by index.
     ///
-    /// In the result `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`. The result is a view of a: make
-    /// it an output, or use it, for this to happen. Shapes: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']`, x'
-    /// dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no
-    /// two of its elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to
-    /// a's type as by [`Context::cast`]; rows I32 or I64. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's,
-    /// whose row is left out, or a value that a's type cannot hold.
+    /// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+    ///
+    /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
+    /// memory. `a` must not share memory with `b` or `rows`.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `b` `[n, r, x, y]`, `rows` `[r, x', y']`. x' divides x and y' divides y.
+    /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by [`Context::cast`]. `rows` is I32
+    ///   or I64.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range,
+    ///   whose row is not stored, and for a value that the type of `a` cannot hold. The message names the first such
+    ///   element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
     }
 
-    /// The absolute value of each element.
+    /// Takes the absolute value of each element.
     ///
-    /// The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. The result is of a's type.
+    /// Computes `c[i] = |a[i]|`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn abs(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_abs(ctx, a.raw()) })
     }
 
-    /// -a, element by element.
+    /// Negates each element.
     ///
-    /// The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. Of 0 it is -0. The result is of a's type.
+    /// Computes `c[i] = -a[i]`.
+    ///
+    /// The negation of 0 is -0.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn neg(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_neg(ctx, a.raw()) })
     }
 
-    /// The square of each element.
+    /// Squares each element.
     ///
-    /// The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * a[i]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sqr(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqr(ctx, a.raw()) })
     }
 
-    /// The square root of each element.
+    /// Takes the square root of each element.
     ///
-    /// The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. NaN below 0. The result is of a's type.
+    /// Computes `c[i] = sqrt(a[i])`.
+    ///
+    /// Negative elements give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sqrt(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqrt(ctx, a.raw()) })
     }
 
-    /// The natural logarithm of each element.
+    /// Takes the natural logarithm of each element.
     ///
-    /// The result c: `c[i] = log(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+    /// Computes `c[i] = log(a[i])`.
+    ///
+    /// 0 gives -infinity. Negative elements give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn log(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log(ctx, a.raw()) })
     }
 
-    /// e to the power of each element.
+    /// Raises e to the power of each element.
     ///
-    /// The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = e ^ a[i]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn exp(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_exp(ctx, a.raw()) })
     }
 
-    /// e to the power of each element, less 1, with all digits near 0.
+    /// Raises e to the power of each element and subtracts 1, with full precision near 0.
     ///
-    /// The result c: `c[i] = e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = e ^ a[i] - 1`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn expm1(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expm1(ctx, a.raw()) })
     }
 
-    /// The sine of each element, in radians.
+    /// Takes the sine of each element, in radians.
     ///
-    /// The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    /// Computes `c[i] = sin(a[i])`.
+    ///
+    /// Infinities give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sin(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sin(ctx, a.raw()) })
     }
 
-    /// The cosine of each element, in radians.
+    /// Takes the cosine of each element, in radians.
     ///
-    /// The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    /// Computes `c[i] = cos(a[i])`.
+    ///
+    /// Infinities give NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cos(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cos(ctx, a.raw()) })
     }
 
-    /// The sign of each element: -1, 0 or 1.
+    /// Takes the sign of each element: -1, 0 or 1.
     ///
-    /// The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. -0 and NaN stay. The result is of a's type.
+    /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
+    ///
+    /// -0 and NaN are kept.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sgn(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sgn(ctx, a.raw()) })
     }
 
-    /// 1 where an element is above 0, and 0 elsewhere.
+    /// Maps positive elements to 1 and all others to 0.
     ///
-    /// The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
-    /// and rounded once. NaN stays. The result is of a's type.
+    /// Computes `c[i] = 1 if a[i] > 0 else 0`.
+    ///
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn step(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_step(ctx, a.raw()) })
     }
 
-    /// The largest whole number that is no more than each element.
+    /// Rounds each element down to an integer.
     ///
-    /// The result c: `c[i] = floor(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. The result is of a's type.
+    /// Computes `c[i] = floor(a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn floor(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_floor(ctx, a.raw()) })
     }
 
-    /// The smallest whole number that is no less than each element.
+    /// Rounds each element up to an integer.
     ///
-    /// The result c: `c[i] = ceil(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
-    /// once. The result is of a's type.
+    /// Computes `c[i] = ceil(a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn ceil(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_ceil(ctx, a.raw()) })
     }
 
-    /// The nearest whole number to each element, of two the one away from 0.
+    /// Rounds each element to the nearest integer, and halves away from 0.
     ///
-    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn round(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_round(ctx, a.raw()) })
     }
 
-    /// Each element without its fraction.
+    /// Rounds each element toward 0 to an integer.
     ///
-    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32 and rounded once. The result is of a's type.
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn trunc(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
     }
 
-    /// The error function of each element.
+    /// Applies the error function to each element.
     ///
-    /// The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`. Shapes: c has a's shape. Types:
-    /// F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn erf(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_erf(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and 0 elsewhere.
+    /// Applies the rectified linear unit (ReLU): negative elements become 0.
     ///
-    /// The result c: `c[i] = max(a[i], 0)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
-    /// rounded once. NaN stays. The result is of a's type.
+    /// Computes `c[i] = max(a[i], 0)`.
+    ///
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn relu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
     }
 
-    /// The logistic function of each element.
+    /// Applies the logistic function to each element.
     ///
-    /// The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sigmoid(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
     }
 
-    /// The hyperbolic tangent of each element.
+    /// Takes the hyperbolic tangent of each element.
     ///
-    /// The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
-    /// ulp, and rounded once. The result is of a's type.
+    /// Computes `c[i] = tanh(a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn tanh(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and e to its power less 1 elsewhere.
+    /// Applies the exponential linear unit (ELU) to each element.
     ///
-    /// The result c: `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn elu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
     }
 
-    /// The logarithm of 1 + e to the power of each element.
+    /// Applies the softplus function to each element.
     ///
-    /// The result c: `c[i] = log(1 + e ^ a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
-    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = log(1 + e ^ a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn softplus(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
     }
 
-    /// Each element times its [`Context::sigmoid`] (swish).
+    /// Multiplies each element by its [`Context::sigmoid`] (SiLU, swish).
     ///
-    /// The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn silu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by its approximation with tanh.
+    /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
     ///
-    /// The result c: `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape.
-    /// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
-    /// type.
+    /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by the error function.
+    /// Applies the Gaussian error linear unit (GELU), with the error function.
     ///
-    /// The result c: `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu_erf(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
     }
 
-    /// The Gaussian error linear unit of each element, by its approximation with [`Context::sigmoid`].
+    /// Applies the Gaussian error linear unit (GELU), approximated with [`Context::sigmoid`].
     ///
-    /// The result c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn gelu_quick(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
     }
 
-    /// Each element times its [`Context::hardsigmoid`].
+    /// Multiplies each element by its [`Context::hardsigmoid`].
     ///
-    /// The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn hardswish(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
     }
 
-    /// [`Context::sigmoid`] of each element by three straight lines.
+    /// Approximates the [`Context::sigmoid`] of each element by three straight lines.
     ///
-    /// The result c: `c[i] = min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed
-    /// in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn hardsigmoid(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
     }
 
-    /// Each element where it is above 0, and slope times it elsewhere.
+    /// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
     ///
-    /// The result c: `c[i] = a[i] if a[i] > 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// computed in F32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
-    /// multiplied by.
+    /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+    ///
+    /// NaN stays NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    /// - `slope`: factor of negative elements.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn leaky_relu(&self, a: &Tensor, slope: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
     }
 
-    /// The integrated exponential linear unit of each element (arXiv 2411.13010).
+    /// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
     ///
-    /// The result c: `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
-    /// a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two
-    /// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it is,
-    /// without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at 0.
-    /// `eps`: what the exponent below 0 is at most; models have -1e-6.
+    /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+    /// a[i]`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+    /// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+    /// - `beta`: slope at 0.
+    /// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn xielu(&self, a: &Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
     }
 
-    /// One operand through an activation, times another (a gated linear unit).
+    /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
     ///
-    /// The result c: `c[i] = activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b,
-    /// and c has a's shape. Without it a is `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row,
-    /// up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product
-    /// rounded once. The result is of a's type. `b` may be `None`: left out. `op`: the activation: [`Context::relu`],
-    /// [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g)
-    /// for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1
-    /// added.
+    /// Computes `c[i] = activation(gate[i]) * up[i]`.
+    ///
+    /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
+    ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
+    ///   half.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of
+    ///   its value, and the product is rounded once.
+    /// - Result: The type of `a`.
+    /// - `b` is optional: `None` leaves it out.
+    /// - `op`: the activation.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, GluOp, GluOptions};
@@ -2099,7 +2332,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn glu(&self, a: &Tensor, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[Some(a), b]),
@@ -2108,12 +2342,16 @@ impl Context {
         )
     }
 
-    /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+    /// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
+    /// bias).
     ///
-    /// The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
-    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32,
-    /// rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0
-    /// to 1e38.
+    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x - mean(x))^2)`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2127,59 +2365,81 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each row of a divided by the root of its mean square.
+    /// Divides each row by its root mean square.
     ///
-    /// The result c: `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean
-    /// square, so that rows of zeros stay zeros; 0 to 1e38.
+    /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn rms_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each row of a divided by its length.
+    /// Divides each row by its Euclidean length.
     ///
-    /// The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`. Shapes: c has a's shape. Types: F32, F16 or
-    /// BF16; sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: the least
-    /// length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+    /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn l2_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
     }
 
-    /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+    /// Subtracts the mean of each group of channels and divides by the standard deviation.
     ///
-    /// The result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
-    /// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
-    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums as by
-    /// [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `groups`: how many there are, the
-    /// number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not
-    /// vary become 0; 0 to 1e38.
+    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
+    ///
+    /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
+    /// channels j k to j k + k - 1; the last groups have the channels that remain.
+    ///
+    /// - Shapes: `a` `[n, m, channels, batch]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `groups`: number of groups. At most the number of channels. At least 1.
+    /// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn group_norm(&self, a: &Tensor, groups: i64, eps: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
     }
 
-    /// Each row of a as weights that sum to 1.
+    /// Computes the softmax of each row: weights that sum to 1.
     ///
-    /// The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's
-    /// shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
-    /// weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+    ///
+    /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2192,26 +2452,33 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn soft_max(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
     }
 
-    /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+    /// Scales and masks each row and computes its softmax (attention weights).
     ///
-    /// The result c: `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
-    /// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
-    /// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
-    /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
-    /// Lewis, Train Short, Test Long, 2022)`. Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m
-    /// (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c has a's shape. Types: a and mask
-    /// each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
-    /// weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result
-    /// is of a's type. `mask` and `sinks` may be `None`: left out.
+    /// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
+    /// of e^(x[j] - m))`.
+    ///
+    /// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
+    /// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
+    /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
+    /// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
+    /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
+    ///
+    /// - Shapes: `a` `[n, m, heads, batch]`, `mask` `[n, m', x, y]`, `sinks` `[heads]`. `c` has the shape of `a`. m' is
+    ///   at least m; further rows of `mask` are not read. x divides heads and y divides batch.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by [`Context::sum`],
+    ///   everything else in F32. The result is rounded once.
+    /// - Result: The type of `a`.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn soft_max_ext(
         &self,
         a: &Tensor,
@@ -2226,47 +2493,59 @@ impl Context {
         )
     }
 
-    /// The logarithms of the weights that [`Context::soft_max`] makes of each row of a.
+    /// Computes the logarithm of the [`Context::soft_max`] of each row.
     ///
-    /// The result c: `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`. Shapes: c has
-    /// a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity stays
-    /// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
+    ///
+    /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn log_soft_max(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_soft_max(ctx, a.raw()) })
     }
 
-    /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+    /// Rotates pairs of elements of each row by angles that are proportional to its position (rotary position
+    /// embedding).
     ///
-    /// In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
-    /// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
-    /// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
-    /// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
-    /// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2
-    /// pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are`. Shapes: a `[n, heads, tokens, batch]`,
-    /// positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`; c has a's shape. With mode mrope
-    /// positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section, then all of the second, and so on.
-    /// Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
-    /// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `None`: left
-    /// out.
+    /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
+    /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
+    ///
+    /// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+    /// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
+    /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
+    /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
+    /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+    ///
+    /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
+    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
+    ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
+    /// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in F64 and the
+    ///   rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of `a`.
+    /// - Result: The type of `a`.
+    /// - `freq_factors` is optional: `None` leaves it out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, RopeOptions};
     /// let ctx = Context::new();
-    /// // One head of two elements, two tokens: the second is turned by one radian.
+    /// // One head of two elements and two tokens: the second token is rotated by one radian.
     /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
-    /// let turned = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
-    /// Backend::cpu()?.compute(&[&turned])?;
-    /// let found = turned.to_vec::<f32>()?;
+    /// let rotated = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
+    /// Backend::cpu()?.compute(&[&rotated])?;
+    /// let found = rotated.to_vec::<f32>()?;
     /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn rope(
         &self,
         a: &Tensor,
@@ -2281,27 +2560,35 @@ impl Context {
         )
     }
 
-    /// Attention: for each query the mean of the values, weighted by the softmax of its products with the keys.
+    /// Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the
+    /// keys.
     ///
-    /// The result c: `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the softmax over j of x[j] = scale
-    /// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the softmax's
-    /// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) =
-    /// 1 where max_bias is 0, else with p the largest power of 2 that is no more than the heads 2^(-max_bias (h + 1) /
-    /// p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train Short, Test Long,
-    /// 2022). h' = h / (heads / heads') is the head of keys and values that query head h shares with others, b' in the
-    /// same way`. Shapes: q `[n, tokens, heads, batch]`, k `[n, keys, heads', batch']`, v `[m, keys, heads', batch']`:
-    /// heads' divides heads and batch' batch; mask `[keys, tokens', x, y]`: tokens' at least tokens (further rows are
-    /// not read), x dividing heads and y batch; sinks `[heads]`; c `[m, heads, tokens, batch]`. Types: q and mask each
-    /// F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32. Computed in F32: products and
-    /// sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is -infinity for all
-    /// queries of a block are skipped; the values of other masked ones count 0 times, which is NaN where they are not
-    /// finite. A query with no key, without sinks, becomes NaN, as does one with NaN or infinity among its products.
-    /// The result is F32. `mask` and `sinks` may be `None`: left out.
+    /// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+    /// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
+    ///
+    /// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the same way.
+    /// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With `logit_softcap` s above
+    /// 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+    /// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+    /// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
+    /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
+    /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
+    /// `sinks`. A query with NaN or infinity among its products becomes NaN.
+    ///
+    /// - Shapes: `q` `[n, tokens, heads, batch]`, `k` `[n, keys, heads', batch']`, `v` `[m, keys, heads', batch']`,
+    ///   `mask` `[keys, tokens', x, y]`, `sinks` `[heads]`, `c` `[m, heads, tokens, batch]`. heads' divides heads and
+    ///   batch' divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y
+    ///   divides batch.
+    /// - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other
+    ///   than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over up to 144 keys, and then block by
+    ///   block. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
     /// let ctx = Context::new();
-    /// // One head of two elements: a query, two keys that it likes as much, and their values.
+    /// // One head of two elements: a query, two keys with the same score, and their values.
     /// let query = ctx.tensor([2, 1], &[1f32, 0.])?;
     /// let keys = ctx.tensor([2, 2], &[3f32, 1., 3., -1.])?;
     /// let values = ctx.tensor([2, 2], &[10f32, 20., 30., 60.])?;
@@ -2312,7 +2599,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn flash_attn_ext(
         &self,
         q: &Tensor,
@@ -2339,12 +2627,17 @@ impl Context {
         )
     }
 
-    /// The sum of all of a's elements.
+    /// Sums all elements of `a`.
     ///
-    /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
-    /// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by
-    /// at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
-    /// F32.
+    /// Computes `c[0] = sum over all i of a[i]`.
+    ///
+    /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
+    /// are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the positions
+    /// of the elements alone.
+    ///
+    /// - Shapes: `c` `[1]`. The sum of no elements is 0.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2356,83 +2649,108 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
     }
 
-    /// The sums of a's rows.
+    /// Sums each row of `a`.
     ///
-    /// The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`;
-    /// the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by [`Context::sum`]. The result is F32.
+    /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
+    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`].
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
     }
 
-    /// The means of a's rows.
+    /// Computes the mean of each row of `a`.
     ///
-    /// The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`. Shapes: a `[n, m, x, y]`, c
-    /// `[1, m, x, y]`; the mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by [`Context::sum`],
-    /// divided in F64 and rounded once. The result is F32.
+    /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The mean of an empty row is NaN.
+    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`], divided in F64 and rounded once.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
     }
 
-    /// The running sums of a's rows.
+    /// Computes the running sums of each row of `a`.
     ///
-    /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
-    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256
-    /// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by
-    /// [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there. The result is F32.
+    /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+    ///
+    /// The sum of the preceding blocks of 1024 elements is computed as by [`Context::sum`]. Within such a block,
+    /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at
+    /// most 2^-18.7 of the sum of the magnitudes up to the element.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than 16 bits
+    ///   hold.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
     }
 
-    /// The place of the largest element of each of a's rows.
+    /// Finds the index of the largest element of each row of `a`.
     ///
-    /// The result c: `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`. Shapes: a `[n, m, x, y]`, c
-    /// `[m, x, y]`; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
-    /// it is 0. -0 and 0 are equal. The result is I32.
+    /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+    ///
+    /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[m, x, y]`. n is 1 to 2^31 - 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
     }
 
-    /// The places of a's elements in order, row by row.
+    /// Computes the indices that sort each row of `a`.
     ///
-    /// In the result `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows
-    /// of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0
-    /// and 0 are equal, and NaN is last in both directions. The result is I32.
+    /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
+    ///
+    /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
+    ///
+    /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
     }
 
-    /// The places of the k largest elements of each of a's rows, the largest first.
+    /// Finds the indices of the `k` largest elements of each row of `a`, the largest first.
     ///
-    /// The result c: `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
-    /// `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
-    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. `k`: how
-    /// many of each row; 0 to 2147483647.
+    /// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
+    ///
+    /// Of equal elements the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
+    /// everything else.
+    ///
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[k, m, x, y]`. k is 0 to n, and n is at most 2^31 - 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    /// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2444,45 +2762,60 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
     }
 
-    /// How many elements of a and b are equal.
+    /// Counts the positions at which `a` and `b` are equal.
     ///
-    /// The result c: `c[0] = how many i there are for which a[i] = b[i]`. Shapes: a and b of one shape, c `[1]`. Types:
-    /// a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+    /// Computes `c[0] = number of i with a[i] = b[i]`.
+    ///
+    /// NaN equals nothing. -0 and 0 are equal.
+    ///
+    /// - Shapes: `a` and `b` have the same shape. `c` `[1]`.
+    /// - Types: `a` and `b` have the same type, which is not quantised.
+    /// - Result: I64.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
     }
 
-    /// The mean over the rows of the cross entropy of b and the soft_max of a.
+    /// Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits `a`.
     ///
-    /// The result c: `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b
-    /// (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN. Types: a and b each F32, F16 or BF16.
-    /// Each row is taken relative to its largest element, so that no exponential overflows; sums as by
-    /// [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN.
-    /// The result is F32.
+    /// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+    ///
+    /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is added,
+    /// even if `a` is -infinity. NaN in either operand makes the result NaN.
+    ///
+    /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` `[1]`. Without rows the
+    ///   result is NaN.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by [`Context::sum`].
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
     }
 
-    /// a, repeated until it fills a shape.
+    /// Repeats `a` until it fills a shape.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a `[n0, n1, n2, n3]`,
-    /// c `[ne]`, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a
-    /// [`Context::view`] with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's
-    /// type. `ne`: the result's shape, four extents.
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// Element-wise operations broadcast operands without [`Context::repeat`], and a [`Context::view`] with strides of
+    /// 0 repeats rows without copying them.
+    ///
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, each dimension of which is a multiple of that of `a`.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `ne`: shape of the result, in all four dimensions.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2495,178 +2828,241 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn repeat(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_repeat(ctx, a.raw(), ne.as_ptr()) })
     }
 
-    /// a with b behind it in a dimension.
+    /// Concatenates `a` and `b` along a dimension.
     ///
-    /// The result c: `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`. Shapes: a and b
-    /// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b.
-    /// Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    /// Computes `c[i] = a[i] if i < n else b[i - n]`.
+    ///
+    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    ///
+    /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
+    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn concat(&self, a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_concat(ctx, a.raw(), b.raw(), dim) })
     }
 
-    /// a with zeros behind its last elements in each dimension.
+    /// Appends zeros to `a` in each dimension.
     ///
-    /// The result c: `c[i] = a[i] where a has it, 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types:
-    /// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
-    /// zeros, of each dimension; 0 or more.
+    /// Computes `c[i] = a[i] if a has element i else 0`.
+    ///
+    /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
+    /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `p`: number of zeros appended in each dimension. Each at least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pad(&self, a: &Tensor, p: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad(ctx, a.raw(), p.as_ptr()) })
     }
 
-    /// a's rows, continued beyond both ends by their mirror images.
+    /// Extends each row of `a` at both ends by its mirror image.
     ///
-    /// The result c: `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
-    /// Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n. Types: any without blocks. Exact. The result
-    /// is of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
-    /// or more.
+    /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] = a[2 (n - 1) - (i - p0)]
+    /// for i >= p0 + n`.
+    ///
+    /// - Shapes: `a` `[n, ..]`, `c` `[p0 + n + p1, ..]`. p0 and p1 must be less than n.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `p0`: number of elements before each row. At least 0.
+    /// - `p1`: number of elements after each row. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pad_reflect_1d(&self, a: &Tensor, p0: i64, p1: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, a.raw(), p0, p1) })
     }
 
-    /// a's elements moved on in each dimension, those from its end to its beginning.
+    /// Shifts `a` cyclically in each dimension.
     ///
-    /// The result c: `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any;
-    /// of a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far,
-    /// in each dimension; backwards where it is below 0.
+    /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
+    ///
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `shift`: shift in each dimension. A negative one shifts toward the beginning.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
     }
 
-    /// Matrices with a's rows as their diagonals.
+    /// Makes matrices that have the rows of `a` as their diagonals.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`. Shapes: a `[n, 1, x, y]`, c
-    /// `[n, n, x, y]`. Types: any without blocks. Exact. The result is of a's type.
+    /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
+    ///
+    /// - Shapes: `a` `[n, 1, x, y]`, `c` `[n, n, x, y]`.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn diag(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag(ctx, a.raw()) })
     }
 
-    /// A triangle of each of a's matrices, and zeros elsewhere.
+    /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
-    /// (upper_diag), 0 elsewhere`. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
-    /// Exact. The result is of a's type. `part`: the triangle.
+    /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
+    ///
+    /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `part`: the triangle that is kept.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn tri(&self, a: &Tensor, part: TriType) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tri(ctx, a.raw(), part as i32) })
     }
 
-    /// a's scores with those of later positions at -infinity.
+    /// Sets the attention scores of later positions to -infinity (causal mask).
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`. Shapes: a
-    /// `[keys, queries, ..]`, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the
-    /// first query's position; 0 or more.
+    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
+    ///
+    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `n_past`: position of the first query. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn diag_mask_inf(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_inf(ctx, a.raw(), n_past) })
     }
 
-    /// a's scores with those of later positions at 0.
+    /// Sets the attention scores of later positions to 0 (causal mask).
     ///
-    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`. Shapes: a `[keys, queries, ..]`, c
-    /// has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position;
-    /// 0 or more.
+    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
+    ///
+    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `n_past`: position of the first query. At least 0.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn diag_mask_zero(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_zero(ctx, a.raw(), n_past) })
     }
 
-    /// a with b added to a window of it; a itself stays as it is.
+    /// Adds `b` to a window of a copy of `a`.
     ///
-    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-    /// behind its first one += b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
-    /// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and
-    /// rounded once to a's type. The result is of a's type.
+    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
+    ///
+    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+    /// is not changed.
+    ///
+    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
+    ///   may share memory.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn acc(&self, a: &Tensor, b: &Tensor, options: AccOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_acc(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// a with b in place of a window of it; a itself stays as it is.
+    /// Stores `b` in a window of a copy of `a`.
     ///
-    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
-    /// behind its first one = b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
-    /// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
-    /// result is of a's type.
+    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
+    ///
+    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+    /// is not changed.
+    ///
+    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
+    ///   may share memory.
+    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+    /// - Result: The type of `a`.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn set_window(&self, a: &Tensor, b: &Tensor, options: SetOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// a's elements whose indices in one dimension are these.
+    /// Gathers elements of `a` by index along a dimension.
     ///
-    /// The result c: `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
-    /// indices[i0, i1, i2, i3]`. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
-    /// a's. Types: a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have.
-    /// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
+    ///
+    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+    ///
+    /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
+    /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
+    ///   message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn gather(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, indices]), |ctx| unsafe { sys::tl_gather(ctx, a.raw(), indices.raw(), dim) })
     }
 
-    /// a's rows with rows of b added, each by its number.
+    /// Adds to each row of `a` the row of `b` that `ids` selects.
     ///
-    /// The result c: `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`. Shapes: a `[n, used, tokens]`, b `[n, experts]`, ids
-    /// `[used, tokens]`, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
-    /// rounded once to a's type. The result is of a's type. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's of b.
+    /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+    ///
+    /// - Shapes: `a` `[n, used, tokens]`, `b` `[n, experts]`, `ids` `[used, tokens]`. `c` has the shape of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded once to the
+    ///   type of `a`.
+    /// - Result: The type of `a`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
+    ///   The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`].
+    /// Those of [`Context::op`].
     pub fn add_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
     }
 
-    /// Numbers in equal steps.
+    /// Makes a vector of equally spaced numbers.
     ///
-    /// The result c: `c[i] = start + i step`. Shapes: `[n]`, n = (stop - start) / step rounded up: stop itself is not
-    /// among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. `start`:
-    /// the first number. `stop`: what they stay before. `step`: the step, below 0 where they fall.
+    /// Computes `c[i] = start + i step`.
+    ///
+    /// - Shapes: `c` `[n]`, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if `start`
+    ///   equals `stop`.
+    /// - Types: F32. Computed in F64 and rounded once.
+    /// - Result: F32.
+    /// - `start`: the first number.
+    /// - `stop`: end of the range, which is not included.
+    /// - `step`: difference between neighbours. It is negative if the numbers decrease.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2678,24 +3074,31 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn arange(&self, start: f64, stop: f64, step: f64) -> Result<Tensor> {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
     }
 
-    /// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
+    /// Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
     ///
-    /// In the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
-    /// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order`.
-    /// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices `[n0, n1, n2, n3]`
-    /// repeat into b: each of their dimensions is 1 or divides b's. Types: a F32, b F32, F16 or BF16, indices I32 or
-    /// I64; added up in F32 in b's order, so that the bits are always the same. The result is F32. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have,
-    /// for which nothing is added. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    /// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] += b[i0, i1, i2, i3]`.
+    ///
+    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are added
+    /// in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
+    ///
+    /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
+    ///   `[n0, n1, n2, n3]` is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
+    /// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
+    /// - Result: F32.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range, for
+    ///   which nothing is added. The message names the first such element.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn scatter_add(&self, a: &Tensor, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b, indices]),
@@ -2704,13 +3107,18 @@ impl Context {
         )
     }
 
-    /// Images with `factor` times as many columns and rows.
+    /// Enlarges images by a factor, in width and height.
     ///
-    /// In the result `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
-    /// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
-    /// Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`. Types: F32, F16 or BF16. nearest is exact; bilinear is
-    /// computed in F32, first between rows, then between columns, and rounded once. The result is of a's type.
-    /// `factor`: how many times as many; 1 or more.
+    /// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+    ///
+    /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
+    /// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
+    ///
+    /// - Shapes: `a` `[w, h, ..]`, `c` `[factor w, factor h, ..]`.
+    /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
+    ///   F32, first between rows and then between columns, and rounded once.
+    /// - Result: The type of `a`.
+    /// - `factor`: factor of the width and of the height. At least 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2723,82 +3131,112 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn upscale(&self, a: &Tensor, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
     }
 
-    /// The largest, or the average, of the elements in a window that moves along a's rows.
+    /// Takes the maximum or the average of each window that slides along the rows of `a`.
     ///
-    /// The result c: `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a `[n, ..]`, c
-    /// `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an element. Types: F32, F16
-    /// or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by how
-    /// many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's
-    /// type. `op`: what is taken of a window. `k`: the window's length; 1 or more.
+    /// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
+    ///
+    /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
+    /// summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
+    /// over all `k`, as in PyTorch.
+    ///
+    /// - Shapes: `a` `[n, ..]`, `c` `[(n + 2 p - k) / s + 1, ..]`, rounded down. p must be less than k, so that each
+    ///   window has an element.
+    /// - Types: F32, F16 or BF16.
+    /// - Result: The type of `a`.
+    /// - `op`: the operation on a window.
+    /// - `k`: length of the window. At least 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pool_1d(&self, a: &Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
     }
 
-    /// The largest, or the average, of the elements in a window that moves over a's matrices.
+    /// Takes the maximum or the average of each window that slides over the matrices of `a`.
     ///
-    /// The result c: `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
-    /// that a has`. Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down.
-    /// p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16. max is exact, NaN
-    /// where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1, so that what lies beyond a
-    /// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
-    /// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height; 1
-    /// or more.
+    /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
+    ///
+    /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
+    /// summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
+    /// and PyTorch, or with `skip_padding` over the elements inside `a`.
+    ///
+    /// - Shapes: `a` `[w, h, ..]`, `c` `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0
+    ///   must be less than k0 and p1 less than k1, so that each window has an element.
+    /// - Types: F32, F16 or BF16.
+    /// - Result: The type of `a`.
+    /// - `op`: the operation on a window.
+    /// - `k0`: width of the window. At least 1.
+    /// - `k1`: height of the window. At least 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn pool_2d(&self, a: &Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
     }
 
-    /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+    /// Copies the elements under each window of a convolution into a row of the result.
     ///
-    /// The result c: `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
-    /// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
-    /// channels, outputs}`. Shapes: of images a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    /// `[kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images]`, rounded down.
-    /// Of signals a `[k, channels, outputs]`, b `[n, channels, signals]`, c
-    /// `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`. Types: a and b F32, F16 or BF16 each; c F32, or
-    /// as `to` says, each element rounded once.
+    /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+    ///
+    /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
+    /// product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
+    ///
+    /// - Shapes: For images: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c`
+    ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
+    ///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
+    ///   `[n, channels, signals]`, `c` `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`, rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is rounded once.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn im2col(&self, a: &Tensor, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_im2col(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, convolved with a.
+    /// Convolves the signals `b` with the kernel `a`.
     ///
-    /// The result c: `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
-    /// those that b has`. Shapes: a `[k, channels, outputs]`, b `[n, channels, signals]`, c
-    /// `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down. Types: a and b F32, F16 or BF16 each, c
-    /// F32; computed in F32. The result is F32.
+    /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
+    ///
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[k, channels, outputs]`, `b` `[n, channels, signals]`, `c`
+    ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_1d(&self, a: &Tensor, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's images, convolved with a.
+    /// Convolves the images `b` with the kernel `a`.
     ///
-    /// The result c: `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`. Shapes: a
-    /// `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
-    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images]`, rounded down. Types:
-    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+    ///
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
+    ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded
+    ///   down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Conv2dOptions};
@@ -2812,49 +3250,65 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_2d(&self, a: &Tensor, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, each channel convolved with a's of the same number.
+    /// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
     ///
-    /// The result c: `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`. Shapes: a
-    /// `[k, 1, channels]`, b `[n, channels, signals]`, c `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`,
-    /// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
+    ///
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[k, 1, channels]`, `b` `[n, channels, signals]`, `c`
+    ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`, rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_1d_dw(&self, a: &Tensor, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d_dw(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's images, each channel convolved with a's of the same number.
+    /// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
     ///
-    /// The result c: `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
-    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`. Shapes: a `[kw, kh, 1, channels]`, b
-    /// `[w, h, channels, images]`, c
-    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images]`, rounded down. Types:
-    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
+    ///
+    /// Elements outside `b` count as zeros.
+    ///
+    /// - Shapes: `a` `[kw, kh, 1, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', channels, images]`, with w'
+    ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_2d_dw(&self, a: &Tensor, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d_dw(ctx, a.raw(), b.raw(), &options.raw) })
     }
 
-    /// b's signals, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the signals `b` with the kernel `a`.
     ///
-    /// The result c: `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
-    /// a[t, m, channel] b[x, channel, n]`. Shapes: a `[k, outputs, channels]`, b `[n, channels, signals]`, c
-    /// `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`. Types: a and b F32, F16 or BF16 each, c F32; computed in
-    /// F32. The result is F32.
+    /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+    /// a[t, m, channel] b[x, channel, n]`.
+    ///
+    /// - Shapes: `a` `[k, outputs, channels]`, `b` `[n, channels, signals]`, `c`
+    ///   `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_transpose_1d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b]),
@@ -2863,16 +3317,19 @@ impl Context {
         )
     }
 
-    /// b's images, each element spread by a: the transposed convolution.
+    /// Computes the transposed convolution of the images `b` with the kernel `a`.
     ///
-    /// The result c: `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
-    /// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`. Shapes: a
-    /// `[kw, kh, outputs, channels]`, b `[w, h, channels, images]`, c
-    /// `[(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images]`. Types: a and b F32,
-    /// F16 or BF16 each, c F32; computed in F32. The result is F32.
+    /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
+    /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+    ///
+    /// - Shapes: `a` `[kw, kh, outputs, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
+    ///   with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn conv_transpose_2d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, b]),
@@ -2881,19 +3338,27 @@ impl Context {
         )
     }
 
-    /// Random numbers of which each between two bounds is as likely.
+    /// Draws random numbers that are uniformly distributed between two bounds.
     ///
-    /// The result c: `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
-    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Word i is word i mod 4 of
-    /// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
-    /// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower and
-    /// upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances the
-    /// counter. Operations of one stream draw the same words, those of another stream other ones. Types: state I64, c
-    /// F32. The bounds are rounded to F32, then each step is: the same bits on every device. low <= c <= high; c is
-    /// high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126. The
-    /// result is F32. `ne`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the upper
-    /// bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw other
-    /// numbers; 0 to 2147483647.
+    /// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
+    ///
+    /// Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M. A.
+    /// Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011). Its key is the lower and the
+    /// upper half of the seed. Its counter is i / 4, `stream`, and the lower and the upper half of the counter in
+    /// `state`. So results depend on `state`, `stream` and the shape alone, and a graph draws the same numbers in each
+    /// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
+    /// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and
+    /// never if low is 0 and high is above 2^-126.
+    ///
+    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+    /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the formula, so
+    ///   the bits are the same on every device.
+    /// - Result: F32.
+    /// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+    /// - `low`: lower bound.
+    /// - `high`: upper bound. It is not less than `low`.
+    /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
+    ///   0 to 2^31 - 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2913,7 +3378,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn random_uniform(&self, state: &Tensor, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
         self.construct(
             || shapes(&[state]),
@@ -2922,18 +3388,27 @@ impl Context {
         )
     }
 
-    /// Normally distributed random numbers.
+    /// Draws normally distributed random numbers.
     ///
-    /// The result c: `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
-    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Words are those of
-    /// [`Context::random_uniform`]. Types: state I64, c F32. z by M. J. Wichura's rational functions (AS 241, 1988);
-    /// all in F64, each step rounded, and c then rounded to F32: the same bits on every device. The largest |z| is
-    /// 6.338, that of 2^-33. The result is F32. `ne`: the result's shape, four extents; 0 or more. `mean`: the
-    /// distribution's mean. `deviation`: its standard deviation; 0 or more. `stream`: which of the state's streams:
-    /// another one for each operation that shall draw other numbers; 0 to 2147483647.
+    /// Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i + 1/2)
+    /// 2^-32`.
+    ///
+    /// Words are those of [`Context::random_uniform`]. The quantile is computed by the rational functions of M. J.
+    /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
+    ///
+    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+    /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and `c` is then
+    ///   rounded to F32, so the bits are the same on every device.
+    /// - Result: F32.
+    /// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+    /// - `mean`: mean of the distribution.
+    /// - `deviation`: standard deviation. At least 0.
+    /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
+    ///   0 to 2^31 - 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn random_normal(
         &self,
         state: &Tensor,
@@ -2949,33 +3424,46 @@ impl Context {
         )
     }
 
-    /// a with each element dropped at random, and the others scaled up to keep the mean.
+    /// Sets random elements of `a` to 0 and scales the others up to keep the mean.
     ///
-    /// The result c: `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`. Shapes: c has a's shape, of
-    /// up to 2^34 elements; state `[2]`: a seed and a counter. Words are those of [`Context::random_uniform`], i in ne
-    /// order. Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to F32 and then
-    /// to a's type. The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type.
-    /// `p`: which part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for
-    /// each operation that shall draw other numbers; 0 to 2147483647.
+    /// Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
+    ///
+    /// Words are those of [`Context::random_uniform`], with i counted along dimension 0 first. An element that is
+    /// dropped becomes 0 even if it is NaN.
+    ///
+    /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` `[2]`: a seed and a counter.
+    /// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and the quotient
+    ///   is rounded to F32 and then to the type of `a`, so the bits are the same on every device.
+    /// - Result: The type of `a`.
+    /// - `p`: probability that an element is dropped: 0 or more, and less than 1.
+    /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
+    ///   0 to 2^31 - 1.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn dropout(&self, a: &Tensor, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, state]), |ctx| unsafe { sys::tl_dropout(ctx, a.raw(), state.raw(), p, stream) })
     }
 
-    /// a after a step of gradient descent.
+    /// Updates `a` by a step of gradient descent.
     ///
-    /// In the result `a[i] = a[i] (1 - rate decay) - rate grad[i]`. The result is a view of a: make it an output, or
-    /// use it, for this to happen. Shapes: a and grad of one shape; settings `[2]`: rate, decay. a must be contiguous
-    /// and not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever
-    /// the step stands among a graph's outputs. Types: a F32, grad F32, F16 or BF16, settings F32; each step of the
-    /// formula is rounded to F32: the same bits on every device. The result is F32.
+    /// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+    ///
+    /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
+    /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+    /// the graph.
+    ///
+    /// - Shapes: `a` and `grad` have the same shape. `settings` `[2]` holds rate and decay.
+    /// - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the formula is rounded
+    ///   to F32, so the bits are the same on every device.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_sgd(&self, a: &Tensor, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, grad, settings]),
@@ -2984,19 +3472,25 @@ impl Context {
         )
     }
 
-    /// a after a step of gradient descent with momentum.
+    /// Updates `a` by a step of gradient descent with momentum.
     ///
-    /// In the result `velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
-    /// with nesterov rate (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it,
-    /// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
-    /// a, grad and velocity of one shape, velocity zeros before the first step; settings `[3]`: rate, decay, momentum.
-    /// What is written as in [`Context::opt_step_sgd`]. Types: a and velocity F32, grad F32, F16 or BF16, settings F32;
-    /// rounded as by [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate velocity[i]`.
+    ///
+    /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
+    /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+    /// the graph.
+    ///
+    /// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step. `settings`
+    ///   `[3]` holds rate, decay and momentum.
+    /// - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
+    ///   formula is rounded to F32, so the bits are the same on every device.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `velocity` is overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
-    /// attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand, and if an attribute is out of range.
     pub fn opt_step_momentum(
         &self,
         a: &Tensor,
@@ -3014,21 +3508,27 @@ impl Context {
         )
     }
 
-    /// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
-    /// of Adam.
+    /// Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019).
     ///
-    /// In the result `m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
-    /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`. The result is a view of a: make it an
-    /// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
-    /// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v of
-    /// one shape, m and v zeros before the first step; settings `[7]`: rate, beta1, beta2, eps, decay, unbias1 = 1 /
-    /// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in
-    /// [`Context::opt_step_sgd`]. Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by
-    /// [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`; `a[i] = a[i]
+    /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+    ///
+    /// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not
+    /// share memory with another operand. A node that was differentiated reads the values from before the step,
+    /// regardless of the order of the outputs of the graph.
+    ///
+    /// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step. `settings`
+    ///   `[7]` holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where
+    ///   t is 1 in the first step.
+    /// - Types: `a`, `m` and `v` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
+    ///   formula is rounded to F32, so the bits are the same on every device.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `m` and `v` are overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_adamw(
         &self,
         a: &Tensor,
@@ -3044,18 +3544,26 @@ impl Context {
         )
     }
 
-    /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
+    /// Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
     ///
-    /// In the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
-    /// (1 - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to happen. The result is
-    /// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
-    /// before the first step; settings `[4]`: rate, beta1, beta2, decay. What is written as in
-    /// [`Context::opt_step_sgd`]. Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by
-    /// [`Context::opt_step_sgd`]. The result is F32.
+    /// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2 m[i] + (1 -
+    /// beta2) grad[i]`.
+    ///
+    /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
+    /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
+    /// the graph.
+    ///
+    /// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings` `[4]` holds
+    ///   rate, beta1, beta2 and decay.
+    /// - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the formula
+    ///   is rounded to F32, so the bits are the same on every device.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - `m` is overwritten as well.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
-    /// memory with itself or another operand.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
     pub fn opt_step_lion(&self, a: &Tensor, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.construct(
             || shapes(&[a, grad, m, settings]),
@@ -3064,16 +3572,22 @@ impl Context {
         )
     }
 
-    /// The elements of a matrix product whose neurons are active, and zeros for all others.
+    /// Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
     ///
-    /// The result c: `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
-    /// `[k, n]`, b `[k, T]`, scores `[n, T]`, c `[n, T]`: a row of a is a neuron, a column of b a token. With rows
-    /// `[m]`, a `[k, m]` has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is
-    /// scores' then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives
-    /// zeros. Types: a and b those of [`Context::mul_mat`], with its rounding; scores F32, rows I32. The result is F32.
-    /// `scores` and `rows` may be `None`: left out. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
-    /// no neuron's.
+    /// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
+    ///
+    /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these neurons
+    /// only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of its
+    /// neurons are active. k = 0 gives zeros.
+    ///
+    /// - Shapes: `a` `[k, n]`, `b` `[k, T]`, `scores` `[n, T]`, `c` `[n, T]`. With `rows` `[m]`: `a` `[k, m]`, and n is
+    ///   that of `scores` or the attribute `n`.
+    /// - Types: `a` and `b` as for [`Context::mul_mat`], and with the same rounding of `b`. `scores` is F32, and `rows`
+    ///   is I32.
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, MulMatSparseOptions};
@@ -3088,7 +3602,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn mul_mat_sparse(
         &self,
         a: &Tensor,
@@ -3106,16 +3621,21 @@ impl Context {
         )
     }
 
-    /// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+    /// Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
     ///
-    /// The result c: `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t `[k, n]`,
-    /// h `[n, T]`, scores `[n, T]`, c `[k, T]`: the product by a_t transposed, of whose rows only those of active
-    /// neurons are read. With rows `[m]`, a_t `[k, m]` has these neurons' rows alone, in ascending order, and all
-    /// others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h F32,
-    /// F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is rounded. The result is F32.
-    /// `scores` and `rows` may be `None`: left out. Computing fails with
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
-    /// no neuron's.
+    /// Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+    ///
+    /// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With `rows`,
+    /// `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without `scores`,
+    /// `h` itself is tested. Products and sums are computed in F32, and no operand is rounded.
+    ///
+    /// - Shapes: `a_t` `[k, n]`, `h` `[n, T]`, `scores` `[n, T]`, `c` `[k, T]`. With `rows` `[m]`: `a_t` `[k, m]`.
+    /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or BF16, `scores`
+    ///   is F32, and `rows` is I32.
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{AxpyBy, AxpyOptions, Backend, Context};
@@ -3129,7 +3649,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     pub fn axpy(
         &self,
         a_t: &Tensor,
@@ -3147,18 +3668,24 @@ impl Context {
         )
     }
 
-    /// A gated feed-forward block of the active neurons alone.
+    /// Computes a gated feed-forward block over its active neurons only.
     ///
-    /// The result c: `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
-    /// up[k, i] x[k, t]) * down_t[j, i]`. Shapes: x `[k, T]`, gate `[k, n]`, up `[k, n]`, down_t `[m, n]`, scores
-    /// `[n, T]`, c `[m, T]`: of each matrix a row is a neuron's; the down projection is transposed. With rows `[r]` the
-    /// matrices have these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
-    /// finds out by itself which neurons are active: it computes the first of both projections of all of them, as the
-    /// attribute `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate,
-    /// up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32; x may be
-    /// rounded as in [`Context::mul_mat`]. The result is F32. `scores` and `rows` may be `None`: left out. Computing
-    /// fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not
-    /// ascend, or are no neuron's.
+    /// Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i]
+    /// x[k, t]) * down_t[j, i]`.
+    ///
+    /// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the matrices have
+    /// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
+    /// operation finds the active neurons itself: it computes one projection of all neurons, which `first` selects, and
+    /// tests it. The projection by `gate` is tested after the activation. `rows` must then be left out.
+    ///
+    /// - Shapes: `x` `[k, T]`, `gate` `[k, n]`, `up` `[k, n]`, `down_t` `[m, n]`, `scores` `[n, T]`, `c` `[m, T]`. With
+    ///   `rows` `[r]`, the matrices have r rows instead of n.
+    /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
+    ///   F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for [`Context::mul_mat`].
+    /// - Result: F32.
+    /// - `scores` and `rows` are optional: `None` leaves one out.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
+    ///   or are out of range. The message names the first such element.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, SparseFfnBy, SparseFfnOptions};
@@ -3175,7 +3702,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
     #[allow(clippy::too_many_arguments)]
     pub fn sparse_ffn(
         &self,
@@ -3206,124 +3734,124 @@ impl Context {
     }
 }
 
-/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
+/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ.
 impl Tensor {
-    /// [`Context::add`] with this tensor as a.
+    /// [`Context::add`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// Those of [`Context::add`].
     pub fn add(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).add(self, b)
     }
 
-    /// [`Context::sub`] with this tensor as a.
+    /// [`Context::sub`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::sub`].
+    /// Those of [`Context::sub`].
     pub fn sub(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).sub(self, b)
     }
 
-    /// [`Context::mul`] with this tensor as a.
+    /// [`Context::mul`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::mul`].
+    /// Those of [`Context::mul`].
     pub fn mul(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul(self, b)
     }
 
-    /// [`Context::div`] with this tensor as a.
+    /// [`Context::div`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::div`].
+    /// Those of [`Context::div`].
     pub fn div(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).div(self, b)
     }
 
-    /// [`Context::maximum`] with this tensor as a.
+    /// [`Context::maximum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::maximum`].
+    /// Those of [`Context::maximum`].
     pub fn maximum(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).maximum(self, b)
     }
 
-    /// [`Context::minimum`] with this tensor as a.
+    /// [`Context::minimum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::minimum`].
+    /// Those of [`Context::minimum`].
     pub fn minimum(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).minimum(self, b)
     }
 
-    /// [`Context::pow`] with this tensor as a.
+    /// [`Context::pow`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::pow`].
+    /// Those of [`Context::pow`].
     pub fn pow(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).pow(self, b)
     }
 
-    /// [`Context::eq`] with this tensor as a.
+    /// [`Context::eq`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::eq`].
+    /// Those of [`Context::eq`].
     pub fn eq(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).eq(self, b)
     }
 
-    /// [`Context::ne`] with this tensor as a.
+    /// [`Context::ne`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::ne`].
+    /// Those of [`Context::ne`].
     pub fn ne(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).ne(self, b)
     }
 
-    /// [`Context::lt`] with this tensor as a.
+    /// [`Context::lt`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::lt`].
+    /// Those of [`Context::lt`].
     pub fn lt(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).lt(self, b)
     }
 
-    /// [`Context::le`] with this tensor as a.
+    /// [`Context::le`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::le`].
+    /// Those of [`Context::le`].
     pub fn le(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).le(self, b)
     }
 
-    /// [`Context::gt`] with this tensor as a.
+    /// [`Context::gt`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::gt`].
+    /// Those of [`Context::gt`].
     pub fn gt(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).gt(self, b)
     }
 
-    /// [`Context::ge`] with this tensor as a.
+    /// [`Context::ge`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::ge`].
+    /// Those of [`Context::ge`].
     pub fn ge(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).ge(self, b)
     }
 
-    /// [`Context::add1`] with this tensor as a.
+    /// [`Context::add1`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add1`].
+    /// Those of [`Context::add1`].
     pub fn add1(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).add1(self, b)
     }
 
-    /// [`Context::where_cond`] with this tensor as condition.
+    /// [`Context::where_cond`] with this tensor as `condition`.
     ///
     /// # Errors
-    /// As [`Context::where_cond`].
+    /// Those of [`Context::where_cond`].
     pub fn where_cond(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         self.with(a).younger(b.context()).where_cond(self, a, b)
     }
@@ -3331,7 +3859,7 @@ impl Tensor {
     /// [`Context::scale`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::scale`].
+    /// Those of [`Context::scale`].
     pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
         self.context().scale(self, scale, options)
     }
@@ -3339,7 +3867,7 @@ impl Tensor {
     /// [`Context::clamp`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::clamp`].
+    /// Those of [`Context::clamp`].
     pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
         self.context().clamp(self, min, max)
     }
@@ -3347,23 +3875,23 @@ impl Tensor {
     /// [`Context::fill`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::fill`].
+    /// Those of [`Context::fill`].
     pub fn fill(&self, value: f64) -> Result<Tensor> {
         self.context().fill(self, value)
     }
 
-    /// [`Context::out_prod`] with this tensor as a.
+    /// [`Context::out_prod`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::out_prod`].
+    /// Those of [`Context::out_prod`].
     pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).out_prod(self, b)
     }
 
-    /// [`Context::out_prod_id`] with this tensor as a.
+    /// [`Context::out_prod_id`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::out_prod_id`].
+    /// Those of [`Context::out_prod_id`].
     pub fn out_prod_id(&self, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
         self.with(b).younger(ids.context()).out_prod_id(self, b, ids, experts)
     }
@@ -3371,7 +3899,7 @@ impl Tensor {
     /// [`Context::transpose`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::transpose`].
+    /// Those of [`Context::transpose`].
     pub fn transpose(&self) -> Result<Tensor> {
         self.context().transpose(self)
     }
@@ -3379,7 +3907,7 @@ impl Tensor {
     /// [`Context::stop_gradient`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::stop_gradient`].
+    /// Those of [`Context::stop_gradient`].
     pub fn stop_gradient(&self) -> Result<Tensor> {
         self.context().stop_gradient(self)
     }
@@ -3387,15 +3915,15 @@ impl Tensor {
     /// [`Context::cont`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cont`].
+    /// Those of [`Context::cont`].
     pub fn cont(&self) -> Result<Tensor> {
         self.context().cont(self)
     }
 
-    /// [`Context::cpy`] with this tensor as src.
+    /// [`Context::cpy`] with this tensor as `src`.
     ///
     /// # Errors
-    /// As [`Context::cpy`].
+    /// Those of [`Context::cpy`].
     pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
         self.with(dst).cpy(self, dst)
     }
@@ -3403,23 +3931,23 @@ impl Tensor {
     /// [`Context::dup`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::dup`].
+    /// Those of [`Context::dup`].
     pub fn dup(&self) -> Result<Tensor> {
         self.context().dup(self)
     }
 
-    /// [`Context::get_rows`] with this tensor as a.
+    /// [`Context::get_rows`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::get_rows`].
+    /// Those of [`Context::get_rows`].
     pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
         self.with(rows).get_rows(self, rows)
     }
 
-    /// [`Context::set_rows`] with this tensor as a.
+    /// [`Context::set_rows`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::set_rows`].
+    /// Those of [`Context::set_rows`].
     pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         self.with(b).younger(rows.context()).set_rows(self, b, rows)
     }
@@ -3427,7 +3955,7 @@ impl Tensor {
     /// [`Context::abs`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::abs`].
+    /// Those of [`Context::abs`].
     pub fn abs(&self) -> Result<Tensor> {
         self.context().abs(self)
     }
@@ -3435,7 +3963,7 @@ impl Tensor {
     /// [`Context::neg`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::neg`].
+    /// Those of [`Context::neg`].
     pub fn neg(&self) -> Result<Tensor> {
         self.context().neg(self)
     }
@@ -3443,7 +3971,7 @@ impl Tensor {
     /// [`Context::sqr`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sqr`].
+    /// Those of [`Context::sqr`].
     pub fn sqr(&self) -> Result<Tensor> {
         self.context().sqr(self)
     }
@@ -3451,7 +3979,7 @@ impl Tensor {
     /// [`Context::sqrt`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sqrt`].
+    /// Those of [`Context::sqrt`].
     pub fn sqrt(&self) -> Result<Tensor> {
         self.context().sqrt(self)
     }
@@ -3459,7 +3987,7 @@ impl Tensor {
     /// [`Context::log`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::log`].
+    /// Those of [`Context::log`].
     pub fn log(&self) -> Result<Tensor> {
         self.context().log(self)
     }
@@ -3467,7 +3995,7 @@ impl Tensor {
     /// [`Context::exp`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::exp`].
+    /// Those of [`Context::exp`].
     pub fn exp(&self) -> Result<Tensor> {
         self.context().exp(self)
     }
@@ -3475,7 +4003,7 @@ impl Tensor {
     /// [`Context::expm1`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::expm1`].
+    /// Those of [`Context::expm1`].
     pub fn expm1(&self) -> Result<Tensor> {
         self.context().expm1(self)
     }
@@ -3483,7 +4011,7 @@ impl Tensor {
     /// [`Context::sin`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sin`].
+    /// Those of [`Context::sin`].
     pub fn sin(&self) -> Result<Tensor> {
         self.context().sin(self)
     }
@@ -3491,7 +4019,7 @@ impl Tensor {
     /// [`Context::cos`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cos`].
+    /// Those of [`Context::cos`].
     pub fn cos(&self) -> Result<Tensor> {
         self.context().cos(self)
     }
@@ -3499,7 +4027,7 @@ impl Tensor {
     /// [`Context::sgn`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sgn`].
+    /// Those of [`Context::sgn`].
     pub fn sgn(&self) -> Result<Tensor> {
         self.context().sgn(self)
     }
@@ -3507,7 +4035,7 @@ impl Tensor {
     /// [`Context::step`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::step`].
+    /// Those of [`Context::step`].
     pub fn step(&self) -> Result<Tensor> {
         self.context().step(self)
     }
@@ -3515,7 +4043,7 @@ impl Tensor {
     /// [`Context::floor`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::floor`].
+    /// Those of [`Context::floor`].
     pub fn floor(&self) -> Result<Tensor> {
         self.context().floor(self)
     }
@@ -3523,7 +4051,7 @@ impl Tensor {
     /// [`Context::ceil`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::ceil`].
+    /// Those of [`Context::ceil`].
     pub fn ceil(&self) -> Result<Tensor> {
         self.context().ceil(self)
     }
@@ -3531,7 +4059,7 @@ impl Tensor {
     /// [`Context::round`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::round`].
+    /// Those of [`Context::round`].
     pub fn round(&self) -> Result<Tensor> {
         self.context().round(self)
     }
@@ -3539,7 +4067,7 @@ impl Tensor {
     /// [`Context::trunc`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::trunc`].
+    /// Those of [`Context::trunc`].
     pub fn trunc(&self) -> Result<Tensor> {
         self.context().trunc(self)
     }
@@ -3547,7 +4075,7 @@ impl Tensor {
     /// [`Context::erf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::erf`].
+    /// Those of [`Context::erf`].
     pub fn erf(&self) -> Result<Tensor> {
         self.context().erf(self)
     }
@@ -3555,7 +4083,7 @@ impl Tensor {
     /// [`Context::relu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::relu`].
+    /// Those of [`Context::relu`].
     pub fn relu(&self) -> Result<Tensor> {
         self.context().relu(self)
     }
@@ -3563,7 +4091,7 @@ impl Tensor {
     /// [`Context::sigmoid`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sigmoid`].
+    /// Those of [`Context::sigmoid`].
     pub fn sigmoid(&self) -> Result<Tensor> {
         self.context().sigmoid(self)
     }
@@ -3571,7 +4099,7 @@ impl Tensor {
     /// [`Context::tanh`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::tanh`].
+    /// Those of [`Context::tanh`].
     pub fn tanh(&self) -> Result<Tensor> {
         self.context().tanh(self)
     }
@@ -3579,7 +4107,7 @@ impl Tensor {
     /// [`Context::elu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::elu`].
+    /// Those of [`Context::elu`].
     pub fn elu(&self) -> Result<Tensor> {
         self.context().elu(self)
     }
@@ -3587,7 +4115,7 @@ impl Tensor {
     /// [`Context::softplus`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::softplus`].
+    /// Those of [`Context::softplus`].
     pub fn softplus(&self) -> Result<Tensor> {
         self.context().softplus(self)
     }
@@ -3595,7 +4123,7 @@ impl Tensor {
     /// [`Context::silu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::silu`].
+    /// Those of [`Context::silu`].
     pub fn silu(&self) -> Result<Tensor> {
         self.context().silu(self)
     }
@@ -3603,7 +4131,7 @@ impl Tensor {
     /// [`Context::gelu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu`].
+    /// Those of [`Context::gelu`].
     pub fn gelu(&self) -> Result<Tensor> {
         self.context().gelu(self)
     }
@@ -3611,7 +4139,7 @@ impl Tensor {
     /// [`Context::gelu_erf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu_erf`].
+    /// Those of [`Context::gelu_erf`].
     pub fn gelu_erf(&self) -> Result<Tensor> {
         self.context().gelu_erf(self)
     }
@@ -3619,7 +4147,7 @@ impl Tensor {
     /// [`Context::gelu_quick`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::gelu_quick`].
+    /// Those of [`Context::gelu_quick`].
     pub fn gelu_quick(&self) -> Result<Tensor> {
         self.context().gelu_quick(self)
     }
@@ -3627,7 +4155,7 @@ impl Tensor {
     /// [`Context::hardswish`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::hardswish`].
+    /// Those of [`Context::hardswish`].
     pub fn hardswish(&self) -> Result<Tensor> {
         self.context().hardswish(self)
     }
@@ -3635,7 +4163,7 @@ impl Tensor {
     /// [`Context::hardsigmoid`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::hardsigmoid`].
+    /// Those of [`Context::hardsigmoid`].
     pub fn hardsigmoid(&self) -> Result<Tensor> {
         self.context().hardsigmoid(self)
     }
@@ -3643,7 +4171,7 @@ impl Tensor {
     /// [`Context::leaky_relu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::leaky_relu`].
+    /// Those of [`Context::leaky_relu`].
     pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
         self.context().leaky_relu(self, slope)
     }
@@ -3651,15 +4179,15 @@ impl Tensor {
     /// [`Context::xielu`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::xielu`].
+    /// Those of [`Context::xielu`].
     pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
         self.context().xielu(self, alpha_n, alpha_p, beta, eps)
     }
 
-    /// [`Context::glu`] with this tensor as a.
+    /// [`Context::glu`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::glu`].
+    /// Those of [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
     }
@@ -3667,7 +4195,7 @@ impl Tensor {
     /// [`Context::norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::norm`].
+    /// Those of [`Context::norm`].
     pub fn norm(&self, eps: f64) -> Result<Tensor> {
         self.context().norm(self, eps)
     }
@@ -3675,7 +4203,7 @@ impl Tensor {
     /// [`Context::rms_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::rms_norm`].
+    /// Those of [`Context::rms_norm`].
     pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
         self.context().rms_norm(self, eps)
     }
@@ -3683,7 +4211,7 @@ impl Tensor {
     /// [`Context::l2_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::l2_norm`].
+    /// Those of [`Context::l2_norm`].
     pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
         self.context().l2_norm(self, eps)
     }
@@ -3691,7 +4219,7 @@ impl Tensor {
     /// [`Context::group_norm`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::group_norm`].
+    /// Those of [`Context::group_norm`].
     pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
         self.context().group_norm(self, groups, eps)
     }
@@ -3699,15 +4227,15 @@ impl Tensor {
     /// [`Context::soft_max`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::soft_max`].
+    /// Those of [`Context::soft_max`].
     pub fn soft_max(&self) -> Result<Tensor> {
         self.context().soft_max(self)
     }
 
-    /// [`Context::soft_max_ext`] with this tensor as a.
+    /// [`Context::soft_max_ext`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::soft_max_ext`].
+    /// Those of [`Context::soft_max_ext`].
     pub fn soft_max_ext(
         &self,
         mask: Option<&Tensor>,
@@ -3720,23 +4248,23 @@ impl Tensor {
     /// [`Context::log_soft_max`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::log_soft_max`].
+    /// Those of [`Context::log_soft_max`].
     pub fn log_soft_max(&self) -> Result<Tensor> {
         self.context().log_soft_max(self)
     }
 
-    /// [`Context::rope`] with this tensor as a.
+    /// [`Context::rope`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::rope`].
+    /// Those of [`Context::rope`].
     pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
         youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
     }
 
-    /// [`Context::flash_attn_ext`] with this tensor as q.
+    /// [`Context::flash_attn_ext`] with this tensor as `q`.
     ///
     /// # Errors
-    /// As [`Context::flash_attn_ext`].
+    /// Those of [`Context::flash_attn_ext`].
     pub fn flash_attn_ext(
         &self,
         k: &Tensor,
@@ -3751,7 +4279,7 @@ impl Tensor {
     /// [`Context::sum`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sum`].
+    /// Those of [`Context::sum`].
     pub fn sum(&self) -> Result<Tensor> {
         self.context().sum(self)
     }
@@ -3759,7 +4287,7 @@ impl Tensor {
     /// [`Context::sum_rows`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::sum_rows`].
+    /// Those of [`Context::sum_rows`].
     pub fn sum_rows(&self) -> Result<Tensor> {
         self.context().sum_rows(self)
     }
@@ -3767,7 +4295,7 @@ impl Tensor {
     /// [`Context::mean`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::mean`].
+    /// Those of [`Context::mean`].
     pub fn mean(&self) -> Result<Tensor> {
         self.context().mean(self)
     }
@@ -3775,7 +4303,7 @@ impl Tensor {
     /// [`Context::cumsum`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::cumsum`].
+    /// Those of [`Context::cumsum`].
     pub fn cumsum(&self) -> Result<Tensor> {
         self.context().cumsum(self)
     }
@@ -3783,7 +4311,7 @@ impl Tensor {
     /// [`Context::argmax`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::argmax`].
+    /// Those of [`Context::argmax`].
     pub fn argmax(&self) -> Result<Tensor> {
         self.context().argmax(self)
     }
@@ -3791,7 +4319,7 @@ impl Tensor {
     /// [`Context::argsort`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::argsort`].
+    /// Those of [`Context::argsort`].
     pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
         self.context().argsort(self, options)
     }
@@ -3799,23 +4327,23 @@ impl Tensor {
     /// [`Context::top_k`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::top_k`].
+    /// Those of [`Context::top_k`].
     pub fn top_k(&self, k: i64) -> Result<Tensor> {
         self.context().top_k(self, k)
     }
 
-    /// [`Context::count_equal`] with this tensor as a.
+    /// [`Context::count_equal`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::count_equal`].
+    /// Those of [`Context::count_equal`].
     pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).count_equal(self, b)
     }
 
-    /// [`Context::cross_entropy_loss`] with this tensor as a.
+    /// [`Context::cross_entropy_loss`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::cross_entropy_loss`].
+    /// Those of [`Context::cross_entropy_loss`].
     pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).cross_entropy_loss(self, b)
     }
@@ -3823,15 +4351,15 @@ impl Tensor {
     /// [`Context::repeat`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::repeat`].
+    /// Those of [`Context::repeat`].
     pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
         self.context().repeat(self, ne)
     }
 
-    /// [`Context::concat`] with this tensor as a.
+    /// [`Context::concat`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::concat`].
+    /// Those of [`Context::concat`].
     pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(b).concat(self, b, dim)
     }
@@ -3839,7 +4367,7 @@ impl Tensor {
     /// [`Context::pad`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pad`].
+    /// Those of [`Context::pad`].
     pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
         self.context().pad(self, p)
     }
@@ -3847,7 +4375,7 @@ impl Tensor {
     /// [`Context::pad_reflect_1d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pad_reflect_1d`].
+    /// Those of [`Context::pad_reflect_1d`].
     pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
         self.context().pad_reflect_1d(self, p0, p1)
     }
@@ -3855,7 +4383,7 @@ impl Tensor {
     /// [`Context::roll`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::roll`].
+    /// Those of [`Context::roll`].
     pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
         self.context().roll(self, shift)
     }
@@ -3863,7 +4391,7 @@ impl Tensor {
     /// [`Context::diag`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag`].
+    /// Those of [`Context::diag`].
     pub fn diag(&self) -> Result<Tensor> {
         self.context().diag(self)
     }
@@ -3871,7 +4399,7 @@ impl Tensor {
     /// [`Context::tri`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::tri`].
+    /// Those of [`Context::tri`].
     pub fn tri(&self, part: TriType) -> Result<Tensor> {
         self.context().tri(self, part)
     }
@@ -3879,7 +4407,7 @@ impl Tensor {
     /// [`Context::diag_mask_inf`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag_mask_inf`].
+    /// Those of [`Context::diag_mask_inf`].
     pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
         self.context().diag_mask_inf(self, n_past)
     }
@@ -3887,47 +4415,47 @@ impl Tensor {
     /// [`Context::diag_mask_zero`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::diag_mask_zero`].
+    /// Those of [`Context::diag_mask_zero`].
     pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
         self.context().diag_mask_zero(self, n_past)
     }
 
-    /// [`Context::acc`] with this tensor as a.
+    /// [`Context::acc`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::acc`].
+    /// Those of [`Context::acc`].
     pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
         self.with(b).acc(self, b, options)
     }
 
-    /// [`Context::set_window`] with this tensor as a.
+    /// [`Context::set_window`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::set_window`].
+    /// Those of [`Context::set_window`].
     pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
         self.with(b).set_window(self, b, options)
     }
 
-    /// [`Context::gather`] with this tensor as a.
+    /// [`Context::gather`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::gather`].
+    /// Those of [`Context::gather`].
     pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(indices).gather(self, indices, dim)
     }
 
-    /// [`Context::add_id`] with this tensor as a.
+    /// [`Context::add_id`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::add_id`].
+    /// Those of [`Context::add_id`].
     pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).add_id(self, b, ids)
     }
 
-    /// [`Context::scatter_add`] with this tensor as a.
+    /// [`Context::scatter_add`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::scatter_add`].
+    /// Those of [`Context::scatter_add`].
     pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(b).younger(indices.context()).scatter_add(self, b, indices, dim)
     }
@@ -3935,7 +4463,7 @@ impl Tensor {
     /// [`Context::upscale`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::upscale`].
+    /// Those of [`Context::upscale`].
     pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
         self.context().upscale(self, factor, options)
     }
@@ -3943,7 +4471,7 @@ impl Tensor {
     /// [`Context::pool_1d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pool_1d`].
+    /// Those of [`Context::pool_1d`].
     pub fn pool_1d(&self, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         self.context().pool_1d(self, op, k, options)
     }
@@ -3951,63 +4479,63 @@ impl Tensor {
     /// [`Context::pool_2d`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::pool_2d`].
+    /// Those of [`Context::pool_2d`].
     pub fn pool_2d(&self, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         self.context().pool_2d(self, op, k0, k1, options)
     }
 
-    /// [`Context::im2col`] with this tensor as a.
+    /// [`Context::im2col`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::im2col`].
+    /// Those of [`Context::im2col`].
     pub fn im2col(&self, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
         self.with(b).im2col(self, b, options)
     }
 
-    /// [`Context::conv_1d`] with this tensor as a.
+    /// [`Context::conv_1d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_1d`].
+    /// Those of [`Context::conv_1d`].
     pub fn conv_1d(&self, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
         self.with(b).conv_1d(self, b, options)
     }
 
-    /// [`Context::conv_2d`] with this tensor as a.
+    /// [`Context::conv_2d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_2d`].
+    /// Those of [`Context::conv_2d`].
     pub fn conv_2d(&self, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
         self.with(b).conv_2d(self, b, options)
     }
 
-    /// [`Context::conv_1d_dw`] with this tensor as a.
+    /// [`Context::conv_1d_dw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_1d_dw`].
+    /// Those of [`Context::conv_1d_dw`].
     pub fn conv_1d_dw(&self, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
         self.with(b).conv_1d_dw(self, b, options)
     }
 
-    /// [`Context::conv_2d_dw`] with this tensor as a.
+    /// [`Context::conv_2d_dw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_2d_dw`].
+    /// Those of [`Context::conv_2d_dw`].
     pub fn conv_2d_dw(&self, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
         self.with(b).conv_2d_dw(self, b, options)
     }
 
-    /// [`Context::conv_transpose_1d`] with this tensor as a.
+    /// [`Context::conv_transpose_1d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_transpose_1d`].
+    /// Those of [`Context::conv_transpose_1d`].
     pub fn conv_transpose_1d(&self, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
         self.with(b).conv_transpose_1d(self, b, options)
     }
 
-    /// [`Context::conv_transpose_2d`] with this tensor as a.
+    /// [`Context::conv_transpose_2d`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::conv_transpose_2d`].
+    /// Those of [`Context::conv_transpose_2d`].
     pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
         self.with(b).conv_transpose_2d(self, b, options)
     }
@@ -4015,7 +4543,7 @@ impl Tensor {
     /// [`Context::random_uniform`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::random_uniform`].
+    /// Those of [`Context::random_uniform`].
     pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
         self.context().random_uniform(self, ne, low, high, stream)
     }
@@ -4023,31 +4551,31 @@ impl Tensor {
     /// [`Context::random_normal`] of this tensor.
     ///
     /// # Errors
-    /// As [`Context::random_normal`].
+    /// Those of [`Context::random_normal`].
     pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
         self.context().random_normal(self, ne, mean, deviation, stream)
     }
 
-    /// [`Context::dropout`] with this tensor as a.
+    /// [`Context::dropout`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::dropout`].
+    /// Those of [`Context::dropout`].
     pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
         self.with(state).dropout(self, state, p, stream)
     }
 
-    /// [`Context::opt_step_sgd`] with this tensor as a.
+    /// [`Context::opt_step_sgd`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_sgd`].
+    /// Those of [`Context::opt_step_sgd`].
     pub fn opt_step_sgd(&self, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.with(grad).younger(settings.context()).opt_step_sgd(self, grad, settings)
     }
 
-    /// [`Context::opt_step_momentum`] with this tensor as a.
+    /// [`Context::opt_step_momentum`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_momentum`].
+    /// Those of [`Context::opt_step_momentum`].
     pub fn opt_step_momentum(
         &self,
         grad: &Tensor,
@@ -4059,27 +4587,27 @@ impl Tensor {
         context.opt_step_momentum(self, grad, velocity, settings, options)
     }
 
-    /// [`Context::opt_step_adamw`] with this tensor as a.
+    /// [`Context::opt_step_adamw`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_adamw`].
+    /// Those of [`Context::opt_step_adamw`].
     pub fn opt_step_adamw(&self, grad: &Tensor, m: &Tensor, v: &Tensor, settings: &Tensor) -> Result<Tensor> {
         let context = self.with(grad).younger(m.context()).younger(v.context()).younger(settings.context()).clone();
         context.opt_step_adamw(self, grad, m, v, settings)
     }
 
-    /// [`Context::opt_step_lion`] with this tensor as a.
+    /// [`Context::opt_step_lion`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::opt_step_lion`].
+    /// Those of [`Context::opt_step_lion`].
     pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.with(grad).younger(m.context()).younger(settings.context()).opt_step_lion(self, grad, m, settings)
     }
 
-    /// [`Context::mul_mat_sparse`] with this tensor as a.
+    /// [`Context::mul_mat_sparse`] with this tensor as `a`.
     ///
     /// # Errors
-    /// As [`Context::mul_mat_sparse`].
+    /// Those of [`Context::mul_mat_sparse`].
     pub fn mul_mat_sparse(
         &self,
         b: &Tensor,
@@ -4090,10 +4618,10 @@ impl Tensor {
         youngest(self, &[Some(b), scores, rows]).mul_mat_sparse(self, b, scores, rows, options)
     }
 
-    /// [`Context::axpy`] with this tensor as a_t.
+    /// [`Context::axpy`] with this tensor as `a_t`.
     ///
     /// # Errors
-    /// As [`Context::axpy`].
+    /// Those of [`Context::axpy`].
     pub fn axpy(
         &self,
         h: &Tensor,
@@ -4104,10 +4632,10 @@ impl Tensor {
         youngest(self, &[Some(h), scores, rows]).axpy(self, h, scores, rows, options)
     }
 
-    /// [`Context::sparse_ffn`] with this tensor as x.
+    /// [`Context::sparse_ffn`] with this tensor as `x`.
     ///
     /// # Errors
-    /// As [`Context::sparse_ffn`].
+    /// Those of [`Context::sparse_ffn`].
     pub fn sparse_ffn(
         &self,
         gate: &Tensor,

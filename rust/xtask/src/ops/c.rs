@@ -18,9 +18,10 @@ pub fn declarations(families: &[Family]) -> String {
     let mut text = format!("// {HEAD}\n");
     text += "//! # Operations, a function each
 //!
-//! Their operands come first, then the attributes that must be given, then a struct of all others: NULL is the
-//! defaults, and so is each member that is 0. It is read during the call only. An operand that may be left out is
-//! tl_none(). What is true of all operations is said in the chapter before.
+//! Arguments are the operands, then the required attributes, then a struct of the optional attributes. NULL for
+//! that struct selects the defaults, as does 0 for any of its members. It is read during the call only. For an
+//! optional operand, tl_none() leaves it out. The context owns the result; on failure a function returns NULL.
+//! The chapter before says what holds for all operations.
 //!
 //! `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
 //!
@@ -38,19 +39,13 @@ pub fn declarations(families: &[Family]) -> String {
     }
     text += "\nextern \"C\" {\n";
     for (i, op) in generated(families).enumerate() {
-        let options = if op.has_options() { " `params` may be NULL." } else { "" };
-        let doc = format!(
-            "{} {}{options} The context owns the result; NULL on failure. Since {}.",
-            prose.summary(op),
-            prose.body(op),
-            op.since
-        );
         let gap = if i > 0 { "\n" } else { "" };
         let head = format!("pub fn {}(", op.function(Language::C));
         let _ = writeln!(
             text,
-            "{gap}{}{}",
-            wrapped(&doc, "    /// ", WIDTH),
+            "{gap}{}    ///\n    /// Since {}.\n{}",
+            prose.comment(op, "    /// ", WIDTH),
+            op.since,
             listed("    ", &head, &arguments(op), ") -> *mut tl_tensor;", RUST_WIDTH)
         );
     }
@@ -61,11 +56,12 @@ fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
         let name = format!("tl_{}_{}", op.name, attribute.name);
-        text += &format!("\n{}", wrapped(&format!("{}: {}.", name, prose.attribute(attribute)), "/// ", WIDTH));
+        text += &format!("\n{}", wrapped(&format!("The {}", prose.choice(op, attribute)), "/// ", WIDTH));
         let _ = writeln!(text, "pub type {name} = i32;");
         for (number, value) in attribute.values.iter().enumerate() {
             let constant = format!("{name}_{value}").to_ascii_uppercase();
-            let _ = writeln!(text, "/// {value}.\npub const {constant}: {name} = {number};");
+            text += &wrapped(&prose.value(op, attribute, number), "/// ", WIDTH);
+            let _ = writeln!(text, "pub const {constant}: {name} = {number};");
         }
     }
     text
@@ -73,11 +69,11 @@ fn choices(op: &Op, prose: &Prose) -> String {
 
 fn params(op: &Op, prose: &Prose) -> String {
     let name = format!("tl_{}_params", op.name);
-    let mut text = format!("\n/// What tl_{}() may be given. Since {}.\n", op.name, op.since);
+    let mut text = format!("\n/// Optional attributes of tl_{}(). Since {}.\n", op.name, op.since);
     let _ = writeln!(text, "#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {name} {{");
     let _ = writeln!(text, "    /// sizeof(tl_{}_params).\n    pub struct_size: usize,", op.name);
     for attribute in op.optional() {
-        text += &wrapped(&prose.member(attribute), "    /// ", WIDTH);
+        text += &wrapped(&prose.member(op, attribute), "    /// ", WIDTH);
         let _ = writeln!(text, "    pub {}: {},", rust_name(attribute), rust_type(op, attribute, false));
     }
     text + "}\n"
@@ -200,7 +196,7 @@ pub fn cases(families: &[Family]) -> String {
     // Not HEAD, of which C would take a part for the beginning of a comment.
     let head = HEAD.replace("cpp/ops/*.toml", "the descriptions in cpp/ops");
     let mut text = format!(
-        "/* The operations of the cases by their functions. {head}\n * cases.c includes it behind what it calls. */\n"
+        "/* The operations of the cases by their functions. {head}\n * cases.c includes it after the functions that it calls. */\n"
     );
     text += "\n/* False where it is none of these. */\n";
     text += "static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {\n";

@@ -46,7 +46,7 @@ fn definition(op: &Op) -> String {
     let operands: Vec<String> = op.operands.iter().map(operand_def).collect();
     let head = format!("inline constexpr Operand {name}_operands[] = {{");
     let line = format!("{head}{}}};", operands.join(", "));
-    // A comma behind the last one keeps clang-format from filling lines.
+    // A comma after the last one keeps clang-format from filling lines.
     let mut text = match line.chars().count() <= WIDTH {
         _ if operands.is_empty() => "\n".into(),
         true => format!("\n{line}\n"),
@@ -80,13 +80,13 @@ fn definition(op: &Op) -> String {
 }
 
 fn operand_def(operand: &Operand) -> String {
-    let Operand { name, role, optional, never, .. } = operand;
+    let Operand { name, role, optional, no_gradient, .. } = operand;
     let mut text = format!("{{.name = \"{name}\", .role = Role::{role}");
     if *optional {
         text += ", .optional = true";
     }
-    if let Some(never) = never {
-        let _ = write!(text, ", .never = \"{}\"", bare(never));
+    if let Some(no_gradient) = no_gradient {
+        let _ = write!(text, ", .no_gradient = \"{}\"", bare(no_gradient));
     }
     text + "}"
 }

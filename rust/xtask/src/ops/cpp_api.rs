@@ -13,7 +13,7 @@ const WIDTH: usize = 140;
 /// `cpp/include/tensorlib/op_functions.hpp`.
 pub fn header(families: &[Family]) -> String {
     let prose = Prose { language: Language::Cpp, families };
-    let mut text = format!("// Operations, a function each: tensorlib.hpp includes this. {HEAD}\n");
+    let mut text = format!("// A function for each operation; tensorlib.hpp includes this. {HEAD}\n");
     text += "#pragma once\n\n#include <cstdint>\n";
     if generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Integers)) {
         text = text.replace("#include <cstdint>", "#include <array>\n#include <cstdint>");
@@ -26,15 +26,15 @@ pub fn header(families: &[Family]) -> String {
         text += &choices(op, &prose);
         text += &options(op, &prose);
     }
-    text += "\n// Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
-// operands are a model's.
+    text += "\n// Methods of Context: the free functions of the same names, but the node is made in this context. So a node of one request can
+// have operands in the context of a model.
 class ContextOps {
 public:
 ";
     for op in generated(families) {
         // Of others the free function says it.
         if op.operands.is_empty() {
-            text += &wrapped(&documentation(op, &prose), "    // ", WIDTH);
+            text += &prose.comment(op, "    // ", WIDTH);
         }
         let _ = writeln!(
             text,
@@ -42,7 +42,7 @@ public:
             aligned(&format!("    Tensor {}(", op.function(Language::Cpp)), &parameters(op, true), ") const;", WIDTH)
         );
     }
-    text += "};\n\n// Tensor's methods: the free functions of one operand.\nclass TensorOps {\npublic:\n";
+    text += "};\n\n// Methods of Tensor: the free functions of one operand.\nclass TensorOps {\npublic:\n";
     for op in unary(families) {
         let arguments = &parameters(op, true)[1..];
         let _ = writeln!(
@@ -51,9 +51,9 @@ public:
             aligned_or_empty(&format!("    Tensor {}(", op.function(Language::Cpp)), arguments, ") const;")
         );
     }
-    text += "};\n\n// A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.\n";
+    text += "};\n\n// A node is made in the context of its operands. If these are in several contexts, it is made in the youngest: see Tensor.\n";
     for op in of_operands(families) {
-        text += &wrapped(&documentation(op, &prose), "// ", WIDTH);
+        text += &prose.comment(op, "// ", WIDTH);
         let _ = writeln!(
             text,
             "{}",
@@ -61,10 +61,6 @@ public:
         );
     }
     text + "\n}  // namespace tensorlib\n"
-}
-
-fn documentation(op: &Op, prose: &Prose) -> String {
-    format!("{} {}", prose.summary(op), prose.body(op))
 }
 
 /// Those that find their context by an operand.
@@ -86,9 +82,17 @@ fn aligned_or_empty(head: &str, arguments: &[String], tail: &str) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&prose.member(attribute), "// ", WIDTH));
+        text += &format!("\n{}", wrapped(&format!("The {}", prose.choice(op, attribute)), "// ", WIDTH));
         let name = choice_name(op, &attribute.name);
-        let _ = writeln!(text, "enum class {name} : std::int32_t {{ {} }};", attribute.values.join(", "));
+        if attribute.value_docs.is_empty() {
+            let _ = writeln!(text, "enum class {name} : std::int32_t {{ {} }};", attribute.values.join(", "));
+            continue;
+        }
+        let _ = writeln!(text, "enum class {name} : std::int32_t {{");
+        for (number, value) in attribute.values.iter().enumerate() {
+            let _ = writeln!(text, "{}    {value},", wrapped(&prose.value(op, attribute, number), "    // ", WIDTH));
+        }
+        text += "};\n";
     }
     text
 }
@@ -97,10 +101,13 @@ fn options(op: &Op, prose: &Prose) -> String {
     if !op.has_options() {
         return String::new();
     }
-    let mut text =
-        format!("\n// What {}() may be given.\nstruct {}Options {{\n", op.function(Language::Cpp), camel(&op.name));
+    let mut text = format!(
+        "\n// Optional attributes of {}().\nstruct {}Options {{\n",
+        op.function(Language::Cpp),
+        camel(&op.name)
+    );
     for attribute in op.optional() {
-        text += &wrapped(&prose.member(attribute), "    // ", WIDTH);
+        text += &wrapped(&prose.member(op, attribute), "    // ", WIDTH);
         let default = match attribute.kind {
             Kind::Bool => " = false".into(),
             Kind::Integers => "{}".into(),

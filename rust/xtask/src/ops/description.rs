@@ -1,6 +1,6 @@
 //! The operations' descriptions, `cpp/ops/*.toml`, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -10,6 +10,9 @@ use super::names::{Language, Names};
 
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
+
+/// The file of the texts that several operations share: `$name` in a text stands for one of them.
+const SHARED: &str = "texts";
 
 /// The most operands that an operation may have: the engine's `max_sources`.
 const MAX_OPERANDS: usize = 10;
@@ -73,9 +76,12 @@ pub struct Op {
     pub name: String,
     pub number: u64,
     pub class: String,
-    /// In a line.
+    /// What it does, in a line that begins with a verb.
     pub doc: String,
+    /// Statements; or a sentence, where there is no = in it.
     pub formula: String,
+    /// What the formula does not say, such as special values.
+    pub notes: Option<String>,
     pub shapes: String,
     pub types: String,
     /// The result's type, where it is one of those of `RESULTS`.
@@ -100,7 +106,7 @@ impl Op {
         language.function(&self.name, &self.names)
     }
 
-    /// The attributes that are arguments of its function, behind the operands.
+    /// The attributes that are arguments of its function, after the operands.
     pub fn required(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter().filter(|attribute| attribute.required)
     }
@@ -114,9 +120,65 @@ impl Op {
         self.optional().next().is_some()
     }
 
-    /// Whether one of its operands may be left out.
+    /// Whether the formula is code.
+    pub fn is_computed(&self) -> bool {
+        self.formula.contains('=')
+    }
+
+    /// The formula's statements.
+    pub fn statements(&self) -> impl Iterator<Item = &str> {
+        self.formula.split("; ")
+    }
+
+    /// The operand that the result is a view of.
+    pub fn target(&self) -> Option<&Operand> {
+        self.operands.iter().find(|operand| operand.is_target())
+    }
+
+    /// Operands that are written into, of which the result is no view.
+    pub fn also_written(&self) -> Vec<&Operand> {
+        self.operands.iter().filter(|operand| operand.role == "written").skip(1).collect()
+    }
+
+    /// Operands that may be left out.
+    pub fn optional_operands(&self) -> Vec<&Operand> {
+        self.operands.iter().filter(|operand| operand.optional).collect()
+    }
+
+    /// Operands without a gradient, by the reason; those for which `gradient` says it are not there.
+    pub fn without_gradient(&self) -> Vec<(&str, Vec<&Operand>)> {
+        let mut groups: Vec<(&str, Vec<&Operand>)> = Vec::new();
+        for operand in &self.operands {
+            let Some(why) = operand.no_gradient.as_deref().filter(|why| self.gradient != format!("none: {why}")) else {
+                continue;
+            };
+            match groups.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, operands)) => operands.push(operand),
+                None => groups.push((why, vec![operand])),
+            }
+        }
+        groups
+    }
+
+    /// What the result is, for people: its type, or what it is a view of. None where `types` says it.
+    pub fn result_text(&self) -> Option<String> {
+        if let Some(Operand { name, role, .. }) = self.target() {
+            return Some(match role.as_str() {
+                "viewed" => format!("A view of `{name}`. Nothing is computed"),
+                _ => format!(
+                    "A view of `{name}`, which is overwritten when the node is computed. \
+                     Make the result an output of the graph, or use it in another node: otherwise nothing is written"
+                ),
+            });
+        }
+        self.result.as_deref().map(|result| match result {
+            OF_FIRST => format!("The type of `{}`", self.operands[0].name),
+            _ => result.to_ascii_uppercase(),
+        })
+    }
+
     pub fn has_optional_operands(&self) -> bool {
-        self.operands.iter().any(|operand| operand.optional)
+        !self.optional_operands().is_empty()
     }
 }
 
@@ -128,8 +190,15 @@ pub struct Operand {
     /// Whether it may be left out.
     pub optional: bool,
     /// Why it has no gradient; none where it has one.
-    pub never: Option<String>,
+    pub no_gradient: Option<String>,
     pub names: Names,
+}
+
+impl Operand {
+    /// Whether the result is a view of it, if it is the first such operand.
+    fn is_target(&self) -> bool {
+        self.role == "written" || self.role == "viewed"
+    }
 }
 
 /// One of an operation's attributes.
@@ -146,6 +215,8 @@ pub struct Attribute {
     pub default: f64,
     /// What a choice is from; the first is the default.
     pub values: Vec<String>,
+    /// What each of these means, where that is not plain.
+    pub value_docs: Vec<String>,
     /// Whether a number may be NaN.
     pub nan: bool,
     pub names: Names,
@@ -155,19 +226,40 @@ pub struct Attribute {
 impl Attribute {
     /// One of its values, for people.
     pub fn shown(&self, value: f64) -> String {
-        if value.fract() == 0.0 && value.abs() < EXACT {
-            return format!("{value:.0}");
+        const MOST_I32: f64 = 2_147_483_647.0;
+        match value {
+            MOST_I32 => "2^31 - 1".into(),
+            _ if value.fract() == 0.0 && value.abs() < EXACT => format!("{value:.0}"),
+            _ => format!("{value:?}"),
         }
-        format!("{value:?}")
     }
 
-    /// What is valid, for people; none where everything is.
+    /// What is valid, for people; none where everything is. A bound of integers that is where doubles end to have all of them is none.
     pub fn valid(&self) -> Option<String> {
-        self.range.map(|(least, most)| match (least.is_finite(), most.is_finite()) {
-            (true, false) => format!("{} or more", self.shown(least)),
-            (false, true) => format!("{} or less", self.shown(most)),
-            _ => format!("{} to {}", self.shown(least), self.shown(most)),
-        })
+        let whole = self.kind != Kind::Number;
+        let bound = |value: f64| {
+            Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
+        };
+        let (least, most) = self.range?;
+        let all = self.kind == Kind::Integers;
+        match (bound(least), bound(most)) {
+            (Some(least), Some(most)) if all => Some(format!("Each {least} to {most}")),
+            (Some(least), Some(most)) => Some(format!("Range: {least} to {most}")),
+            (Some(least), None) => Some(format!("{} least {least}", if all { "Each at" } else { "At" })),
+            (None, Some(most)) => Some(format!("{} most {most}", if all { "Each at" } else { "At" })),
+            (None, None) => None,
+        }
+    }
+
+    /// What it is where it is left out, for people; none where it must be given, or is a list.
+    pub fn default_text(&self) -> Option<String> {
+        match self.kind {
+            _ if self.required => None,
+            Kind::Bool => Some("false".into()),
+            Kind::Integer | Kind::Number => Some(self.shown(self.default)),
+            Kind::Choice => Some(self.values[0].clone()),
+            Kind::Integers | Kind::Type => None,
+        }
     }
 
     /// The same, as all these languages write it.
@@ -182,25 +274,98 @@ impl Attribute {
 /// All families, by the least number of their operations.
 pub fn read(root: &Path) -> Result<Vec<Family>, String> {
     let folder = root.join(FOLDER);
+    let mut shared = Texts::read(&folder)?;
     let mut families = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
         let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
-        if path.extension().is_some_and(|ending| ending == "toml") {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            families.push(family(&name, &text)?);
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name != SHARED && path.extension().is_some_and(|ending| ending == "toml") {
+            families.push(family_of(&name, shared.filled_in(&name, table(&path)?)?)?);
         }
     }
+    shared.check_use()?;
     families.sort_by_key(|family| family.ops.first().map(|op| op.number));
     check_numbers(&families)?;
     check_arguments(&families)?;
     Ok(families)
 }
 
+fn table(path: &Path) -> Result<Table, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    text.parse().map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The texts that several operations share, and which of them are used.
+struct Texts {
+    texts: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+}
+
+impl Texts {
+    fn read(folder: &Path) -> Result<Self, String> {
+        Self::of(&Value::Table(table(&folder.join(format!("{SHARED}.toml")))?))
+    }
+
+    fn of(table: &Value) -> Result<Self, String> {
+        let fields = Fields::of(table, format!("{FOLDER}/{SHARED}.toml"))?;
+        let texts = fields.keys().map(|key| Ok((key.to_string(), fields.text(key)?))).collect::<Result<_, String>>()?;
+        Ok(Self { texts, used: BTreeSet::new() })
+    }
+
+    /// A family's table with the shared texts in it. Programs stay as they are.
+    fn filled_in(&mut self, family: &str, table: Table) -> Result<Table, String> {
+        let mut filled = Table::new();
+        for (key, value) in table {
+            let value = if key == "example_rust" { value } else { self.replaced(family, value)? };
+            filled.insert(key, value);
+        }
+        Ok(filled)
+    }
+
+    fn replaced(&mut self, family: &str, value: Value) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => Value::String(self.text(family, &text)?),
+            Value::Array(values) => {
+                Value::Array(values.into_iter().map(|value| self.replaced(family, value)).collect::<Result<_, _>>()?)
+            }
+            Value::Table(table) => Value::Table(self.filled_in(family, table)?),
+            other => other,
+        })
+    }
+
+    fn text(&mut self, family: &str, text: &str) -> Result<String, String> {
+        let mut parts = text.split('$');
+        let mut out = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            let shared = self.texts.get(name).ok_or(format!(
+                "{FOLDER}/{family}.toml: ${name} is no text of {SHARED}.toml, which has {}",
+                self.texts.keys().cloned().collect::<Vec<_>>().join(", ")
+            ))?;
+            self.used.insert(name.into());
+            out += shared;
+            out += rest;
+        }
+        Ok(out)
+    }
+
+    fn check_use(&self) -> Result<(), String> {
+        match self.texts.keys().find(|name| !self.used.contains(*name)) {
+            Some(name) => Err(format!("{FOLDER}/{SHARED}.toml: no operation uses ${name}")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The operations of a file of this name and text.
+#[cfg(test)]
 pub fn family(name: &str, text: &str) -> Result<Family, String> {
+    family_of(name, text.parse().map_err(|e| format!("{FOLDER}/{name}.toml: {e}"))?)
+}
+
+fn family_of(name: &str, mut table: Table) -> Result<Family, String> {
     let file = format!("{FOLDER}/{name}.toml");
-    let mut table: Table = text.parse().map_err(|e| format!("{file}: {e}"))?;
     let title = match table.remove("title") {
         Some(Value::String(title)) if !title.is_empty() => title,
         _ => return Err(format!("{file}: it has no title: title = \"...\" comes before the operations")),
@@ -223,6 +388,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         "class",
         "doc",
         "formula",
+        "notes",
         "shapes",
         "types",
         "result",
@@ -261,6 +427,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         class: fields.one_of("class", &CLASSES)?,
         doc: fields.text("doc")?,
         formula: fields.text("formula")?,
+        notes: fields.there("notes").then(|| fields.text("notes")).transpose()?,
         shapes: fields.text("shapes")?,
         types: fields.text("types")?,
         result: fields.there("result").then(|| fields.one_of("result", &RESULTS)).transpose()?,
@@ -286,7 +453,7 @@ fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     if let Some(name) = left_out(operands.first()) {
         return Err(format!("{place}: {name} is the first operand, which can not be optional"));
     }
-    let target = operands.iter().find(|o| o.role == "written" || o.role == "viewed");
+    let target = operands.iter().find(|operand| operand.is_target());
     match left_out(target) {
         Some(name) => Err(format!("{place}: the result is a view of {name}, which can not be optional")),
         None => Ok(()),
@@ -324,18 +491,18 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
 }
 
 fn operand(fields: &Fields) -> Result<Operand, String> {
-    fields.only(&["name", "role", "optional", "never", "names"])?;
+    fields.only(&["name", "role", "optional", "no_gradient", "names"])?;
     let (name, role) = (fields.text("name")?, fields.one_of("role", &ROLES)?);
     fields.check_name(&name)?;
-    let never = fields.there("never").then(|| fields.text("never")).transpose()?;
-    if matches!(role.as_str(), "indices" | "integers") && never.is_none() {
+    let no_gradient = fields.there("no_gradient").then(|| fields.text("no_gradient")).transpose()?;
+    if matches!(role.as_str(), "indices" | "integers") && no_gradient.is_none() {
         return Err(format!(
-            "{}: {name} holds whole numbers: never = \"why it has no gradient\" is missing",
+            "{}: {name} holds whole numbers: no_gradient = \"why it has no gradient\" is missing",
             fields.place
         ));
     }
     let optional = fields.there("optional").then(|| fields.truth("optional")).transpose()?.unwrap_or(false);
-    Ok(Operand { name, role, optional, never, names: names_in(fields)? })
+    Ok(Operand { name, role, optional, no_gradient, names: names_in(fields)? })
 }
 
 fn names_in(fields: &Fields) -> Result<Names, String> {
@@ -351,7 +518,19 @@ fn names_in(fields: &Fields) -> Result<Names, String> {
 }
 
 fn attribute(fields: &Fields) -> Result<Attribute, String> {
-    fields.only(&["name", "kind", "length", "required", "range", "default", "values", "nan", "names", "doc"])?;
+    fields.only(&[
+        "name",
+        "kind",
+        "length",
+        "required",
+        "range",
+        "default",
+        "values",
+        "value_docs",
+        "nan",
+        "names",
+        "doc",
+    ])?;
     let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS.map(|(kind, _)| kind))?);
     let kind = KINDS.iter().find(|(known, _)| *known == kind).map_or(Kind::Integer, |(_, kind)| *kind);
     // Some have capitals where they come from; `names` says what they are where these are not usual.
@@ -384,10 +563,18 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
             }
             false => Vec::new(),
         },
+        value_docs: only_of("value_docs", &[Kind::Choice])?
+            .then(|| fields.texts("value_docs"))
+            .transpose()?
+            .unwrap_or_default(),
         nan: only_of("nan", &[Kind::Number])?.then(|| fields.truth("nan")).transpose()?.unwrap_or(false),
         names: names_in(fields)?,
         doc: fields.text("doc")?,
     };
+    if !attribute.value_docs.is_empty() && attribute.value_docs.len() != attribute.values.len() {
+        let (n, values) = (attribute.value_docs.len(), attribute.values.len());
+        return Err(format!("{}: {n} value_docs of {values} values: one for each is valid", fields.place));
+    }
     check_default(&attribute, default, &fields.place)?;
     Ok(attribute)
 }
@@ -497,7 +684,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((op.name.as_str(), op.number, op.types.as_str()), ("twice", 1, "F32, and no other"));
         assert_eq!((op.attributes[0].length, op.attributes[0].required, op.refuses.is_none()), ((4, 4), false, true));
         assert!(!op.by_hand && op.has_options() && op.since == "0.1");
-        assert!(op.result.is_none() && op.operands[0].never.is_none() && !op.has_optional_operands());
+        assert!(op.result.is_none() && op.operands[0].no_gradient.is_none() && !op.has_optional_operands());
         let result = GOOD.replace("gradient", "result = \"first operand's\"\ngradient");
         assert_eq!(super::family("f", &result).unwrap().ops[0].result.as_deref(), Some(OF_FIRST));
     }
@@ -511,10 +698,10 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
     #[test]
     fn operands_are_read() {
         let list = r#"{ name = "a", role = "written" }, { name = "b", role = "read", optional = true },
-            { name = "other", role = "written", optional = true }, { name = "d", role = "indices", never = "they are numbers" }"#;
+            { name = "other", role = "written", optional = true }, { name = "d", role = "indices", no_gradient = "they are numbers" }"#;
         let operands = operands(list).unwrap();
         assert_eq!(operands.iter().map(|o| o.optional).collect::<Vec<_>>(), [false, true, true, false]);
-        assert_eq!(operands[3].never.as_deref(), Some("they are numbers"));
+        assert_eq!(operands[3].no_gradient.as_deref(), Some("they are numbers"));
         assert!(!super::tests::operands(r#"{ name = "a", role = "read", optional = false }"#).unwrap()[0].optional);
     }
 
@@ -523,10 +710,10 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         let error = |more: &str| operands(more).unwrap_err();
         let second = |rest: &str| error(&format!("{A}, {{ name = \"b\", {rest} }}"));
         assert!(second(r#"role = "read", optional = 1"#).contains("operands[1]: optional is 1: true or false"));
-        assert!(second(r#"role = "read", never = """#).contains("operands[1]: never is empty"));
+        assert!(second(r#"role = "read", no_gradient = """#).contains("operands[1]: no_gradient is empty"));
         assert!(second(r#"role = "read", default = 1"#)
-            .contains("no key \"default\": valid are name, role, optional, never"));
-        assert!(second(r#"role = "indices""#).contains("b holds whole numbers: never = "));
+            .contains("no key \"default\": valid are name, role, optional, no_gradient"));
+        assert!(second(r#"role = "indices""#).contains("b holds whole numbers: no_gradient = "));
         assert!(second(r#"role = "written", optional = true"#).contains("twice: the result is a view of b"));
         assert!(second(r#"role = "viewed", optional = true"#).contains("twice: the result is a view of b"));
         assert!(error(r#"{ name = "a", role = "read", optional = true }"#).contains("twice: a is the first operand"));
@@ -569,7 +756,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         let attribute = with(r#"name = "stride", kind = "integer", range = [1, 99], default = 1"#).unwrap();
         assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
         let attribute = with(r#"name = "offset", kind = "integer", range = [0, inf]"#).unwrap();
-        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("0 or more".into())));
+        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("At least 0".into())));
         let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
         assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
         assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);
@@ -589,6 +776,9 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(r#"name = "n", kind = "enum", values = []"#).contains("a list of words"));
         assert!(error(r#"name = "n", kind = "enum", values = ["a", "a"]"#).contains("a value twice"));
         assert!(error(r#"name = "n", kind = "enum", values = ["A"]"#).contains("small letters"));
+        assert!(error(r#"name = "n", kind = "enum", values = ["a", "b"], value_docs = ["it"]"#)
+            .contains("1 value_docs of 2"));
+        assert!(error(r#"name = "n", kind = "bool", value_docs = ["it"]"#).contains("value_docs is not of Bool"));
         assert!(error(r#"name = "n", kind = "type""#).contains("required = true"));
         assert!(number("range = [2, 1]").contains("[LEAST, MOST]"));
         assert!(number("range = [1, 2]").contains("n is 0.0 where it is left out"));
@@ -600,6 +790,23 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
         let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
         assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
+    }
+
+    #[test]
+    fn shared_texts_are_filled_in() {
+        let mut texts =
+            Texts::of(&Value::Table("floats = \"F32 or\\nF16\"\nonce = \"rounded once\"".parse().unwrap())).unwrap();
+        let table = |text: &str| text.parse::<Table>().unwrap();
+        let filled = texts
+            .filled_in("f", table("types = \"$floats, $once.\"\nlist = [{ doc = \"($once)\" }]\nexample_rust = \"$x\""))
+            .unwrap();
+        let wanted =
+            "types = \"F32 or F16, rounded once.\"\nlist = [{ doc = \"(rounded once)\" }]\nexample_rust = \"$x\"";
+        assert_eq!(filled, table(wanted));
+        assert!(texts.check_use().is_ok());
+        assert!(texts.filled_in("f", table("doc = \"$twice\"")).unwrap_err().contains("f.toml: $twice is no text"));
+        texts.used.clear();
+        assert!(texts.check_use().unwrap_err().contains("no operation uses $floats"));
     }
 
     #[test]

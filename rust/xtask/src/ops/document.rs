@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, FOLDER, OF_FIRST};
+use super::description::{Attribute, Family, Kind, Op, Operand, FOLDER};
+use super::text::{capitalised, enumerated, filled, wrapped};
 
 const WIDTH: usize = 130;
 
@@ -10,9 +11,12 @@ pub fn text(families: &[Family]) -> String {
     let mut text = String::from("# Operations\n");
     let _ = writeln!(text, "Written by `cargo xtask ops` from `{FOLDER}/*.toml`: change it there.");
     text += "
-`tl_op` and its like in each language take an operation by name, its operands in this order, and attributes by name; each
-operation has a function of its own as well. c is the result, g its gradient. Dimension 0 is the contiguous one. What is true of
-all operations, and of rounding: [semantics.md](semantics.md).
+Each operation has a function of its own in every language. `tl_op` and its counterparts take any operation by name: its operands in the
+order given here, and its attributes by name. A boolean attribute is 0 or 1 there. An optional attribute that is left out, or is 0, has its
+default.
+
+In the formulas `c` is the result. In the gradients `g` is the gradient of the result, and `da` that of operand `a`. Dimension 0 is the
+contiguous one. [semantics.md](semantics.md) says what holds for all operations, and how results are rounded.
 ";
     for family in families {
         let _ = write!(text, "\n## {}\n", family.title);
@@ -23,37 +27,45 @@ all operations, and of rounding: [semantics.md](semantics.md).
 
 fn chapter(op: &Op) -> String {
     let mut text = format!("\n### {}\n{}.\n\n", heading(op), op.doc);
-    let _ = writeln!(text, "    {}\n", op.formula);
-    let types = types(op);
-    let mut parts = vec![("Class", &op.class), ("Shapes", &op.shapes), ("Types", &types)];
-    parts.extend(op.refuses.as_ref().map(|refuses| ("Computing refuses", refuses)));
-    parts.push(("Gradient", &op.gradient));
-    for (head, part) in parts {
-        text += &point(&format!("{head}: {part}."));
+    if op.is_computed() {
+        op.statements().for_each(|statement| text += &format!("    {statement}\n"));
+    } else {
+        text += &format!("{}.\n", capitalised(&op.formula));
     }
-    for operand in &op.operands {
-        text += &operand
-            .never
-            .as_ref()
-            .map_or(String::new(), |why| point(&format!("`{}` has no gradient: {why}.", operand.name)));
+    text.push('\n');
+    if let Some(notes) = &op.notes {
+        text += &(wrapped(&format!("{notes}."), "", WIDTH) + "\n");
     }
-    for operand in op.operands.iter().filter(|operand| operand.optional) {
-        text += &point(&format!("`{}` may be left out.", operand.name));
-    }
-    for (role, what) in [
-        ("written", "is written: the result is a view of it"),
-        ("indices", "holds numbers, which are checked"),
-        ("integers", "holds whole numbers, of which any is valid"),
-    ] {
-        for operand in op.operands.iter().filter(|o| o.role == role) {
-            let _ = writeln!(text, "- `{}` {what}.", operand.name);
-        }
+    for part in points(op) {
+        text += &filled(&part, "- ", "  ", WIDTH);
     }
     if !op.attributes.is_empty() {
-        text += "\n| attribute | what it takes | |\n|---|---|---|\n";
+        text += "\n| attribute | value | meaning |\n|---|---|---|\n";
         op.attributes.iter().for_each(|attribute| text += &row(attribute));
     }
     text
+}
+
+fn points(op: &Op) -> Vec<String> {
+    let mut points = vec![format!("Class: {}.", op.class)];
+    let labelled = |label: &str, text: &str| format!("{label}: {}.", capitalised(text));
+    points.extend([labelled("Shapes", &op.shapes), labelled("Types", &op.types)]);
+    points.extend(op.result_text().map(|result| labelled("Result", &result)));
+    let listed = |operands: &[&Operand]| enumerated(operands.iter().map(|operand| format!("`{}`", operand.name)));
+    let said = |operands: Vec<&Operand>, what: &str| match operands.len() {
+        0 => None,
+        1 => Some(format!("{} is {what}.", listed(&operands))),
+        _ => Some(format!("{} are {what}.", listed(&operands))),
+    };
+    points.extend(said(op.also_written(), "overwritten as well"));
+    points.extend(said(op.optional_operands(), "optional"));
+    let integers = op.operands.iter().filter(|operand| operand.role == "integers");
+    points.extend(integers.map(|operand| format!("`{}` holds integers, and every value is valid.", operand.name)));
+    points.extend(op.refuses.as_ref().map(|refuses| format!("Computing fails for {refuses}.")));
+    points.push(labelled("Gradient", &op.gradient));
+    let without = op.without_gradient().into_iter();
+    points.extend(without.map(|(why, operands)| format!("No gradient for {}: {why}.", listed(&operands))));
+    points
 }
 
 fn heading(op: &Op) -> String {
@@ -67,49 +79,28 @@ pub fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The operands' types and the result's.
-fn types(op: &Op) -> String {
-    match op.result.as_deref() {
-        Some(OF_FIRST) => format!("{}. Result: {}'s", op.types, op.operands[0].name),
-        Some(result) => format!("{}. Result: {}", op.types, result.to_ascii_uppercase()),
-        None => op.types.clone(),
-    }
-}
-
-/// A point of a list, in lines of a readable length.
-fn point(text: &str) -> String {
-    let (mut all, mut line) = (String::new(), String::from("-"));
-    for word in text.split(' ') {
-        if line.len() + word.len() >= WIDTH {
-            all += &line;
-            all.push('\n');
-            line = String::from(" ");
-        }
-        line.push(' ');
-        line += word;
-    }
-    all + &line + "\n"
-}
-
 fn row(attribute: &Attribute) -> String {
-    let Attribute { name, kind, length: (fewest, most), required, default, values, doc, .. } = attribute;
+    let Attribute { name, kind, length: (fewest, most), required, values, value_docs, doc, .. } = attribute;
     let mut takes = match kind {
-        Kind::Bool => "0 or 1".into(),
-        Kind::Integer => "an integer".into(),
-        Kind::Number => "a number".into(),
-        Kind::Type => "a type's name".into(),
-        Kind::Choice => format!("one of {}", values.join(", ")),
+        Kind::Bool => "boolean".into(),
+        Kind::Integer => "integer".into(),
+        Kind::Number => "number".into(),
+        Kind::Type => "name of a type".into(),
+        Kind::Choice => format!("one of `{}`", values.join("`, `")),
         Kind::Integers if fewest == most => format!("{most} integers"),
         Kind::Integers => format!("{fewest} to {most} integers"),
     };
     if let Some(valid) = attribute.valid() {
-        let _ = write!(takes, ", {valid}");
+        let _ = write!(takes, ", {}", valid.trim_start_matches("Range: ").to_ascii_lowercase());
     }
-    if *default != 0.0 {
-        let _ = write!(takes, "; 0 or left out: {}", attribute.shown(*default));
+    if let Some(default) = attribute.default_text() {
+        let _ = write!(takes, "; default {default}");
     }
-    if *kind == Kind::Choice && !required {
-        let _ = write!(takes, "; left out: {}", values[0]);
+    let meanings: Vec<String> =
+        values.iter().zip(value_docs).map(|(value, meaning)| format!("`{value}`: {meaning}")).collect();
+    let mut doc = capitalised(doc);
+    if !meanings.is_empty() {
+        let _ = write!(doc, ". {}", meanings.join("; "));
     }
     format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
 }

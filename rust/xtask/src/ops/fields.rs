@@ -40,7 +40,19 @@ impl<'a> Fields<'a> {
 
     /// Lines of it are one.
     pub fn text(&self, key: &str) -> Result<String, String> {
-        let text = self.get(key, "a text", Value::as_str)?;
+        self.joined(key, self.get(key, "a text", Value::as_str)?)
+    }
+
+    /// A list of texts, at least one.
+    pub fn texts(&self, key: &str) -> Result<Vec<String>, String> {
+        let texts: Vec<&str> = self.get(key, "a list of texts", |value| {
+            let texts: Option<Vec<_>> = value.as_array()?.iter().map(Value::as_str).collect();
+            texts.filter(|texts| !texts.is_empty())
+        })?;
+        texts.into_iter().map(|text| self.joined(key, text)).collect()
+    }
+
+    fn joined(&self, key: &str, text: &str) -> Result<String, String> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match text.is_empty() || text.contains(['"', '\\']) {
             true => Err(format!("{}: {key} is empty, or has a quotation mark or a backslash", self.place)),

@@ -26,12 +26,14 @@ fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
         let name = choice_name(op, &attribute.name);
-        let doc =
-            format!("{name} is what [Context.{}] takes: {}.", op.function(Language::Go), prose.attribute(attribute));
+        let doc = format!("{name} is the {}", prose.choice(op, attribute));
         text += &format!("\n{}type {name} int32\n", wrapped(&doc, "// ", WIDTH));
         let _ = writeln!(text, "\n// The values of {name}.\nconst (");
         let longest = attribute.values.iter().map(|v| camel(v).len()).max().unwrap_or(0);
-        for value in &attribute.values {
+        for (number, value) in attribute.values.iter().enumerate() {
+            if !attribute.value_docs.is_empty() {
+                text += &wrapped(&prose.value(op, attribute, number), "\t// ", WIDTH - 7);
+            }
             let constant = format!("tl_{}_{}_{value}", op.name, attribute.name).to_ascii_uppercase();
             let _ = writeln!(text, "\t{name}{:longest$} {name} = C.{constant}", camel(value));
         }
@@ -45,11 +47,14 @@ fn options(op: &Op, prose: &Prose) -> String {
         return String::new();
     }
     let name = format!("{}Options", camel(&op.name));
-    let doc = format!("{name} is what [Context.{}] may be given. Zeros are the defaults.", op.function(Language::Go));
+    let doc = format!(
+        "{name} holds the optional attributes of [Context.{}]. A field that is zero has its default.",
+        op.function(Language::Go)
+    );
     let mut text = format!("\n{}type {name} struct {{\n", wrapped(&doc, "// ", WIDTH));
     for attribute in op.optional() {
         // A tab is eight columns wide.
-        text += &wrapped(&prose.member(attribute), "\t// ", WIDTH - 7);
+        text += &wrapped(&prose.member(op, attribute), "\t// ", WIDTH - 7);
         let _ = writeln!(text, "\t{} {}", field(attribute), type_of(op, attribute));
     }
     text + "}\n"
@@ -94,8 +99,7 @@ fn raw_value(op: &Op, attribute: &Attribute, value: &str) -> String {
 fn method(op: &Op, prose: &Prose) -> String {
     let name = op.function(Language::Go);
     let operands = operands(op);
-    let mut text =
-        format!("\n{}//\n{}", wrapped(&prose.summary(op), "// ", WIDTH), wrapped(&prose.body(op), "// ", WIDTH));
+    let mut text = format!("\n{}", prose.comment(op, "// ", WIDTH));
     let mut parameters = Vec::new();
     if !operands.is_empty() {
         parameters.push(format!("{} *Tensor", operands.join(", ")));

@@ -1,4 +1,4 @@
-//! `cargo xtask ops`: what follows from the operations' descriptions (`cpp/ops/*.toml`), written anew.
+//! `cargo xtask ops`: writes what follows from the operations' descriptions (`cpp/ops/*.toml`).
 
 pub mod by_hand;
 mod c;
@@ -102,7 +102,7 @@ fn with_region(file: &str, lines: &str) -> Result<String, String> {
     const END: &str = "End of what `cargo xtask ops` writes";
     let begin = file.find(BEGIN).ok_or(format!("no line says {BEGIN:?}"))?;
     let first = file[begin..].find('\n').map_or(file.len(), |length| begin + length + 1);
-    let end = first + file[first..].find(END).ok_or(format!("no line says {END:?} behind the first"))?;
+    let end = first + file[first..].find(END).ok_or(format!("no line says {END:?} after the first"))?;
     let last = file[..end].rfind('\n').map_or(0, |at| at + 1);
     Ok(format!("{}{lines}{}", &file[..first], &file[last..]))
 }
@@ -138,6 +138,6 @@ mod tests {
         assert_eq!(fresh, file.replace("old", "new"));
         assert_eq!(with_region(&fresh, "new\n").unwrap(), fresh);
         assert!(with_region("a\n", "").unwrap_err().contains("no line says"));
-        assert!(with_region("Written by `cargo xtask ops`\n", "").unwrap_err().contains("behind the first"));
+        assert!(with_region("Written by `cargo xtask ops`\n", "").unwrap_err().contains("after the first"));
     }
 }

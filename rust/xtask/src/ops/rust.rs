@@ -15,7 +15,7 @@ const INVALID: &str = "[`Error::InvalidArgument`](crate::Error::InvalidArgument)
 pub fn methods(families: &[Family]) -> String {
     let prose = Prose { language: Language::Rust, families };
     let mut text =
-        format!("//! Operations, a method each. {HEAD}.\n\nuse crate::ops::HELPERS;\n").replace("..\n", ".\n");
+        format!("//! A method for each operation. {HEAD}.\n\nuse crate::ops::HELPERS;\n").replace("..\n", ".\n");
     let optional = generated(families).any(Op::has_optional_operands);
     text = text.replace("HELPERS", if optional { "{raw_or_none, shapes, youngest}" } else { "shapes" });
     let types = generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Type));
@@ -28,7 +28,7 @@ pub fn methods(families: &[Family]) -> String {
     text += "\nimpl Context {\n";
     let methods: Vec<String> = generated(families).map(|op| context_method(op, &prose)).collect();
     text += &methods.join("\n");
-    text += "}\n\n/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.\n";
+    text += "}\n\n/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ.\n";
     text += "impl Tensor {\n";
     let methods: Vec<String> = generated(families).filter(|op| !op.operands.is_empty()).map(tensor_method).collect();
     text + &methods.join("\n") + "}\n"
@@ -37,12 +37,13 @@ pub fn methods(families: &[Family]) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&prose.member(attribute), "/// ", WIDTH));
+        text += &format!("\n{}", wrapped(&format!("The {}", prose.choice(op, attribute)), "/// ", WIDTH));
         text += "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\n";
         let _ = writeln!(text, "pub enum {} {{", choice_name(op, &attribute.name));
-        for value in &attribute.values {
+        for (number, value) in attribute.values.iter().enumerate() {
             let constant = format!("tl_{}_{}_{value}", op.name, attribute.name).to_ascii_uppercase();
-            let _ = writeln!(text, "    /// `{value}`.\n    {} = sys::{constant} as isize,", camel(value));
+            text += &wrapped(&prose.value(op, attribute, number), "    /// ", WIDTH);
+            let _ = writeln!(text, "    {} = sys::{constant} as isize,", camel(value));
         }
         text += "}\n";
     }
@@ -64,7 +65,7 @@ fn options(op: &Op, prose: &Prose) -> String {
             Kind::Integers => format!("{member}: [0; {}]", attribute.length.1),
             _ => format!("{member}: 0"),
         });
-        let doc = wrapped(&prose.member(attribute), "    /// ", WIDTH);
+        let doc = wrapped(&prose.member(op, attribute), "    /// ", WIDTH);
         let (given, value) = (type_of(op, attribute), raw_value(attribute, &setter));
         setters.push(format!(
             "{doc}    #[must_use]\n    pub fn {setter}(mut self, {setter}: {given}) -> Self {{\n        self.raw.{member} = {value};\n        self\n    }}\n"
@@ -73,7 +74,7 @@ fn options(op: &Op, prose: &Prose) -> String {
     let zeros = format!("        let raw = sys::{raw} {{ {} }};", zeros.join(", "));
     format!(
         "
-/// What [`Context::{function}`] may be given; [`Default`] is what it does without.
+/// Optional attributes of [`Context::{function}`].
 #[derive(Clone, Copy, Debug)]
 pub struct {name} {{
     raw: sys::{raw},
@@ -87,7 +88,7 @@ impl Default for {name} {{
 }}
 
 impl {name} {{
-    /// The defaults.
+    /// All defaults.
     #[must_use]
     pub fn new() -> Self {{
         Self::default()
@@ -166,8 +167,7 @@ fn many_arguments(parameters: &[String]) -> &'static str {
 
 fn context_method(op: &Op, prose: &Prose) -> String {
     let operands = operands(op);
-    let mut text = wrapped(&prose.summary(op), "    /// ", WIDTH) + "    ///\n";
-    text += &wrapped(&prose.body(op), "    /// ", WIDTH);
+    let mut text = prose.comment(op, "    /// ", WIDTH);
     if let Some(example) = &op.example_rust {
         text += "    ///\n    /// ```\n";
         for line in example.lines() {
@@ -176,16 +176,16 @@ fn context_method(op: &Op, prose: &Prose) -> String {
         text += "    /// ```\n";
     }
     text += "    ///\n    /// # Errors\n";
-    let mut errors = String::from("As [`Context::op`]");
-    if let Some(target) = op.operands.iter().find(|o| o.role == "written") {
+    let mut errors = Vec::new();
+    if let Some(target) = op.target().filter(|target| target.role == "written") {
         let target = Language::Rust.variable(&target.name, &target.names);
-        let _ =
-            write!(errors, "; {INVALID} where {target} is constant, or shares memory with itself or another operand");
+        errors.push(format!("if `{target}` is constant, or shares memory with itself or with another operand"));
     }
     if !op.attributes.is_empty() {
-        let _ = write!(errors, "; {INVALID} for an attribute out of its range");
+        errors.push("if an attribute is out of range".into());
     }
-    text += &wrapped(&(errors + "."), "    /// ", WIDTH);
+    let errors = if errors.is_empty() { String::new() } else { format!(" {INVALID} {}.", errors.join(", and ")) };
+    text += &wrapped(&format!("Those of [`Context::op`].{errors}"), "    /// ", WIDTH);
     let mut parameters = vec!["&self".to_string()];
     parameters.extend(typed_operands(op));
     parameters.extend(rest(op).0);
@@ -232,10 +232,10 @@ fn tensor_method(op: &Op) -> String {
     let name = op.function(Language::Rust);
     let operands = operands(op);
     let mut text = format!(
-        "    /// [`Context::{name}`] of this tensor.\n    ///\n    /// # Errors\n    /// As [`Context::{name}`].\n"
+        "    /// [`Context::{name}`] of this tensor.\n    ///\n    /// # Errors\n    /// Those of [`Context::{name}`].\n"
     );
     if let (Some(first), true) = (operands.first(), operands.len() > 1) {
-        text = text.replace("of this tensor", &format!("with this tensor as {first}"));
+        text = text.replace("of this tensor", &format!("with this tensor as `{first}`"));
     }
     let (typed, names) = rest(op);
     let mut parameters = vec!["&self".to_string()];

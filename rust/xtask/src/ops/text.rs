@@ -1,6 +1,6 @@
 //! The texts of a description in the words and the width of a language.
 
-use super::description::{Attribute, Family, Kind, Op, Operand, OF_FIRST};
+use super::description::{Attribute, Family, Op, Operand};
 use super::names::Language;
 
 /// A blank that no line is broken at.
@@ -13,72 +13,101 @@ pub struct Prose<'a> {
 }
 
 impl Prose<'_> {
-    /// What the function is, in a sentence.
+    /// The comment of a function, in lines that begin with `prefix`: what it does, the formula, and a list of all else.
+    pub fn comment(&self, op: &Op, prefix: &str, width: usize) -> String {
+        let blank = format!("{}\n", prefix.trim_end());
+        let mut text = wrapped(&self.summary(op), prefix, width);
+        for paragraph in self.paragraphs(op) {
+            text += &format!("{blank}{}", wrapped(&paragraph, prefix, width));
+        }
+        text += &blank;
+        // gofmt indents lists.
+        let indent = if self.language == Language::Go { "  " } else { "" };
+        for point in self.points(op) {
+            text += &filled(&point, &format!("{prefix}{indent}- "), &format!("{prefix}{indent}  "), width);
+        }
+        text
+    }
+
+    /// What the function does, in a sentence.
     pub fn summary(&self, op: &Op) -> String {
-        let doc = self.translated(&op.doc);
+        let doc = self.translated(op, &op.doc);
         match self.language {
-            Language::Go => format!("{} is {}.", op.function(self.language), uncapitalised(&doc)),
+            Language::Go => format!("{} {}.", op.function(self.language), uncapitalised(&doc)),
             _ => format!("{doc}."),
         }
     }
 
+    /// The formula and the notes.
+    fn paragraphs(&self, op: &Op) -> Vec<String> {
+        let notes = op.notes.iter().map(|notes| format!("{}.", self.translated(op, notes)));
+        std::iter::once(self.formula(op)).chain(notes).collect()
+    }
+
     /// All else that a caller wants to know.
-    pub fn body(&self, op: &Op) -> String {
-        let mut text = self.formula(&op.formula);
-        for operand in &op.operands {
-            let name = self.language.variable(&operand.name, &operand.names);
-            match operand.role.as_str() {
-                "written" => {
-                    text +=
-                        &format!(" The result is a view of {name}: make it an output, or use it, for this to happen.");
-                }
-                "viewed" => text += &format!(" The result is a view of {name}: nothing is computed."),
-                _ => {}
-            }
+    fn points(&self, op: &Op) -> Vec<String> {
+        let mut points: Vec<String> = Vec::new();
+        let said =
+            [("Shapes", Some(op.shapes.clone())), ("Types", Some(op.types.clone())), ("Result", op.result_text())];
+        for (label, text) in said {
+            points.extend(text.map(|text| format!("{label}: {}.", self.translated(op, &capitalised(&text)))));
         }
-        text += &format!(" Shapes: {}. Types: {}.", self.translated(&op.shapes), self.translated(&op.types));
-        match op.result.as_deref() {
-            Some(OF_FIRST) => {
-                let first = &op.operands[0];
-                text += &format!(" The result is of {}'s type.", self.language.variable(&first.name, &first.names));
-            }
-            Some(result) => text += &format!(" The result is {}.", self.translated(&result.to_ascii_uppercase())),
-            None => {}
+        let listed = |operands: &[&Operand]| enumerated(operands.iter().map(|operand| self.operand(operand)));
+        match &op.also_written()[..] {
+            [] => {}
+            [one] => points.push(format!("{} is overwritten as well.", self.operand(one))),
+            more => points.push(format!("{} are overwritten as well.", listed(more))),
         }
-        let optional: Vec<String> = op.operands.iter().filter(|o| o.optional).map(|o| self.operand(o)).collect();
-        if let Some((last, others)) = optional.split_last() {
-            let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
-            text += &format!(" {names} may be {}: left out.", self.left_out());
-        }
-        if let Some(refuses) = &op.refuses {
-            let (error, refuses) = (self.invalid_argument(), self.translated(refuses));
-            text += &format!(" Computing fails with {error}, naming the place, for {refuses}.");
+        match &op.optional_operands()[..] {
+            [] => {}
+            [one] => points.push(format!("{} is optional: {} leaves it out.", self.operand(one), self.left_out())),
+            more => points.push(format!("{} are optional: {} leaves one out.", listed(more), self.left_out())),
         }
         for attribute in op.required() {
             let name = self.language.variable(&attribute.name, &attribute.names);
-            text += &format!(" {}: {}.", self.quoted(&name), self.attribute(attribute));
+            points.push(format!("{}: {}.", self.quoted(&name), self.attribute(op, attribute)));
         }
-        text
+        if let Some(refuses) = &op.refuses {
+            let (error, refuses) = (self.invalid_argument(), self.translated(op, refuses));
+            points
+                .push(format!("Computing fails with {error} for {refuses}. The message names the first such element."));
+        }
+        points
     }
 
-    /// What an attribute is, what is valid, and what it is where it is left out.
-    pub fn attribute(&self, attribute: &Attribute) -> String {
-        let mut text = self.translated(&attribute.doc);
+    /// What an attribute is, what is valid, and its default.
+    fn attribute(&self, op: &Op, attribute: &Attribute) -> String {
+        self.attribute_said(op, attribute, &attribute.doc)
+    }
+
+    fn attribute_said(&self, op: &Op, attribute: &Attribute, doc: &str) -> String {
+        let mut text = self.translated(op, doc);
         if let Some(valid) = attribute.valid() {
-            text += &format!("; {valid}");
+            text += &format!(". {valid}");
         }
-        if attribute.default != 0.0 {
-            text += &format!("; 0 = the default, {}", attribute.shown(attribute.default));
-        }
-        if attribute.kind == Kind::Choice && !attribute.required {
-            text += &format!("; {} is the default", attribute.values[0]);
+        if let Some(default) = attribute.default_text() {
+            text += &format!(". Default: {default}");
         }
         text
     }
 
-    /// The same, as the sentence above a member.
-    pub fn member(&self, attribute: &Attribute) -> String {
-        format!("{}.", capitalised(&self.attribute(attribute)))
+    /// The same as sentences, above a member or a type.
+    pub fn member(&self, op: &Op, attribute: &Attribute) -> String {
+        format!("{}.", self.attribute_said(op, attribute, &capitalised(&attribute.doc)))
+    }
+
+    /// The same, above the type of a choice.
+    pub fn choice(&self, op: &Op, attribute: &Attribute) -> String {
+        let name = self.quoted(&self.own_name(op, &attribute.name).unwrap_or_default());
+        format!("attribute {name} of {}: {}.", self.reference(op), self.attribute(op, attribute))
+    }
+
+    /// What one of the words of a choice means, in a sentence.
+    pub fn value(&self, op: &Op, attribute: &Attribute, value: usize) -> String {
+        match attribute.value_docs.get(value) {
+            Some(doc) => format!("{}.", self.translated(op, &capitalised(doc))),
+            None => format!("{}.", self.quoted(&attribute.values[value])),
+        }
     }
 
     fn operand(&self, operand: &Operand) -> String {
@@ -107,15 +136,14 @@ impl Prose<'_> {
     }
 
     /// A formula is code; one in words is a sentence.
-    fn formula(&self, formula: &str) -> String {
-        let fixed = |text: &str| fix_groups(text, '[', ']');
-        if !formula.contains('=') {
-            return format!("{}.", capitalised(&self.translated(formula)));
+    fn formula(&self, op: &Op) -> String {
+        if !op.is_computed() {
+            return format!("{}.", self.translated(op, &capitalised(&op.formula)));
         }
-        let of = if formula.starts_with("c[") { "The result c:" } else { "In the result" };
         // rustdoc takes bare brackets for links, and reads tensorlib-sys too.
-        let mark = if matches!(self.language, Language::Rust | Language::C) { "`" } else { "" };
-        format!("{of} {mark}{}{mark}.", fixed(formula))
+        let mark = if matches!(self.language, Language::Rust | Language::C | Language::Zig) { "`" } else { "" };
+        let code = |statement: &str| format!("{mark}{}{mark}", fix_groups(statement, '[', ']'));
+        format!("Computes {}.", op.statements().map(code).collect::<Vec<_>>().join("; "))
     }
 
     fn quoted(&self, word: &str) -> String {
@@ -125,26 +153,38 @@ impl Prose<'_> {
         }
     }
 
-    /// `word` in backticks that is an operation becomes the language's way of naming its function; {k, m} its way of
-    /// writing shapes.
-    fn translated(&self, text: &str) -> String {
+    /// `word` in backticks that is one of the operation's own operands or attributes becomes the language's name of that, one that is an
+    /// operation its way of naming a function; {k, m} its way of writing shapes.
+    fn translated(&self, op: &Op, text: &str) -> String {
         let mut out = String::new();
         for (i, part) in text.split('`').enumerate() {
-            let op = self.families.iter().flat_map(|family| &family.ops).find(|op| op.name == part);
-            match (i % 2 == 1, op) {
-                (true, Some(op)) => out += &self.reference(op),
-                (true, None) => out += &self.quoted(part),
-                (false, _) => out += &self.plain(part),
+            if i % 2 == 0 {
+                out += &self.plain(part);
+            } else if let Some(name) = self.own_name(op, part) {
+                out += &self.quoted(&name);
+            } else {
+                let other = self.families.iter().flat_map(|family| &family.ops).find(|op| op.name == part);
+                out += &other.map_or_else(|| self.quoted(part), |op| self.reference(op));
             }
         }
         out
     }
 
+    /// What an operand or an attribute is called.
+    fn own_name(&self, op: &Op, word: &str) -> Option<String> {
+        if let Some(operand) = op.operands.iter().find(|operand| operand.name == word) {
+            return Some(self.language.variable(&operand.name, &operand.names));
+        }
+        let attribute = op.attributes.iter().find(|attribute| attribute.name == word)?;
+        let name = self.language.variable(&attribute.name, &attribute.names);
+        let is_field = self.language == Language::Go && !attribute.required;
+        Some(if is_field { name[..1].to_ascii_uppercase() + &name[1..] } else { name })
+    }
+
     fn reference(&self, op: &Op) -> String {
         let function = op.function(self.language);
         match self.language {
-            Language::C => format!("{function}()"),
-            Language::Cpp => function,
+            Language::C | Language::Cpp => format!("{function}()"),
             Language::Rust => format!("[`Context::{function}`]"),
             Language::Go => format!("[Context.{function}]"),
             Language::Zig => format!("`{function}`"),
@@ -202,14 +242,24 @@ fn fix_groups(text: &str, open: char, close: char) -> String {
     text.chars().map(fixed).collect()
 }
 
-/// The sentence with a capital letter, but where it begins with the name of something.
-fn capitalised(text: &str) -> String {
-    match text.split(' ').next() {
-        Some(word) if word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase()) => {
-            text[..1].to_ascii_uppercase() + &text[1..]
+/// `a, b and c`.
+pub fn enumerated(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match &names[..] {
+        [others @ .., before, last] => {
+            format!("{}{before} and {last}", others.iter().map(|name| format!("{name}, ")).collect::<String>())
         }
-        _ => text.into(),
+        _ => names.concat(),
     }
+}
+
+/// A description's text with a capital letter, but where it begins with the name of something.
+pub fn capitalised(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([',', ':', ';', '.']);
+    if first.len() > 1 && first.chars().all(|c| c.is_ascii_lowercase()) {
+        return text[..1].to_ascii_uppercase() + &text[1..];
+    }
+    text.into()
 }
 
 /// `A copy` as `a copy`; `F32` stays.
@@ -225,8 +275,13 @@ fn uncapitalised(text: &str) -> String {
     }
 }
 
-/// A paragraph in lines of at most `width` letters, each behind `prefix`, with a newline after each.
+/// A paragraph in lines of at most `width` letters, each after `prefix`, with a newline after each.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+    filled(text, prefix, prefix, width)
+}
+
+/// The same with another prefix for the first line.
+pub fn filled(text: &str, first: &str, prefix: &str, width: usize) -> String {
     // A line that begins with one of these would be a list's item.
     let glued = ["+", "-", "*"]
         .iter()
@@ -236,7 +291,7 @@ pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     for word in glued.split(' ').filter(|word| !word.is_empty()) {
         let length = prefix.chars().count() + line.chars().count() + 1 + word.chars().count();
         if !line.is_empty() && length > width {
-            out += &format!("{prefix}{line}\n");
+            out += &format!("{}{line}\n", if out.is_empty() { first } else { prefix });
             line.clear();
         }
         if !line.is_empty() {
@@ -244,6 +299,7 @@ pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
         }
         line += word;
     }
+    let prefix = if out.is_empty() { first } else { prefix };
     (out + prefix + &line + "\n").replace(FIXED, " ")
 }
 
@@ -284,19 +340,49 @@ mod tests {
 
     #[test]
     fn texts_become_those_of_a_language() {
-        let toml = "title = \"T\"\n[cast]\nnumber = 1\nclass = \"other\"\ndoc = \"A copy of `a`, F32\"\nformula = \"c[i, j] = a[i]\"\n\
-                    shapes = \"{k, m} by `cast`\"\ntypes = \"any\"\ngradient = \"g\"\noperands = [{ name = \"a\", role = \"read\" }]\n";
+        let toml = "title = \"T\"\n[cast]\nnumber = 1\nclass = \"other\"\ndoc = \"Copies `a` as F32\"\n\
+                    formula = \"c[i, j] = a[i]; c[0, j] = 0\"\nnotes = \"NaN stays\"\n\
+                    shapes = \"{k, m} by `cast`\"\ntypes = \"any\"\nresult = \"first operand's\"\ngradient = \"g\"\n\
+                    operands = [{ name = \"a\", role = \"read\" }]\n\
+                    attributes = [{ name = \"times\", kind = \"integer\", required = true, range = [1, 2147483647], \
+                    names = { zig = \"factor\" }, doc = \"how often `a` repeats\" }]";
         let families = [super::super::description::family("f", toml).unwrap()];
         let op = &families[0].ops[0];
         let of = |language| Prose { language, families: &families };
-        assert_eq!(of(Language::Go).summary(op), "Cast is a copy of a, F32.");
-        assert_eq!(of(Language::Zig).summary(op), "A copy of `a`, f32.");
-        let plain = |language| of(language).body(op).replace(FIXED, " ");
-        assert!(
-            plain(Language::C).starts_with("The result c: `c[i, j] = a[i]`. Shapes: {k, m} by tl_cast(). Types: any.")
-        );
-        assert!(plain(Language::Rust).contains("`c[i, j] = a[i]`. Shapes: `[k, m]` by [`Context::cast`]."));
-        assert!(plain(Language::Go).contains("Shapes: (k, m) by [Context.Cast]."));
+        assert_eq!(of(Language::Go).summary(op), "Cast copies a as F32.");
+        assert_eq!(of(Language::Zig).summary(op), "Copies `a` as f32.");
+        let plain = |language| of(language).comment(op, "// ", 400).replace("// ", "");
+        assert!(plain(Language::C).contains(
+            "Computes `c[i, j] = a[i]`; `c[0, j] = 0`.\n//\nNaN stays.\n//\n- Shapes: {k, m} by tl_cast().\n"
+        ));
+        assert!(plain(Language::Rust).contains(
+            "- Shapes: `[k, m]` by [`Context::cast`].\n- Types: Any.\n- Result: The type of `a`.\n- `times`:"
+        ));
+        assert!(plain(Language::Go).contains("  - Shapes: (k, m) by [Context.Cast].\n"));
+        assert!(plain(Language::Zig).contains("- `factor`: how often `a` repeats. Range: 1 to 2^31 - 1.\n"));
+    }
+
+    #[test]
+    fn attributes_say_what_is_valid_and_the_default() {
+        let attribute = |text: &str| {
+            let toml = format!(
+                "title = \"T\"\n[cast]\nnumber = 1\nclass = \"other\"\ndoc = \"Copies\"\nformula = \"c[i] = a[i]\"\n\
+                 shapes = \"one\"\ntypes = \"any\"\ngradient = \"g\"\noperands = [{{ name = \"a\", role = \"read\" }}]\n\
+                 attributes = [{{ {text}, doc = \"it, with `other_one`\" }}, {{ name = \"other_one\", kind = \"bool\", doc = \"d\" }}]"
+            );
+            let families = [super::super::description::family("f", &toml).unwrap()];
+            let op = &families[0].ops[0];
+            Prose { language: Language::Go, families: &families }.member(op, &op.attributes[0])
+        };
+        assert_eq!(attribute("name = \"flag\", kind = \"bool\""), "It, with OtherOne. Default: false.");
+        let integer = |rest: &str| attribute(&format!("name = \"n\", kind = \"integer\", {rest}"));
+        assert_eq!(integer("range = [0, 3]"), "It, with OtherOne. Range: 0 to 3. Default: 0.");
+        assert_eq!(integer("range = [1, inf], default = 1"), "It, with OtherOne. At least 1. Default: 1.");
+        assert_eq!(integer("range = [0, 9007199254740992]"), "It, with OtherOne. At least 0. Default: 0.");
+        assert_eq!(integer("range = [-9007199254740991, 9007199254740991]"), "It, with OtherOne. Default: 0.");
+        let choice = "name = \"way\", kind = \"enum\", values = [\"on\", \"off\"]";
+        assert_eq!(attribute(choice), "It, with OtherOne. Default: on.");
+        assert_eq!(attribute(&format!("{choice}, required = true")), "It, with OtherOne.");
     }
 
     #[test]

@@ -13,113 +13,115 @@ title = "Trials"
 [plain]
 number = 1
 class = "elementwise"
-doc = "a itself"
+doc = "Copies `a`"
 formula = "c[i] = a[i]"
-shapes = "c has a's shape"
+shapes = "`c` has the shape of `a`"
 types = "F32"
 result = "first operand's"
-gradient = "da = g"
+gradient = "`da = g`"
 operands = [{ name = "a", role = "read" }]
 
 [every_kind_given]
 number = 2
 class = "other"
-doc = "a by attributes that must be given"
+doc = "Changes `a` by attributes that are required"
 formula = "c[i] = a[i]"
 shapes = "{n, m}, as `every_kind_left_out`"
 types = "F32"
 result = "i32"
-gradient = "none: it counts"
-operands = [{ name = "a", role = "read", never = "it is only counted" }]
+gradient = "none: the result is a count"
+operands = [{ name = "a", role = "read", no_gradient = "the result is a count" }]
 attributes = [
-    { name = "flag", kind = "bool", required = true, doc = "whether" },
-    { name = "count", kind = "integer", required = true, range = [1, 8], doc = "how many" },
-    { name = "factor", kind = "number", required = true, nan = true, doc = "by what" },
-    { name = "axes", kind = "integers", length = [4, 4], required = true, doc = "which" },
-    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, names = { c = "direction" }, doc = "where to" },
-    { name = "to", kind = "type", required = true, names = { zig = "dtype" }, doc = "into what" },
+    { name = "flag", kind = "bool", required = true, doc = "if true, it is changed" },
+    { name = "count", kind = "integer", required = true, range = [1, 8], doc = "number of elements" },
+    { name = "factor", kind = "number", required = true, nan = true, doc = "factor" },
+    { name = "axes", kind = "integers", length = [4, 4], required = true, doc = "the dimensions" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, names = { c = "direction" }, doc = "direction",
+        value_docs = ["away from here", "away from here and back to it"] },
+    { name = "to", kind = "type", required = true, names = { zig = "dtype" }, doc = "type of the result" },
 ]
 
 [every_kind_left_out]
 number = 3
 class = "other"
-doc = "a by attributes that may be left out"
+doc = "Changes `a` by attributes that are optional"
+notes = "`way` is `forth` if it is left out"
 formula = "c[i] = a[i]"
-shapes = "c has a's shape"
+shapes = "`c` has the shape of `a`"
 types = "F32"
-gradient = "da = g"
+gradient = "`da = g`"
 operands = [{ name = "a", role = "read" }]
 attributes = [
-    { name = "flag", kind = "bool", doc = "whether" },
-    { name = "count", kind = "integer", range = [1, 8], default = 1, doc = "how many" },
-    { name = "eps", kind = "number", range = [1e-9, 1], default = 1e-5, doc = "what keeps it from 0" },
-    { name = "sections", kind = "integers", length = [2, 2], doc = "which" },
-    { name = "way", kind = "enum", values = ["forth", "back_again"], doc = "where to" },
+    { name = "flag", kind = "bool", doc = "if true, it is changed" },
+    { name = "count", kind = "integer", range = [1, 8], default = 1, doc = "number of elements" },
+    { name = "eps", kind = "number", range = [1e-9, 1], default = 1e-5, doc = "added, so that it is not 0" },
+    { name = "sections", kind = "integers", length = [2, 2], doc = "the dimensions" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], doc = "direction" },
 ]
 
 [one_optional]
 number = 4
 class = "row"
-doc = "a and, where it is given, b"
+doc = "Adds `b`, if it is given, to `a`"
 formula = "c[i] = a[i] + b[i]"
-shapes = "c has a's shape"
+shapes = "`c` has the shape of `a`"
 types = "F32"
 result = "first operand's"
-gradient = "da = g"
+gradient = "`da = g`"
 operands = [{ name = "a", role = "read" }, { name = "b", role = "read", optional = true }]
 
 [optional_in_the_middle]
 number = 5
 class = "row"
-doc = "a's rows of these numbers, which b changes"
-formula = "a's rows, changed"
-shapes = "c has a's shape"
+doc = "Changes rows of `a` by index"
+formula = "The rows of `a` are changed"
+shapes = "`c` has the shape of `a`"
 types = "F32; rows I32"
 result = "f32"
-refuses = "a number that is no row's"
-gradient = "da = g"
+refuses = "a row index out of range"
+gradient = "`da = g`"
 operands = [
-    { name = "a", role = "written", never = "it is overwritten" },
+    { name = "a", role = "written", no_gradient = "overwritten by the operation" },
     { name = "range", role = "read", optional = true, names = { go = "span" } },
-    { name = "rows", role = "indices", never = "its elements are numbers of rows" },
+    { name = "rows", role = "indices", no_gradient = "row indices" },
 ]
 
 [optional_with_attributes]
 number = 6
 class = "row"
-doc = "The softmax of a's rows"
+doc = "Computes the softmax of each row of `a`"
 formula = "c[i] = exp(a[i] scale + mask[i]) / sum"
 shapes = "mask {n, m}, sinks {m}"
 types = "F32"
 result = "first operand's"
-gradient = "by its decomposition"
+gradient = "that of its parts"
 names = { go = "OptionalWithAttrs" }
 operands = [
     { name = "a", role = "read" },
     { name = "mask", role = "read", optional = true },
-    { name = "sinks", role = "read", optional = true, never = "they are constants of a model" },
+    { name = "sinks", role = "read", optional = true, no_gradient = "constants of the model" },
 ]
 attributes = [
-    { name = "scale", kind = "number", required = true, doc = "the factor" },
+    { name = "scale", kind = "number", required = true, doc = "factor of `a`" },
     { name = "max_bias", kind = "number", range = [0, 1024], doc = "the steepest slope" },
-    { name = "sections", kind = "integers", length = [4, 4], doc = "which" },
+    { name = "sections", kind = "integers", length = [4, 4], doc = "the dimensions" },
 ]
 
 [operands_for_more_than_a_line_of_any_language]
 number = 7
 class = "other"
-doc = "All of them"
+doc = "Takes all of them"
 formula = "c[i] = queries[i]"
-shapes = "c has queries' shape"
+shapes = "`c` has the shape of `queries`"
 types = "F32"
 result = "i64"
-gradient = "none: it counts"
+gradient = "none: the result is a count"
 operands = [
     { name = "queries", role = "read" },
     { name = "keys_of_all_heads", role = "read" },
     { name = "values_of_all_heads", role = "read", optional = true },
     { name = "mask_of_all_heads", role = "read", optional = true },
-    { name = "positions", role = "indices", optional = true, never = "its elements are numbers of places" },
+    { name = "positions", role = "indices", optional = true, no_gradient = "positions" },
     { name = "frequency_factors", role = "read" },
     { name = "sinks", role = "read", optional = true },
     { name = "slopes", role = "read", optional = true },
@@ -130,11 +132,11 @@ operands = [
 [operands_for_a_line]
 number = 8
 class = "other"
-doc = "Three"
+doc = "Takes three"
 formula = "c[i] = a[i]"
-shapes = "c has a's shape"
+shapes = "`c` has the shape of `a`"
 types = "F32"
-gradient = "none: it counts"
+gradient = "none: the result is a count"
 operands = [
     { name = "the_first_operand", role = "read" },
     { name = "the_second_operand", role = "read" },
@@ -144,26 +146,26 @@ operands = [
 [of_nothing]
 number = 9
 class = "other"
-doc = "So many elements"
+doc = "Makes n elements"
 formula = "c[i] = value"
 shapes = "{n}"
 types = "F32"
 result = "f32"
-gradient = "none: it is constant"
+gradient = "none: the result is constant"
 attributes = [
-    { name = "n", kind = "integer", required = true, doc = "how many" },
-    { name = "value", kind = "number", doc = "what they are" },
+    { name = "n", kind = "integer", required = true, doc = "number of elements" },
+    { name = "value", kind = "number", doc = "value of all elements" },
 ]
 
 [by_hand]
 number = 10
 signature = "by hand"
 class = "other"
-doc = "a in its own way"
+doc = "Changes `a` in its own way"
 formula = "c[i] = a[i]"
-shapes = "c has a's shape"
+shapes = "`c` has the shape of `a`"
 types = "F32"
-gradient = "da = g"
+gradient = "`da = g`"
 operands = [{ name = "a", role = "read" }, { name = "b", role = "read", optional = true }]
 attributes = [{ name = "ne", kind = "integers", length = [1, 4], doc = "the shape" }]
 "#;
@@ -222,12 +224,19 @@ fn optional_operands_are_the_languages_own() {
         assert!(content.contains(text), "{file} lacks {text}:\n{content}");
     };
     has("cpp/ops/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
-    has("cpp/ops/op_facts.hpp", ".never = \"they are constants of a model\"");
+    has("cpp/ops/op_facts.hpp", ".no_gradient = \"constants of the model\"");
     has("cpp/ops/op_facts.hpp", ".result = ResultType::i64,");
-    has("docs/ops.md", "- `mask` may be left out.");
-    has("docs/ops.md", "- `rows` has no gradient: its elements are numbers of rows.");
-    has("docs/ops.md", "- Types: F32. Result: a's.");
-    has("rust/tensorlib-sys/src/op_functions.rs", "`b` may be tl_none(): left out.");
+    has("docs/ops.md", "- `mask` and `sinks` are optional.");
+    has("docs/ops.md", "- No gradient for `rows`: row indices.");
+    has("docs/ops.md", "- Types: F32.\n- Result: The type of `a`.\n");
+    has("docs/ops.md", "Direction. `forth`: away from here; `back_again`: away from here and back to it |");
+    has("docs/ops.md", "| `count` | integer, 1 to 8; default 1 | Number of elements |");
+    has("rust/tensorlib-sys/src/op_functions.rs", "`b` is optional: tl_none() leaves it out.");
+    has(
+        "rust/tensorlib-sys/src/op_functions.rs",
+        "/// The attribute `direction` of tl_every_kind_given(): direction.\n",
+    );
+    has("rust/tensorlib-sys/src/op_functions.rs", "/// Away from here.\npub const TL_EVERY_KIND_GIVEN_WAY_FORTH");
     has("rust/tensorlib-sys/src/op_functions.rs", "direction: tl_every_kind_given_way");
     has("capi/src/op_functions.cpp", "tl_every_kind_given_way direction");
     has("capi/src/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
@@ -235,7 +244,7 @@ fn optional_operands_are_the_languages_own() {
         "cpp/include/tensorlib/op_functions.hpp",
         "Tensor one_optional(const Tensor &a, const std::optional<Tensor> &b);",
     );
-    has("cpp/include/tensorlib/op_functions.hpp", "mask and sinks may be std::nullopt: left out.");
+    has("cpp/include/tensorlib/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out.");
     has("cpp/api/op_functions.cpp", "{&a, if_given(b)}");
     has(
         "rust/tensorlib/src/op_functions.rs",

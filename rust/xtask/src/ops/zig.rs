@@ -13,7 +13,7 @@ const WIDTH: usize = 115;
 /// `bindings/zig/src/op_functions.zig`.
 pub fn functions(families: &[Family]) -> String {
     let prose = Prose { language: Language::Zig, families };
-    let mut text = format!("//! Operations, a function each, which `Context` has as methods. {HEAD}\n\n");
+    let mut text = format!("//! A function for each operation; `Context` has them as methods. {HEAD}\n\n");
     text += "const c = @import(\"c.zig\");\nconst status = @import(\"status.zig\");\n";
     text += "const Context = @import(\"context.zig\").Context;\nconst Tensor = @import(\"tensor.zig\").Tensor;\n";
     if generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Type)) {
@@ -31,9 +31,17 @@ pub fn functions(families: &[Family]) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&prose.member(attribute), "/// ", WIDTH));
-        let values = attribute.values.join(", ");
-        let _ = writeln!(text, "pub const {} = enum(i32) {{ {values} }};", choice_name(op, &attribute.name));
+        text += &format!("\n{}", wrapped(&format!("The {}", prose.choice(op, attribute)), "/// ", WIDTH));
+        let name = choice_name(op, &attribute.name);
+        if attribute.value_docs.is_empty() {
+            let _ = writeln!(text, "pub const {name} = enum(i32) {{ {} }};", attribute.values.join(", "));
+            continue;
+        }
+        let _ = writeln!(text, "pub const {name} = enum(i32) {{");
+        for (number, value) in attribute.values.iter().enumerate() {
+            let _ = writeln!(text, "{}    {value},", wrapped(&prose.value(op, attribute, number), "    /// ", WIDTH));
+        }
+        text += "};\n";
     }
     text
 }
@@ -42,10 +50,10 @@ fn options(op: &Op, prose: &Prose) -> String {
     if !op.has_options() {
         return String::new();
     }
-    let mut text = format!("\n/// What `{}` may be given.\n", op.function(Language::Zig));
+    let mut text = format!("\n/// Optional attributes of `{}`.\n", op.function(Language::Zig));
     let _ = writeln!(text, "pub const {}Options = struct {{", camel(&op.name));
     for attribute in op.optional() {
-        text += &wrapped(&prose.member(attribute), "    /// ", WIDTH);
+        text += &wrapped(&prose.member(op, attribute), "    /// ", WIDTH);
         let default = match attribute.kind {
             Kind::Bool => "false".into(),
             Kind::Integers => "@splat(0)".into(),
@@ -87,8 +95,7 @@ fn raw_value(attribute: &Attribute, value: &str) -> String {
 fn function(op: &Op, prose: &Prose) -> String {
     let name = op.function(Language::Zig);
     let operands = operands(op);
-    let mut text =
-        format!("\n{}///\n{}", wrapped(&prose.summary(op), "/// ", WIDTH), wrapped(&prose.body(op), "/// ", WIDTH));
+    let mut text = format!("\n{}", prose.comment(op, "/// ", WIDTH));
     let mut parameters = vec!["self: Context".to_string()];
     parameters.extend(op.operands.iter().zip(&operands).map(|(operand, name)| match operand.optional {
         true => format!("{name}: ?Tensor"),
