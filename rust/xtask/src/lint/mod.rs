@@ -2,6 +2,7 @@
 
 mod names;
 mod text;
+mod words;
 
 use crate::workspace::Workspace;
 
@@ -16,6 +17,7 @@ pub const RULES: &[Rule] = &[
     ("text files end in one newline, without trailing blanks", text::whitespace),
     ("portable code names no instruction set", names::instruction_sets),
     ("each folder has its README", names::readmes),
+    ("prose keeps to the glossary", words::prose),
     ("the guides name files that exist", names::guides),
     ("links in Markdown lead somewhere", names::links),
 ];

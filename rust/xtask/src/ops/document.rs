@@ -18,6 +18,8 @@ default.
 In the formulas `c` is the result. In the gradients `g` is the gradient of the result, and `da` that of operand `a`. Dimension 0 is the
 contiguous one. [semantics.md](semantics.md) says what holds for all operations, and how results are rounded.
 ";
+    text.push('\n');
+    text += &table(families);
     for family in families {
         let _ = write!(text, "\n## {}\n", family.title);
         family.ops.iter().for_each(|op| text += &chapter(op));
@@ -105,11 +107,11 @@ fn row(attribute: &Attribute) -> String {
     format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
 }
 
-/// The table of README.md: a family a row, whose operations lead to their chapters here.
+/// The table of contents: a row per family, with links to its operations.
 pub fn table(families: &[Family]) -> String {
     let mut text = String::from("| family | operations |\n|---|---|\n");
     for family in families {
-        let link = |op: &Op| format!("[`{}`](docs/ops.md#{})", op.name, anchor(&heading(op)));
+        let link = |op: &Op| format!("[`{}`](#{})", op.name, anchor(&heading(op)));
         let links: Vec<String> = family.ops.iter().map(link).collect();
         let _ = writeln!(text, "| {} | {} |", family.title, links.join(", "));
     }

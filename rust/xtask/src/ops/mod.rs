@@ -81,7 +81,6 @@ fn regions(families: &[Family]) -> Vec<(&'static str, String)> {
         ("bindings/zig/src/tensorlib.zig", zig::exports(families)),
         ("bindings/zig/src/c.zig", zig::declarations(families)),
         ("rust/tensorlib/src/lib.rs", rust::exports(families)),
-        ("README.md", document::table(families)),
     ]
 }
 
