@@ -6,7 +6,7 @@
 //! `tensorlib` crate.
 //!
 //! One file per chapter of the header, in the order in which they stand below. The `//!` text at the head of each file
-//! is its chapter's introduction. `op_functions` is written by `cargo xtask ops`.
+//! is its chapter's introduction. `gen/op_functions.rs` is written by `cargo xtask ops`.
 //!
 //! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA
 //! backend to the bundled build, which then takes nvcc of CUDA 12.8 or later. The declarations are the same.
@@ -30,8 +30,10 @@ mod tensor;
 pub use tensor::*;
 mod ops;
 pub use ops::*;
-mod op_functions;
-pub use op_functions::*;
+mod gen {
+    pub mod op_functions;
+}
+pub use gen::op_functions::*;
 mod gradients;
 pub use gradients::*;
 mod graph;

@@ -94,9 +94,17 @@ fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> Str
     out.lines().map(|l| l.trim_end().to_string() + "\n").collect()
 }
 
-/// The chapters are the crate's modules, in the order in which it names them.
-fn chapters(library: &str) -> Vec<&str> {
-    library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect()
+/// The chapters are the crate's modules, in the order in which it names them. The module of operations is in `gen`.
+fn chapters(library: &str) -> Vec<String> {
+    let mut chapters = Vec::new();
+    for line in library.lines() {
+        if let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
+            chapters.push(name.to_string());
+        } else if let Some(name) = line.strip_prefix("    pub mod ").and_then(|rest| rest.strip_suffix(';')) {
+            chapters.push(format!("gen/{name}"));
+        }
+    }
+    chapters
 }
 
 /// The line of each public item in its chapter, and each chapter's introduction.
@@ -221,7 +229,8 @@ mod tests {
 
     #[test]
     fn chapters_are_the_modules() {
-        assert_eq!(chapters("//! mod x;\nmod status;\npub use status::*;\nmod ops;\n"), ["status", "ops"]);
+        let library = "//! mod x;\nmod status;\npub use status::*;\nmod ops;\nmod gen {\n    pub mod made;\n}\n";
+        assert_eq!(chapters(library), ["status", "ops", "gen/made"]);
     }
 
     #[test]

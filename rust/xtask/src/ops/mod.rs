@@ -32,21 +32,22 @@ fn generated(families: &[Family]) -> impl Iterator<Item = &Op> {
 /// The files that are written whole, and what is in them.
 fn whole(families: &[Family]) -> Vec<(&'static str, String)> {
     vec![
-        ("cpp/graph/op_list.inc", cpp::list(families)),
-        ("cpp/ops/op_facts.hpp", cpp::facts(families)),
+        ("cpp/graph/gen/op_list.inc", cpp::list(families)),
+        ("cpp/ops/gen/op_facts.hpp", cpp::facts(families)),
         ("docs/ops.md", document::text(families)),
-        ("rust/tensorlib-sys/src/op_functions.rs", c::declarations(families)),
-        ("capi/src/op_functions.cpp", c::definitions(families)),
-        ("cpp/include/tensorlib/op_functions.hpp", cpp_api::header(families)),
-        ("cpp/api/op_functions.cpp", cpp_api::definitions(families)),
-        ("rust/tensorlib/src/op_functions.rs", rust::methods(families)),
+        ("rust/tensorlib-sys/src/gen/op_functions.rs", c::declarations(families)),
+        ("capi/src/gen/op_functions.cpp", c::definitions(families)),
+        ("cpp/include/tensorlib/gen/op_functions.hpp", cpp_api::header(families)),
+        ("cpp/api/gen/op_functions.cpp", cpp_api::definitions(families)),
+        ("rust/tensorlib/src/gen/op_functions.rs", rust::methods(families)),
         ("bindings/go/op_functions.go", go::methods(families)),
-        ("bindings/zig/src/op_functions.zig", zig::functions(families)),
-        ("tests/capi/case_ops.h", c::cases(families)),
-        ("tests/cpp/case_ops.hpp", cpp_api::cases(families)),
-        ("rust/tensorlib/tests/case_ops/mod.rs", rust::cases(families)),
+        ("bindings/zig/src/gen/op_functions.zig", zig::functions(families)),
+        ("bindings/zig/src/gen/c_ops.zig", zig::declarations(families)),
+        ("tests/capi/gen/case_ops.h", c::cases(families)),
+        ("tests/cpp/gen/case_ops.hpp", cpp_api::cases(families)),
+        ("rust/tensorlib/tests/gen/case_ops.rs", rust::cases(families)),
         ("bindings/go/case_ops_test.go", go::cases(families)),
-        ("bindings/zig/tests/case_ops.zig", zig::cases(families)),
+        ("bindings/zig/tests/gen/case_ops.zig", zig::cases(families)),
     ]
 }
 
@@ -76,12 +77,7 @@ fn laid_out(ws: &Workspace, files: &mut [(&'static str, String)], folder: &Path)
 
 /// The files of which a region is written, and what is in it.
 fn regions(families: &[Family]) -> Vec<(&'static str, String)> {
-    vec![
-        ("bindings/zig/src/context.zig", zig::aliases(families)),
-        ("bindings/zig/src/tensorlib.zig", zig::exports(families)),
-        ("bindings/zig/src/c.zig", zig::declarations(families)),
-        ("rust/tensorlib/src/lib.rs", rust::exports(families)),
-    ]
+    vec![("bindings/zig/src/context.zig", zig::aliases(families))]
 }
 
 /// All of them, as they are to be.
