@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::description::{family, Family};
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
+use tensorlib_codegen::description::{family, Family};
+use tensorlib_codegen::document;
 
 const TRIALS: &str = r#"
 title = "Trials"
@@ -177,9 +178,9 @@ fn written() -> (Workspace, Vec<PathBuf>) {
     let folder = ws.out.join("trials");
     remove_dir(&folder).unwrap();
     let mut files = Vec::new();
-    let mut whole = super::whole(&families);
+    let mut whole = tensorlib_codegen::files(&families);
     super::laid_out(&ws, &mut whole, &folder).unwrap();
-    for (file, text) in whole.into_iter().chain(regions(&families)) {
+    for (file, text) in whole.into_iter().chain(wrapped_regions(&families)) {
         let path = folder.join(file);
         make_dir(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -189,8 +190,8 @@ fn written() -> (Workspace, Vec<PathBuf>) {
 }
 
 /// What stands around a region where its formatter needs it.
-fn regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
-    super::regions(families).into_iter().map(|(file, text)| match file {
+fn wrapped_regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
+    tensorlib_codegen::regions(families).into_iter().map(|(file, text)| match file {
         "bindings/zig/src/context.zig" => (file, format!("pub const Context = struct {{\n{text}}};\n")),
         _ => (file, text),
     })
@@ -218,7 +219,7 @@ fn what_is_written_is_formatted() {
 #[test]
 fn optional_operands_are_the_languages_own() {
     let families = [family("trials", TRIALS).unwrap()];
-    let files = super::whole(&families);
+    let files = tensorlib_codegen::files(&families);
     let has = |file: &str, text: &str| {
         let (_, content) = files.iter().find(|(name, _)| *name == file).unwrap();
         assert!(content.contains(text), "{file} lacks {text}:\n{content}");
@@ -281,12 +282,12 @@ fn optional_operands_are_the_languages_own() {
 #[test]
 fn the_table_leads_to_every_chapter() {
     let families = [family("trials", TRIALS).unwrap()];
-    let (chapters, table) = (super::document::text(&families), super::document::table(&families));
+    let (chapters, table) = (document::text(&families), document::table(&families));
     assert!(table.contains("| Trials | [`plain`](#plaina), "), "{table}");
     let headings: Vec<&str> = chapters.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     assert_eq!(headings.len(), families[0].ops.len());
     for heading in headings {
-        let link = format!("(#{})", super::document::anchor(heading));
+        let link = format!("(#{})", document::anchor(heading));
         assert_eq!(table.matches(&link).count(), 1, "{link}");
     }
 }

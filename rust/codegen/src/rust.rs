@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op, Operand};
-use super::names::{camel, Language};
-use super::text::{listed, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::cpp::choice_name;
+use crate::description::{Attribute, Family, Kind, Op, Operand};
+use crate::names::{camel, Language};
+use crate::text::{listed, wrapped, Prose};
+use crate::{generated, HEAD};
 
 const WIDTH: usize = 120;
 const INVALID: &str = "[`Error::InvalidArgument`](crate::Error::InvalidArgument)";

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op};
-use super::names::Language;
-use super::text::{aligned, listed, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::description::{Attribute, Family, Kind, Op};
+use crate::names::Language;
+use crate::text::{aligned, listed, wrapped, Prose};
+use crate::{generated, HEAD};
 
 /// Of the comments, so that the header's are 100 columns wide.
 const WIDTH: usize = 108;

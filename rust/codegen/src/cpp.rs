@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, Operand, FOLDER, OF_FIRST};
-use super::names::camel;
+use crate::description::{Attribute, Family, Kind, Op, Operand, FOLDER, OF_FIRST};
+use crate::names::camel;
 
 /// clang-format's limit, which breaks longer texts.
 const WIDTH: usize = 140;
