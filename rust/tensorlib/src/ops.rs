@@ -100,7 +100,7 @@ impl Context {
     }
 
     /// The elements `start[d]` to `start[d] + shape[d]` of each of a's dimensions: a view with a's strides. In
-    /// dimension 0 of a quantised type both are multiples of the block size.
+    /// dimension 0 of a quantised type `start[0]` and `shape[0]` are multiples of the block size.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`] for a range outside a's shape.
