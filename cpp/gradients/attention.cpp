@@ -1,7 +1,7 @@
 // Rules of attention.
 #include "gradients/masks.hpp"
 #include "gradients/rule.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 
 #include "gradients/rule.hpp"
 #include "gradients/windows.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <optional>

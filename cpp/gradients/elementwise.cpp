@@ -1,7 +1,7 @@
 // Rules of elementwise operations: arithmetic, functions of one operand, activations and gates.
 #include "gradients/activated.hpp"
 #include "gradients/rule.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "base/fail.hpp"
 #include "gradients/rule.hpp"
 #include "graph/overlap.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 #include "ops/window.hpp"
 
 namespace tensorlib::core::gradients::rules {

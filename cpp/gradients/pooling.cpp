@@ -3,7 +3,7 @@
 
 #include "gradients/rule.hpp"
 #include "gradients/windows.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <array>
 #include <optional>

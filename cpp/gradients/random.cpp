@@ -1,6 +1,6 @@
 // Rules of operations that draw random numbers.
 #include "gradients/rule.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core::gradients::rules {
 

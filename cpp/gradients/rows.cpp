@@ -1,7 +1,7 @@
 // Rules of norms, soft_max and reductions: what goes along rows.
 #include "gradients/masks.hpp"
 #include "gradients/rule.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core::gradients::rules {
 

@@ -15,7 +15,7 @@ const GradientRule &rule_of(Op op) noexcept {
         case Op::leaf: break;
 #define TL_OP(name, number) \
     case Op::name: return rules::name;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
     }
     return no_gradient;  // leafs are where gradients end

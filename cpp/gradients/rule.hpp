@@ -96,7 +96,7 @@ constexpr GradientRule no_gradient{nullptr};
 // An operation that is in the list and has no rule does not link.
 namespace rules {
 #define TL_OP(name, number) extern const GradientRule name;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
 }  // namespace rules
 

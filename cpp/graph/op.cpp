@@ -7,7 +7,7 @@ const char *op_name(Op op) noexcept {
         case Op::leaf: return "leaf";
 #define TL_OP(name, number) \
     case Op::name: return #name;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
     }
     return "?";  // not reached: an Op is one of the list

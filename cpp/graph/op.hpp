@@ -9,14 +9,14 @@ namespace tensorlib::core {
 enum class Op : std::uint16_t {
     leaf = 0,
 #define TL_OP(name, number) name = number,
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
 };
 
 // Operations, leaf not counted.
 constexpr std::size_t op_count = 0
 #define TL_OP(name, number) +1
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
     ;
 
@@ -24,7 +24,7 @@ constexpr std::size_t op_count = 0
 constexpr std::size_t op_end = [] {
     std::size_t end = 1;
 #define TL_OP(name, number) end = (number) + 1;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
     return end;
 }();

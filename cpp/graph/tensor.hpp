@@ -33,7 +33,7 @@ struct Tensor {
     Tensor *previous = nullptr, *next = nullptr;
     // As many as its operation has operands; null where one is left out.
     Tensor **src = nullptr;
-    // Of a node: its operation's attributes, in a struct of its own (ops/op_facts.hpp), behind `src`; null where it has none.
+    // Of a node: its operation's attributes, in a struct of its own (ops/gen/op_facts.hpp), behind `src`; null where it has none.
     const void *attrs = nullptr;
     std::uint16_t attr_bytes = 0;
 

@@ -1,5 +1,5 @@
 // Attributes of operations: named integers, numbers and text, as they come from tl_op() and from the typed
-// constructors alike; and what the structs are made of that nodes keep them in (ops/op_facts.hpp).
+// constructors alike; and what the structs are made of that nodes keep them in (ops/gen/op_facts.hpp).
 #pragma once
 
 #include "dtype/dtype.hpp"

@@ -1,6 +1,6 @@
 // Copies, with a change of type or of place: what copies.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core::ops {
 

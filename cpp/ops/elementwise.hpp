@@ -1,7 +1,7 @@
 // What elementwise operations share: their shapes, their cost, and how a definition is made of a formula's name.
 #pragma once
 
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <initializer_list>
 

@@ -1,6 +1,6 @@
 // The matrix product, the one of a matrix chosen by number for each column, and outer products: what mul_mat.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <array>

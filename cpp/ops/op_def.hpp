@@ -44,7 +44,7 @@ struct Operands : std::span<const Operand> {
     }
 };
 
-// What an operation is, out of its description (ops/op_facts.hpp).
+// What an operation is, out of its description (ops/gen/op_facts.hpp).
 struct OpFacts {
     Op op;
     const char *name;
@@ -90,7 +90,7 @@ struct OpCode {
 
 struct OpDef : OpFacts, OpCode {};
 
-// A node's attributes; A is its operation's struct (ops/op_facts.hpp).
+// A node's attributes; A is its operation's struct (ops/gen/op_facts.hpp).
 template <class A>
 const A &attrs_of(const Tensor &node) noexcept {
     assert(node.op == A::operation);
@@ -135,7 +135,7 @@ namespace ops {
 
 // Each is defined in its family's file.
 #define TL_OP(name, number) extern const OpDef name;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
 
 // What the operations that write into one of their operands share. Throws Error(invalid_argument) where `target` is constant, or two

@@ -113,7 +113,7 @@ void check_range(const OpDef &def, const AttrDef &wanted, const Attr &attr) {
 
 constexpr const OpDef *table[] = {
 #define TL_OP(name, number) &ops::name,
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
 };
 
@@ -124,7 +124,7 @@ const OpDef &op_def(Op op) noexcept {
         case Op::leaf: return leaf_def;
 #define TL_OP(name, number) \
     case Op::name: return ops::name;
-#include "graph/op_list.inc"
+#include "graph/gen/op_list.inc"
 #undef TL_OP
     }
     return leaf_def;  // not reached: an Op is one of the list

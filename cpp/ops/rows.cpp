@@ -1,6 +1,6 @@
 // Rows by their numbers: what rows.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dtype/host_device.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Operations that only describe memory: what views.toml describes.
 #include "base/checked.hpp"
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "runtime/band.hpp"
 
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <limits>

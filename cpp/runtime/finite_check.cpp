@@ -1,8 +1,8 @@
 #include "runtime/finite_check.hpp"
 
 #include "base/fail.hpp"
+#include "ops/gen/op_facts.hpp"
 #include "ops/op_def.hpp"
-#include "ops/op_facts.hpp"
 #include "runtime/band.hpp"
 
 #include <algorithm>

@@ -179,7 +179,7 @@ static void on_set(Run *run, char **words, int n) {
 
 #include "case_attrs.h"
 
-#include "case_ops.h"
+#include "gen/case_ops.h"
 
 static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a) {
     tl_context *ctx = run->current->ctx;

@@ -1,5 +1,5 @@
 // The language-neutral cases through the C++ API, a GoogleTest each. Grammar: tests/cases/README.md.
-#include "case_ops.hpp"
+#include "gen/case_ops.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // Operations: what they accept, and that each one is complete everywhere.
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include "support.hpp"
 
@@ -25,8 +25,8 @@ std::string file(const std::string &path) {
 TEST(Completeness, every_operation_has_all_its_parts) {
     // By hand, or written by `cargo xtask ops`.
     const std::string header = file("capi/include/tensorlib/tensorlib.h");
-    const std::string rust = file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/op_functions.rs");
-    const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp") + file("cpp/include/tensorlib/op_functions.hpp");
+    const std::string rust = file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/gen/op_functions.rs");
+    const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp") + file("cpp/include/tensorlib/gen/op_functions.hpp");
     std::string cases;
     for (const char *name : {"add",         "mul_mat",   "mul_mat_id",     "views",      "cpy",        "rows",        "blocks",
                              "elementwise", "norms",     "attention",      "reductions", "out_prod",   "out_prod_id", "layout",

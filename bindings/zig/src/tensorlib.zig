@@ -25,10 +25,13 @@ const backend = @import("backend.zig");
 const quantizing = @import("quantize.zig");
 const tensor = @import("tensor.zig");
 const gguf = @import("gguf.zig");
-const op_functions = @import("op_functions.zig");
 
 /// The C functions themselves, for what the types here do not offer.
 pub const c = @import("c.zig");
+/// The C functions of operations.
+pub const c_ops = @import("gen/c_ops.zig");
+/// The options and enumerations of operations, such as `ops.RopeOptions`. `Context` has the operations as methods.
+pub const ops = @import("gen/op_functions.zig");
 
 pub const Error = status.Error;
 pub const Diagnostics = status.Diagnostics;
@@ -57,43 +60,6 @@ pub const dequantize = quantizing.dequantize;
 pub const quantizedSize = quantizing.quantizedSize;
 pub const opCount = @import("attr.zig").opCount;
 pub const opName = @import("attr.zig").opName;
-// Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
-pub const ScaleOptions = op_functions.ScaleOptions;
-pub const GluOp = op_functions.GluOp;
-pub const GluOptions = op_functions.GluOptions;
-pub const SoftMaxExtOptions = op_functions.SoftMaxExtOptions;
-pub const RopeMode = op_functions.RopeMode;
-pub const RopeOptions = op_functions.RopeOptions;
-pub const FlashAttnExtOptions = op_functions.FlashAttnExtOptions;
-pub const ArgsortOrder = op_functions.ArgsortOrder;
-pub const ArgsortOptions = op_functions.ArgsortOptions;
-pub const TriType = op_functions.TriType;
-pub const AccOptions = op_functions.AccOptions;
-pub const SetOptions = op_functions.SetOptions;
-pub const UpscaleMode = op_functions.UpscaleMode;
-pub const UpscaleOptions = op_functions.UpscaleOptions;
-pub const Pool1dOp = op_functions.Pool1dOp;
-pub const Pool1dOptions = op_functions.Pool1dOptions;
-pub const Pool2dOp = op_functions.Pool2dOp;
-pub const Pool2dOptions = op_functions.Pool2dOptions;
-pub const Im2colTo = op_functions.Im2colTo;
-pub const Im2colOptions = op_functions.Im2colOptions;
-pub const Conv1dOptions = op_functions.Conv1dOptions;
-pub const Conv2dOptions = op_functions.Conv2dOptions;
-pub const Conv1dDwOptions = op_functions.Conv1dDwOptions;
-pub const Conv2dDwOptions = op_functions.Conv2dDwOptions;
-pub const ConvTranspose1dOptions = op_functions.ConvTranspose1dOptions;
-pub const ConvTranspose2dOptions = op_functions.ConvTranspose2dOptions;
-pub const OptStepMomentumOptions = op_functions.OptStepMomentumOptions;
-pub const MulMatSparseBy = op_functions.MulMatSparseBy;
-pub const MulMatSparseOptions = op_functions.MulMatSparseOptions;
-pub const AxpyBy = op_functions.AxpyBy;
-pub const AxpyOptions = op_functions.AxpyOptions;
-pub const SparseFfnActivation = op_functions.SparseFfnActivation;
-pub const SparseFfnBy = op_functions.SparseFfnBy;
-pub const SparseFfnFirst = op_functions.SparseFfnFirst;
-pub const SparseFfnOptions = op_functions.SparseFfnOptions;
-// End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;
 

@@ -3,10 +3,11 @@
 
 const std = @import("std");
 const c = @import("tensorlib").c;
+const c_ops = @import("tensorlib").c_ops;
 const header = @import("header");
 
 const header_names = namesOf(header);
-const c_names = namesOf(c);
+const c_names = namesOf(c) ++ namesOf(c_ops);
 
 /// The declarations that are the ABI's: not what the translation adds, and not the macros of compilers.
 fn namesOf(comptime module: type) []const []const u8 {
@@ -21,11 +22,15 @@ fn namesOf(comptime module: type) []const []const u8 {
     return all;
 }
 
+fn isDeclared(comptime name: []const u8) bool {
+    return @hasDecl(c, name) or @hasDecl(c_ops, name);
+}
+
 test "neither side has a declaration that the other lacks" {
     @setEvalBranchQuota(1_000_000);
     comptime var functions = 0;
     inline for (header_names) |name| {
-        if (!@hasDecl(c, name)) {
+        if (!isDeclared(name)) {
             std.debug.print("c.zig lacks {s}\n", .{name});
             return error.TestUnexpectedResult;
         }
@@ -45,7 +50,7 @@ test "every declaration is the same" {
     @setEvalBranchQuota(1_000_000);
     var failures: usize = 0;
     inline for (header_names) |name| {
-        if (@hasDecl(c, name)) {
+        if (isDeclared(name)) {
             const why = comptime differs(name);
             if (why.len > 0) {
                 std.debug.print("{s}: {s}\n", .{ name, why });
@@ -59,7 +64,7 @@ test "every declaration is the same" {
 /// Why c.zig's declaration differs from the header's; empty where it does not.
 fn differs(comptime name: []const u8) []const u8 {
     const theirs = @field(header, name);
-    const ours = @field(c, name);
+    const ours = if (@hasDecl(c, name)) @field(c, name) else @field(c_ops, name);
     if (@TypeOf(theirs) == type) return typesDiffer(theirs, ours);
     if (@typeInfo(@TypeOf(theirs)) == .@"fn") return typesDiffer(@TypeOf(theirs), @TypeOf(ours));
     if (theirs != ours) return std.fmt.comptimePrint("is {} in the header, {} in c.zig", .{ theirs, ours });

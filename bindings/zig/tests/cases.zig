@@ -6,7 +6,7 @@
 const std = @import("std");
 const tl = @import("tensorlib");
 const case_file = @import("case_file.zig");
-const case_ops = @import("case_ops.zig");
+const case_ops = @import("gen/case_ops.zig");
 const Case = case_file.Case;
 
 const Counts = struct { passed: usize = 0, failed: usize = 0, skipped: usize = 0 };

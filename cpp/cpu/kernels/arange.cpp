@@ -2,7 +2,7 @@
 //
 // Compiled without contraction (cpp/CMakeLists.txt): the same bits on every processor.
 #include "cpu/kernels/sink.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include "cpu/kernels/attention.hpp"
 
 #include "math/alibi.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <cmath>
 #include <cstring>

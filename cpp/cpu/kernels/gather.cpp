@@ -4,7 +4,7 @@
 // where neighbours are not taken together.
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/units.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include "base/checked.hpp"
 

@@ -5,7 +5,7 @@
 // Memory is the bound: a row is read from it once and written once.
 #include "cpu/float_rows.hpp"
 #include "math/alibi.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <cmath>

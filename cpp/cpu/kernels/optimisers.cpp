@@ -1,7 +1,7 @@
 // Steps of optimisers (math/optimisers.hpp). A chunk is some pieces of the parameter, whose elements, and those of its state, lie side by
 // side. Limited by memory.
 #include "cpu/kernels/convert.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include "base/checked.hpp"
 

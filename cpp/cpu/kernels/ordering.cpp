@@ -1,7 +1,7 @@
 // argmax, argsort and top_k: places of elements, which are exactly defined (math/order.hpp), however the work is cut.
 #include "cpu/kernels/lines.hpp"
 #include "cpu/kernels/sorting.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <limits>
 

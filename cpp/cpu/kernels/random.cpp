@@ -2,7 +2,7 @@
 // wherever its rows end; a piece's words are made first. Limited by arithmetic.
 #include "math/random.hpp"
 #include "cpu/kernels/sink.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include "base/checked.hpp"
 

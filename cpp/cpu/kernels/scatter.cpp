@@ -5,7 +5,7 @@
 // Limited by memory, and by the latency of the lines that are added to.
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/layout.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include "base/checked.hpp"
 

@@ -4,7 +4,7 @@
 //   bilinear   two rows of a are mixed into one, then its neighbours, for each of the `factor` places between two pixels in turn
 #include "base/checked.hpp"
 #include "cpu/kernels/units.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 #include "ops/pooling.hpp"
 
 #include <algorithm>

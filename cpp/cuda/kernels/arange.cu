@@ -3,7 +3,7 @@
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core {
 

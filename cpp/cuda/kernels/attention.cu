@@ -17,7 +17,7 @@
 #include "cuda/launch.hpp"
 #include "math/alibi.hpp"
 #include "math/exponential.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <cmath>

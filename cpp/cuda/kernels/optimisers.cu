@@ -6,7 +6,7 @@
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
 #include "math/optimisers.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core {
 

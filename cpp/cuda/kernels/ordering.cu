@@ -16,7 +16,7 @@
 
 #include "base/checked.hpp"
 #include "math/order.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -9,7 +9,7 @@
 #include "cuda/device/lane.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core {
 

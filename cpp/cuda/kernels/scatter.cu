@@ -11,7 +11,7 @@
 #include "cuda/device/row_grid.cuh"
 #include "cuda/kernels/layout.hpp"
 #include "cuda/launch.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/gen/op_facts.hpp"
 
 namespace tensorlib::core {
 

@@ -25,7 +25,7 @@
 #pragma once
 
 #include <tensorlib/error.hpp>
-#include <tensorlib/op_functions.hpp>
+#include <tensorlib/gen/op_functions.hpp>
 
 #include <array>
 #include <chrono>

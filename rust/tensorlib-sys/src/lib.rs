@@ -4,8 +4,13 @@
 //! the C++ implementation includes that header, so the three cannot disagree. The documentation below is therefore
 //! written for C readers too. The safe API is the crate `tensorlib`.
 //!
+<<<<<<< HEAD
 //! Each file is a chapter of the header, in the order below. The `//!` text at the start of a file is its chapter's
 //! introduction. `cargo xtask ops` writes `op_functions`.
+=======
+//! One file per chapter of the header, in the order in which they stand below. The `//!` text at the head of each file
+//! is its chapter's introduction. `gen/op_functions.rs` is written by `cargo xtask ops`.
+>>>>>>> main
 //!
 //! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA backend
 //! to the bundled build, which then needs nvcc of CUDA 12.8 or later. The declarations are the same.
@@ -29,8 +34,10 @@ mod tensor;
 pub use tensor::*;
 mod ops;
 pub use ops::*;
-mod op_functions;
-pub use op_functions::*;
+mod gen {
+    pub mod op_functions;
+}
+pub use gen::op_functions::*;
 mod gradients;
 pub use gradients::*;
 mod graph;

@@ -57,6 +57,10 @@ mod display;
 mod dtype;
 mod element;
 mod error;
+mod gen {
+    //! Written by `cargo xtask ops`.
+    pub mod op_functions;
+}
 mod gguf;
 mod gguf_value;
 mod gguf_writer;
@@ -66,7 +70,6 @@ mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nn;
-mod op_functions;
 mod ops;
 mod quantize;
 #[cfg(feature = "safetensors")]
@@ -87,43 +90,7 @@ pub use guard::{ReadGuard, WriteGuard};
 pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 
-// Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
-pub use op_functions::AccOptions;
-pub use op_functions::ArgsortOptions;
-pub use op_functions::ArgsortOrder;
-pub use op_functions::AxpyBy;
-pub use op_functions::AxpyOptions;
-pub use op_functions::Conv1dDwOptions;
-pub use op_functions::Conv1dOptions;
-pub use op_functions::Conv2dDwOptions;
-pub use op_functions::Conv2dOptions;
-pub use op_functions::ConvTranspose1dOptions;
-pub use op_functions::ConvTranspose2dOptions;
-pub use op_functions::FlashAttnExtOptions;
-pub use op_functions::GluOp;
-pub use op_functions::GluOptions;
-pub use op_functions::Im2colOptions;
-pub use op_functions::Im2colTo;
-pub use op_functions::MulMatSparseBy;
-pub use op_functions::MulMatSparseOptions;
-pub use op_functions::OptStepMomentumOptions;
-pub use op_functions::Pool1dOp;
-pub use op_functions::Pool1dOptions;
-pub use op_functions::Pool2dOp;
-pub use op_functions::Pool2dOptions;
-pub use op_functions::RopeMode;
-pub use op_functions::RopeOptions;
-pub use op_functions::ScaleOptions;
-pub use op_functions::SetOptions;
-pub use op_functions::SoftMaxExtOptions;
-pub use op_functions::SparseFfnActivation;
-pub use op_functions::SparseFfnBy;
-pub use op_functions::SparseFfnFirst;
-pub use op_functions::SparseFfnOptions;
-pub use op_functions::TriType;
-pub use op_functions::UpscaleMode;
-pub use op_functions::UpscaleOptions;
-// End of what `cargo xtask ops` writes.
+pub use gen::op_functions::*;
 
 #[cfg(feature = "half")]
 pub use half::{bf16, f16};

@@ -1,7 +1,9 @@
 //! Runs the language-neutral cases through the safe API. Grammar: tests/cases/README.md.
 
 mod case_attrs;
-mod case_ops;
+mod gen {
+    pub mod case_ops;
+}
 
 use case_attrs::{CaseAttrs, CaseOperands};
 use std::collections::HashMap;
@@ -165,7 +167,7 @@ impl<'a> Runner<'a> {
         let given = |id: &&str| if *id == "none" { None } else { Some(&self.tensors[*id]) };
         let s = CaseOperands { context: &self.ctx, operands: sources.iter().map(given).collect() };
         let attrs = CaseAttrs::new(&attrs);
-        if let Some(made) = case_ops::build(w[2], &s, &attrs) {
+        if let Some(made) = gen::case_ops::build(w[2], &s, &attrs) {
             return made;
         }
         match w[2] {

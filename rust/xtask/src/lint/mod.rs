@@ -1,5 +1,6 @@
 //! The tree's own rules: what no formatter or compiler checks. tests/lint/README.md says why each is there.
 
+pub mod by_hand;
 mod names;
 mod text;
 mod words;

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::description::{family, Family};
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
+use tensorlib_codegen::description::{family, Family};
+use tensorlib_codegen::document;
 
 const TRIALS: &str = r#"
 title = "Trials"
@@ -177,9 +178,9 @@ fn written() -> (Workspace, Vec<PathBuf>) {
     let folder = ws.out.join("trials");
     remove_dir(&folder).unwrap();
     let mut files = Vec::new();
-    let mut whole = super::whole(&families);
+    let mut whole = tensorlib_codegen::files(&families);
     super::laid_out(&ws, &mut whole, &folder).unwrap();
-    for (file, text) in whole.into_iter().chain(regions(&families)) {
+    for (file, text) in whole.into_iter().chain(wrapped_regions(&families)) {
         let path = folder.join(file);
         make_dir(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -189,8 +190,8 @@ fn written() -> (Workspace, Vec<PathBuf>) {
 }
 
 /// What stands around a region where its formatter needs it.
-fn regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
-    super::regions(families).into_iter().map(|(file, text)| match file {
+fn wrapped_regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
+    tensorlib_codegen::regions(families).into_iter().map(|(file, text)| match file {
         "bindings/zig/src/context.zig" => (file, format!("pub const Context = struct {{\n{text}}};\n")),
         _ => (file, text),
     })
@@ -218,72 +219,75 @@ fn what_is_written_is_formatted() {
 #[test]
 fn optional_operands_are_the_languages_own() {
     let families = [family("trials", TRIALS).unwrap()];
-    let files = super::whole(&families);
+    let files = tensorlib_codegen::files(&families);
     let has = |file: &str, text: &str| {
         let (_, content) = files.iter().find(|(name, _)| *name == file).unwrap();
         assert!(content.contains(text), "{file} lacks {text}:\n{content}");
     };
-    has("cpp/ops/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
-    has("cpp/ops/op_facts.hpp", ".no_gradient = \"constants of the model\"");
-    has("cpp/ops/op_facts.hpp", ".result = ResultType::i64,");
+    has("cpp/ops/gen/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
+    has("cpp/ops/gen/op_facts.hpp", ".no_gradient = \"constants of the model\"");
+    has("cpp/ops/gen/op_facts.hpp", ".result = ResultType::i64,");
     has("docs/ops.md", "- `mask` and `sinks` are optional.");
     has("docs/ops.md", "- No gradient for `rows`: row indices.");
     has("docs/ops.md", "- Types: F32.\n- Result: The type of `a`.\n");
     has("docs/ops.md", "Direction. `forth`: away from here; `back_again`: away from here and back to it |");
     has("docs/ops.md", "| `count` | integer, 1 to 8; default 1 | Number of elements |");
-    has("rust/tensorlib-sys/src/op_functions.rs", "`b` is optional: tl_none() leaves it out.");
+    has("rust/tensorlib-sys/src/gen/op_functions.rs", "`b` is optional: tl_none() leaves it out.");
     has(
-        "rust/tensorlib-sys/src/op_functions.rs",
+        "rust/tensorlib-sys/src/gen/op_functions.rs",
         "/// The attribute `direction` of tl_every_kind_given(): direction.\n",
     );
-    has("rust/tensorlib-sys/src/op_functions.rs", "/// Away from here.\npub const TL_EVERY_KIND_GIVEN_WAY_FORTH");
-    has("rust/tensorlib-sys/src/op_functions.rs", "direction: tl_every_kind_given_way");
-    has("capi/src/op_functions.cpp", "tl_every_kind_given_way direction");
-    has("capi/src/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
+    has("rust/tensorlib-sys/src/gen/op_functions.rs", "/// Away from here.\npub const TL_EVERY_KIND_GIVEN_WAY_FORTH");
+    has("rust/tensorlib-sys/src/gen/op_functions.rs", "direction: tl_every_kind_given_way");
+    has("capi/src/gen/op_functions.cpp", "tl_every_kind_given_way direction");
+    has("capi/src/gen/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
     has(
-        "cpp/include/tensorlib/op_functions.hpp",
+        "cpp/include/tensorlib/gen/op_functions.hpp",
         "Tensor one_optional(const Tensor &a, const std::optional<Tensor> &b);",
     );
-    has("cpp/include/tensorlib/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out.");
-    has("cpp/api/op_functions.cpp", "{&a, if_given(b)}");
+    has("cpp/include/tensorlib/gen/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out.");
+    has("cpp/api/gen/op_functions.cpp", "{&a, if_given(b)}");
     has(
-        "rust/tensorlib/src/op_functions.rs",
+        "rust/tensorlib/src/gen/op_functions.rs",
         "pub fn one_optional(&self, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {",
     );
-    has("rust/tensorlib/src/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)");
+    has("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)");
     has(
-        "rust/tensorlib/src/op_functions.rs",
+        "rust/tensorlib/src/gen/op_functions.rs",
         "youngest(self, &[range, Some(rows)]).optional_in_the_middle(self, range, rows)",
     );
     has("bindings/go/op_functions.go", "\tmask, sinks = orNone(mask), orNone(sinks)\n");
-    has("bindings/zig/src/op_functions.zig", "pub fn oneOptional(self: Context, a: Tensor, b: ?Tensor) Error!Tensor {");
-    has("bindings/zig/src/op_functions.zig", ".{ a.handle, Tensor.handleOrNone(b) }");
-    has("tests/cpp/case_ops.hpp", "return tl::one_optional(s.at(0), s.at_if_given(1));");
-    has("tests/capi/case_ops.h", "operands(run, words, n, 2, s);");
-    has("rust/tensorlib/tests/case_ops/mod.rs", "\"one_optional\" => s[0].one_optional(s.if_given(1)),");
+    has(
+        "bindings/zig/src/gen/op_functions.zig",
+        "pub fn oneOptional(self: Context, a: Tensor, b: ?Tensor) Error!Tensor {",
+    );
+    has("bindings/zig/src/gen/op_functions.zig", ".{ a.handle, Tensor.handleOrNone(b) }");
+    has("tests/cpp/gen/case_ops.hpp", "return tl::one_optional(s.at(0), s.at_if_given(1));");
+    has("tests/capi/gen/case_ops.h", "operands(run, words, n, 2, s);");
+    has("rust/tensorlib/tests/gen/case_ops.rs", "\"one_optional\" => s[0].one_optional(s.if_given(1)),");
     has("bindings/go/case_ops_test.go", "made, err = c.OneOptional(src[0], src[1])");
     has(
-        "cpp/include/tensorlib/op_functions.hpp",
+        "cpp/include/tensorlib/gen/op_functions.hpp",
         "    Tensor of_nothing(std::int64_t n, const OfNothingOptions &options = {}) const;",
     );
-    has("capi/src/op_functions.cpp", "return node<0>(context, Op::of_nothing, {}, attrs);");
-    has("rust/tensorlib/src/op_functions.rs", "pub fn of_nothing(&self, n: i64, options: OfNothingOptions)");
+    has("capi/src/gen/op_functions.cpp", "return node<0>(context, Op::of_nothing, {}, attrs);");
+    has("rust/tensorlib/src/gen/op_functions.rs", "pub fn of_nothing(&self, n: i64, options: OfNothingOptions)");
     has(
         "bindings/go/op_functions.go",
         "func (c *Context) OfNothing(n int64, options *OfNothingOptions) (*Tensor, error) {",
     );
-    has("bindings/zig/tests/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),");
+    has("bindings/zig/tests/gen/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),");
 }
 
 #[test]
 fn the_table_leads_to_every_chapter() {
     let families = [family("trials", TRIALS).unwrap()];
-    let (chapters, table) = (super::document::text(&families), super::document::table(&families));
+    let (chapters, table) = (document::text(&families), document::table(&families));
     assert!(table.contains("| Trials | [`plain`](#plaina), "), "{table}");
     let headings: Vec<&str> = chapters.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     assert_eq!(headings.len(), families[0].ops.len());
     for heading in headings {
-        let link = format!("(#{})", super::document::anchor(heading));
+        let link = format!("(#{})", document::anchor(heading));
         assert_eq!(table.matches(&link).count(), 1, "{link}");
     }
 }

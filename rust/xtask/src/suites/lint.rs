@@ -8,7 +8,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     run.check("the C header is what tensorlib-sys says", header::check(&ws.root));
     run.check("the tables of operations are what their descriptions say", ops::check(ws));
-    run.check("an operation is named by hand in at most 10 files", ops::by_hand::check(ws));
+    run.check("an operation is named by hand in at most 10 files", lint::by_hand::check(ws));
     run.check("the cases are what their generator writes", cases::check(ws));
     run.check("clang-format", format::c(ws, true));
     run.check("rustfmt", format::rust(ws, true));
@@ -26,6 +26,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     // Where cargo has built this program, and with it what the tests need.
     let program = std::env::current_exe().map_err(|e| format!("the path of xtask itself: {e}"))?;
     let target = program.ancestors().nth(2).unwrap_or(&ws.out);
-    let tests = build_cache::cargo(ws).args(["test", "--quiet", "--package", "xtask"]).env("CARGO_TARGET_DIR", target);
+    let tests = build_cache::cargo(ws)
+        .args(["test", "--quiet", "--package", "xtask", "--package", "tensorlib-codegen"])
+        .env("CARGO_TARGET_DIR", target);
     run.tests("xtask's own tests", crate::counts::Style::Cargo, tests)
 }

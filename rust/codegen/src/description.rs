@@ -5,8 +5,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::fields::Fields;
-use super::names::{Language, Names};
+use crate::fields::Fields;
+use crate::names::{Language, Names};
 
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
@@ -359,7 +359,6 @@ impl Texts {
 }
 
 /// The operations of a file of this name and text.
-#[cfg(test)]
 pub fn family(name: &str, text: &str) -> Result<Family, String> {
     family_of(name, text.parse().map_err(|e| format!("{FOLDER}/{name}.toml: {e}"))?)
 }

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op, Operand};
-use super::names::{camel, Language};
-use super::text::{listed, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::cpp::choice_name;
+use crate::description::{Attribute, Family, Kind, Op, Operand};
+use crate::names::{camel, Language};
+use crate::text::{listed, wrapped, Prose};
+use crate::{generated, HEAD};
 
 const WIDTH: usize = 120;
 const INVALID: &str = "[`Error::InvalidArgument`](crate::Error::InvalidArgument)";
 
-/// `rust/tensorlib/src/op_functions.rs`.
+/// `rust/tensorlib/src/gen/op_functions.rs`.
 pub fn methods(families: &[Family]) -> String {
     let prose = Prose { language: Language::Rust, families };
     let mut text =
@@ -262,18 +262,7 @@ fn tensor_method(op: &Op) -> String {
     text + &format!("        let context = {context};\n        context.{name}({arguments})\n    }}\n")
 }
 
-/// The region in `rust/tensorlib/src/lib.rs`; rustfmt keeps such lines in the order of their letters.
-pub fn exports(families: &[Family]) -> String {
-    let mut names = Vec::new();
-    for op in generated(families) {
-        names.extend(op.attributes.iter().filter(|a| a.kind == Kind::Choice).map(|a| choice_name(op, &a.name)));
-        names.extend(op.has_options().then(|| format!("{}Options", camel(&op.name))));
-    }
-    names.sort();
-    names.iter().map(|name| format!("pub use op_functions::{name};\n")).collect()
-}
-
-/// `rust/tensorlib/tests/case_ops/mod.rs`.
+/// `rust/tensorlib/tests/gen/case_ops.rs`.
 pub fn cases(families: &[Family]) -> String {
     let mut text =
         format!("//! The operations of the cases by their methods. {HEAD}\n\nuse crate::case_attrs::{{CaseAttrs, CaseOperands}};\n");

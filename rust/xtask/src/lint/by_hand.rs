@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::description::{read, Op};
-use super::names::Language;
-use super::HEAD;
+use tensorlib_codegen::description::{read, Op};
+use tensorlib_codegen::names::Language;
+use tensorlib_codegen::HEAD;
+
 use crate::workspace::Workspace;
 
 /// The description, what it computes with, its gradient's rule, a kernel on each of two devices, its oracle, its cases, those of its

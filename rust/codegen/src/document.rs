@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, Operand, FOLDER};
-use super::text::{capitalised, enumerated, filled, wrapped};
+use crate::description::{Attribute, Family, Kind, Op, Operand, FOLDER};
+use crate::text::{capitalised, enumerated, filled, wrapped};
 
 const WIDTH: usize = 130;
 

@@ -2,22 +2,22 @@
 
 use std::fmt::Write;
 
-use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op, Operand};
-use super::names::{camel, Language};
-use super::text::{listed, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::cpp::choice_name;
+use crate::description::{Attribute, Family, Kind, Op, Operand};
+use crate::names::{camel, Language};
+use crate::text::{listed, wrapped, Prose};
+use crate::{generated, HEAD};
 
 const WIDTH: usize = 115;
 
-/// `bindings/zig/src/op_functions.zig`.
+/// `bindings/zig/src/gen/op_functions.zig`.
 pub fn functions(families: &[Family]) -> String {
     let prose = Prose { language: Language::Zig, families };
     let mut text = format!("//! A function for each operation; `Context` has them as methods. {HEAD}\n\n");
-    text += "const c = @import(\"c.zig\");\nconst status = @import(\"status.zig\");\n";
-    text += "const Context = @import(\"context.zig\").Context;\nconst Tensor = @import(\"tensor.zig\").Tensor;\n";
+    text += "const c = @import(\"c_ops.zig\");\nconst status = @import(\"../status.zig\");\n";
+    text += "const Context = @import(\"../context.zig\").Context;\nconst Tensor = @import(\"../tensor.zig\").Tensor;\n";
     if generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Type)) {
-        text += "const Type = @import(\"types.zig\").Type;\n";
+        text += "const Type = @import(\"../types.zig\").Type;\n";
     }
     text += "const Error = status.Error;\n";
     for op in generated(families) {
@@ -141,23 +141,13 @@ pub fn aliases(families: &[Family]) -> String {
     text
 }
 
-/// The region in `bindings/zig/src/tensorlib.zig`.
-pub fn exports(families: &[Family]) -> String {
-    let mut text = String::new();
-    for op in generated(families) {
-        for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-            let _ = writeln!(text, "pub const {0} = op_functions.{0};", choice_name(op, &attribute.name));
-        }
-        if op.has_options() {
-            let _ = writeln!(text, "pub const {0}Options = op_functions.{0}Options;", camel(&op.name));
-        }
-    }
-    text
-}
-
-/// The region in `bindings/zig/src/c.zig`.
+/// `bindings/zig/src/gen/c_ops.zig`.
 pub fn declarations(families: &[Family]) -> String {
-    let mut text = String::new();
+    let mut text = format!("//! The C functions of operations. {HEAD}\n\nconst c = @import(\"../c.zig\");\n");
+    for name in ["tl_context", "tl_tensor", "tl_type"] {
+        let _ = writeln!(text, "const {name} = c.{name};");
+    }
+    text.push('\n');
     for op in generated(families) {
         for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
             let name = format!("tl_{}_{}", op.name, attribute.name);
@@ -208,10 +198,10 @@ fn c_type(op: &Op, attribute: &Attribute) -> String {
     }
 }
 
-/// `bindings/zig/tests/case_ops.zig`.
+/// `bindings/zig/tests/gen/case_ops.zig`.
 pub fn cases(families: &[Family]) -> String {
     let mut text = format!("//! The operations of the cases by their methods. {HEAD}\n\n");
-    text += "const std = @import(\"std\");\nconst tl = @import(\"tensorlib\");\nconst case_file = @import(\"case_file.zig\");\n\n";
+    text += "const std = @import(\"std\");\nconst tl = @import(\"tensorlib\");\nconst case_file = @import(\"../case_file.zig\");\n\n";
     text += "const Name = enum {\n";
     for op in generated(families) {
         let _ = writeln!(text, "    {},", op.name);
@@ -248,7 +238,7 @@ fn case_value(op: &Op, attribute: &Attribute) -> String {
         Kind::Integer => format!("try op.integer(\"{name}\")"),
         Kind::Number => format!("try op.number(\"{name}\")"),
         Kind::Type => format!("try tl.Type.fromName(op.text(\"{name}\"), ctx.diagnostics)"),
-        Kind::Choice => format!("try op.choice(tl.{}, \"{name}\")", choice_name(op, name)),
+        Kind::Choice => format!("try op.choice(tl.ops.{}, \"{name}\")", choice_name(op, name)),
         Kind::Integers => format!("try op.list({}, \"{name}\")", attribute.length.1),
     }
 }

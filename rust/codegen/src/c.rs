@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op};
-use super::names::Language;
-use super::text::{aligned, listed, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::description::{Attribute, Family, Kind, Op};
+use crate::names::Language;
+use crate::text::{aligned, listed, wrapped, Prose};
+use crate::{generated, HEAD};
 
 /// Of the comments, so that the header's are 100 columns wide.
 const WIDTH: usize = 108;
 const RUST_WIDTH: usize = 120;
 const CPP_WIDTH: usize = 140;
 
-/// `rust/tensorlib-sys/src/op_functions.rs`.
+/// `rust/tensorlib-sys/src/gen/op_functions.rs`.
 pub fn declarations(families: &[Family]) -> String {
     let prose = Prose { language: Language::C, families };
     let mut text = format!("// {HEAD}\n");
@@ -108,7 +108,7 @@ fn arguments(op: &Op) -> Vec<String> {
     all
 }
 
-/// `capi/src/op_functions.cpp`.
+/// `capi/src/gen/op_functions.cpp`.
 pub fn definitions(families: &[Family]) -> String {
     let mut text = format!("// A C function for each operation. {HEAD}\n#include \"nodes.hpp\"\n\n");
     text += "using namespace tensorlib;\nusing capi::build;\n";
@@ -191,7 +191,7 @@ fn definition(op: &Op) -> String {
     text
 }
 
-/// `tests/capi/case_ops.h`.
+/// `tests/capi/gen/case_ops.h`.
 pub fn cases(families: &[Family]) -> String {
     // Not HEAD, of which C would take a part for the beginning of a comment.
     let head = HEAD.replace("cpp/ops/*.toml", "the descriptions in cpp/ops");

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op};
-use super::names::{camel, Language};
-use super::text::{wrapped, Prose};
-use super::{generated, HEAD};
+use crate::cpp::choice_name;
+use crate::description::{Attribute, Family, Kind, Op};
+use crate::names::{camel, Language};
+use crate::text::{wrapped, Prose};
+use crate::{generated, HEAD};
 
 const WIDTH: usize = 80;
 

@@ -2,7 +2,7 @@
 
 const std = @import("std");
 const tl = @import("tensorlib");
-const case_file = @import("case_file.zig");
+const case_file = @import("../case_file.zig");
 
 const Name = enum {
     add,
@@ -292,7 +292,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .hardsigmoid => return try ctx.hardsigmoid(src[0].?),
         .leaky_relu => return try ctx.leakyRelu(src[0].?, try op.number("slope")),
         .xielu => return try ctx.xielu(src[0].?, try op.number("alpha_n"), try op.number("alpha_p"), try op.number("beta"), try op.number("eps")),
-        .glu => return try ctx.glu(src[0].?, src[1], try op.choice(tl.GluOp, "op"), .{
+        .glu => return try ctx.glu(src[0].?, src[1], try op.choice(tl.ops.GluOp, "op"), .{
             .split = try op.integer("split") != 0,
             .swapped = try op.integer("swapped") != 0,
             .alpha = try op.number("alpha"),
@@ -309,7 +309,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .log_soft_max => return try ctx.logSoftMax(src[0].?),
         .rope => return try ctx.rope(src[0].?, src[1].?, src[2], .{
-            .mode = try op.choice(tl.RopeMode, "mode"),
+            .mode = try op.choice(tl.ops.RopeMode, "mode"),
             .n_dims = try op.integer("n_dims"),
             .sections = try op.list(4, "sections"),
             .n_ctx_orig = try op.integer("n_ctx_orig"),
@@ -332,7 +332,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .cumsum => return try ctx.cumsum(src[0].?),
         .argmax => return try ctx.argmax(src[0].?),
         .argsort => return try ctx.argsort(src[0].?, .{
-            .order = try op.choice(tl.ArgsortOrder, "order"),
+            .order = try op.choice(tl.ops.ArgsortOrder, "order"),
         }),
         .top_k => return try ctx.topK(src[0].?, try op.integer("k")),
         .count_equal => return try ctx.countEqual(src[0].?, src[1].?),
@@ -343,7 +343,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .pad_reflect_1d => return try ctx.padReflect1d(src[0].?, try op.integer("p0"), try op.integer("p1")),
         .roll => return try ctx.roll(src[0].?, try op.list(4, "shift")),
         .diag => return try ctx.diag(src[0].?),
-        .tri => return try ctx.tri(src[0].?, try op.choice(tl.TriType, "type")),
+        .tri => return try ctx.tri(src[0].?, try op.choice(tl.ops.TriType, "type")),
         .diag_mask_inf => return try ctx.diagMaskInf(src[0].?, try op.integer("n_past")),
         .diag_mask_zero => return try ctx.diagMaskZero(src[0].?, try op.integer("n_past")),
         .acc => return try ctx.acc(src[0].?, src[1].?, .{
@@ -363,14 +363,14 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .arange => return try ctx.arange(try op.number("start"), try op.number("stop"), try op.number("step")),
         .scatter_add => return try ctx.scatterAdd(src[0].?, src[1].?, src[2].?, try op.integer("dim")),
         .upscale => return try ctx.upscale(src[0].?, try op.integer("factor"), .{
-            .mode = try op.choice(tl.UpscaleMode, "mode"),
+            .mode = try op.choice(tl.ops.UpscaleMode, "mode"),
         }),
-        .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.Pool1dOp, "op"), try op.integer("k"), .{
+        .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.ops.Pool1dOp, "op"), try op.integer("k"), .{
             .s = try op.integer("s"),
             .p = try op.integer("p"),
             .count_padding = try op.integer("count_padding") != 0,
         }),
-        .pool_2d => return try ctx.pool2d(src[0].?, try op.choice(tl.Pool2dOp, "op"), try op.integer("k0"), try op.integer("k1"), .{
+        .pool_2d => return try ctx.pool2d(src[0].?, try op.choice(tl.ops.Pool2dOp, "op"), try op.integer("k0"), try op.integer("k1"), .{
             .s0 = try op.integer("s0"),
             .s1 = try op.integer("s1"),
             .p0 = try op.integer("p0"),
@@ -385,7 +385,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .d0 = try op.integer("d0"),
             .d1 = try op.integer("d1"),
             .is_2d = try op.integer("is_2D") != 0,
-            .to = try op.choice(tl.Im2colTo, "to"),
+            .to = try op.choice(tl.ops.Im2colTo, "to"),
         }),
         .conv_1d => return try ctx.conv1d(src[0].?, src[1].?, .{
             .s = try op.integer("s"),
@@ -435,20 +435,20 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .opt_step_adamw => return try ctx.optStepAdamw(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?),
         .opt_step_lion => return try ctx.optStepLion(src[0].?, src[1].?, src[2].?, src[3].?),
         .mul_mat_sparse => return try ctx.mulMatSparse(src[0].?, src[1].?, src[2], src[3], .{
-            .by = try op.choice(tl.MulMatSparseBy, "by"),
+            .by = try op.choice(tl.ops.MulMatSparseBy, "by"),
             .threshold = try op.number("threshold"),
             .n = try op.integer("n"),
             .exact = try op.integer("exact") != 0,
         }),
         .axpy => return try ctx.axpy(src[0].?, src[1].?, src[2], src[3], .{
-            .by = try op.choice(tl.AxpyBy, "by"),
+            .by = try op.choice(tl.ops.AxpyBy, "by"),
             .threshold = try op.number("threshold"),
         }),
         .sparse_ffn => return try ctx.sparseFfn(src[0].?, src[1].?, src[2].?, src[3].?, src[4], src[5], .{
-            .activation = try op.choice(tl.SparseFfnActivation, "activation"),
-            .by = try op.choice(tl.SparseFfnBy, "by"),
+            .activation = try op.choice(tl.ops.SparseFfnActivation, "activation"),
+            .by = try op.choice(tl.ops.SparseFfnBy, "by"),
             .threshold = try op.number("threshold"),
-            .first = try op.choice(tl.SparseFfnFirst, "first"),
+            .first = try op.choice(tl.ops.SparseFfnFirst, "first"),
         }),
     }
 }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op, Operand};
-use super::names::{camel, Language};
-use super::text::{aligned, wrapped, Prose};
-use super::{generated, HEAD};
+use crate::cpp::choice_name;
+use crate::description::{Attribute, Family, Kind, Op, Operand};
+use crate::names::{camel, Language};
+use crate::text::{aligned, wrapped, Prose};
+use crate::{generated, HEAD};
 
 const WIDTH: usize = 140;
 
-/// `cpp/include/tensorlib/op_functions.hpp`.
+/// `cpp/include/tensorlib/gen/op_functions.hpp`.
 pub fn header(families: &[Family]) -> String {
     let prose = Prose { language: Language::Cpp, families };
     let mut text = format!("// A function for each operation; tensorlib.hpp includes this. {HEAD}\n");
@@ -163,7 +163,7 @@ fn parameters(op: &Op, declared: bool) -> Vec<String> {
     all
 }
 
-/// `cpp/api/op_functions.cpp`.
+/// `cpp/api/gen/op_functions.cpp`.
 pub fn definitions(families: &[Family]) -> String {
     let mut text = format!("// What op_functions.hpp declares. {HEAD}\n");
     text += "#include \"api/handles.hpp\"\n#include \"ops/op_def.hpp\"\n\nnamespace tensorlib {\n";
@@ -241,7 +241,7 @@ fn free(op: &Op) -> String {
     function(&head, &format!("return Nodes::youngest_of({{{addresses}}}).{name}({arguments});"))
 }
 
-/// `tests/cpp/case_ops.hpp`.
+/// `tests/cpp/gen/case_ops.hpp`.
 pub fn cases(families: &[Family]) -> String {
     let mut text = format!("// The operations of the cases by their functions. {HEAD}\n");
     text += "#pragma once\n\n#include \"case_attrs.hpp\"\n\n#include <optional>\n#include <string>\n\n";

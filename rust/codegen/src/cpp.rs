@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, Operand, FOLDER, OF_FIRST};
-use super::names::camel;
+use crate::description::{Attribute, Family, Kind, Op, Operand, FOLDER, OF_FIRST};
+use crate::names::camel;
 
 /// clang-format's limit, which breaks longer texts.
 const WIDTH: usize = 140;
 
-/// `cpp/graph/op_list.inc`: names and numbers.
+/// `cpp/graph/gen/op_list.inc`: names and numbers.
 pub fn list(families: &[Family]) -> String {
     let mut ops: Vec<&Op> = families.iter().flat_map(|family| &family.ops).collect();
     ops.sort_by_key(|op| op.number);
@@ -22,7 +22,7 @@ pub fn list(families: &[Family]) -> String {
     text
 }
 
-/// `cpp/ops/op_facts.hpp`: what an operation is, for those who define what it computes.
+/// `cpp/ops/gen/op_facts.hpp`: what an operation is, for those who define what it computes.
 pub fn facts(families: &[Family]) -> String {
     let mut text = format!(
         "// What the operations are. Written by `cargo xtask ops` from {FOLDER}/*.toml: change it there.\n\

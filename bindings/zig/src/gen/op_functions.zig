@@ -1,9 +1,9 @@
 //! A function for each operation; `Context` has them as methods. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-const c = @import("c.zig");
-const status = @import("status.zig");
-const Context = @import("context.zig").Context;
-const Tensor = @import("tensor.zig").Tensor;
+const c = @import("c_ops.zig");
+const status = @import("../status.zig");
+const Context = @import("../context.zig").Context;
+const Tensor = @import("../tensor.zig").Tensor;
 const Error = status.Error;
 
 /// Adds `b` to `a`, element-wise.

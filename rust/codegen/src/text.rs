@@ -1,7 +1,7 @@
 //! The texts of a description in the words and the width of a language.
 
-use super::description::{Attribute, Family, Op, Operand};
-use super::names::Language;
+use crate::description::{Attribute, Family, Op, Operand};
+use crate::names::Language;
 
 /// A blank that no line is broken at.
 const FIXED: char = '\u{a0}';
@@ -346,7 +346,7 @@ mod tests {
                     operands = [{ name = \"a\", role = \"read\" }]\n\
                     attributes = [{ name = \"times\", kind = \"integer\", required = true, range = [1, 2147483647], \
                     names = { zig = \"factor\" }, doc = \"how often `a` repeats\" }]";
-        let families = [super::super::description::family("f", toml).unwrap()];
+        let families = [crate::description::family("f", toml).unwrap()];
         let op = &families[0].ops[0];
         let of = |language| Prose { language, families: &families };
         assert_eq!(of(Language::Go).summary(op), "Cast copies a as F32.");
@@ -370,7 +370,7 @@ mod tests {
                  shapes = \"one\"\ntypes = \"any\"\ngradient = \"g\"\noperands = [{{ name = \"a\", role = \"read\" }}]\n\
                  attributes = [{{ {text}, doc = \"it, with `other_one`\" }}, {{ name = \"other_one\", kind = \"bool\", doc = \"d\" }}]"
             );
-            let families = [super::super::description::family("f", &toml).unwrap()];
+            let families = [crate::description::family("f", &toml).unwrap()];
             let op = &families[0].ops[0];
             Prose { language: Language::Go, families: &families }.member(op, &op.attributes[0])
         };

@@ -1,0 +1,231 @@
+//! The C header from tensorlib-sys.
+//!
+//! cbindgen translates the declarations, but puts all types before all functions. The header is the ABI's
+//! manual, so this sets its items back into the order of the sources, a chapter per source file, headed by
+//! that file's `//!` text, and adds the export and nodiscard macros that cbindgen has no way to give.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const MACROS: &str = "
+#if UINTPTR_MAX != UINT64_MAX
+#error \"tensorlib supports 64-bit targets\"
+#endif
+
+#ifndef TL_API
+#if defined(_WIN32)
+#define TL_API
+#else
+#define TL_API __attribute__((visibility(\"default\")))
+#endif
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define TL_NODISCARD __attribute__((warn_unused_result))
+#else
+#define TL_NODISCARD
+#endif
+";
+
+/// The committed header.
+pub const HEADER: &str = "capi/include/tensorlib/tensorlib.h";
+
+/// Where an item belongs: chapter number, then line in that chapter's source.
+type Place = (usize, usize);
+
+/// The header's text.
+///
+/// # Errors
+/// What cbindgen refuses, and an item of the header that no source has.
+pub fn generate(root: &Path) -> Result<String, String> {
+    let config = cbindgen::Config::from_file(root.join("capi/cbindgen.toml"))?;
+    let bindings = cbindgen::Builder::new()
+        .with_crate(root.join("rust/tensorlib-sys"))
+        .with_config(config)
+        .generate()
+        .map_err(|e| format!("cbindgen: {e}"))?;
+    let mut raw = Vec::new();
+    bindings.write(&mut raw);
+    let raw = String::from_utf8(raw).map_err(|e| e.to_string())?;
+
+    let (places, intros) = read_sources(root)?;
+    let mut items: Vec<(Place, String)> = Vec::new();
+    for (name, text) in split_items(&raw)? {
+        let place = *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
+        items.push((place, text));
+    }
+    items.sort_by_key(|(place, _)| *place);
+    if items.len() != places.len() {
+        let missing: Vec<_> =
+            places.iter().filter(|(_, p)| !items.iter().any(|(q, _)| q == *p)).map(|(n, _)| n.as_str()).collect();
+        return Err(format!("cbindgen dropped {}", missing.join(", ")));
+    }
+    let prologue = std::fs::read_to_string(root.join("capi/prologue.h")).map_err(|e| e.to_string())?;
+    Ok(assemble(&prologue, &intros, &items))
+}
+
+fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> String {
+    let mut out = String::from(prologue);
+    out.push_str("#ifndef TENSORLIB_H\n#define TENSORLIB_H\n\n");
+    out.push_str("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n");
+    out.push_str(MACROS);
+    out.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    for (chapter, intro) in intros.iter().enumerate() {
+        let _ = write!(out, "\n/* {}\n * {} */\n", "=".repeat(100), intro.trim_end().replace('\n', "\n * "));
+        for (_, text) in items.iter().filter(|((c, _), _)| *c == chapter) {
+            let _ = write!(out, "\n{text}\n");
+        }
+    }
+    out.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* TENSORLIB_H */\n");
+    out.lines().map(|l| l.trim_end().to_string() + "\n").collect()
+}
+
+/// The chapters are the crate's modules, in the order in which it names them. The module of operations is in `gen`.
+fn chapters(library: &str) -> Vec<String> {
+    let mut chapters = Vec::new();
+    for line in library.lines() {
+        if let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
+            chapters.push(name.to_string());
+        } else if let Some(name) = line.strip_prefix("    pub mod ").and_then(|rest| rest.strip_suffix(';')) {
+            chapters.push(format!("gen/{name}"));
+        }
+    }
+    chapters
+}
+
+/// The line of each public item in its chapter, and each chapter's introduction.
+fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), String> {
+    let mut places = HashMap::new();
+    let mut intros = Vec::new();
+    let library = root.join("rust/tensorlib-sys/src/lib.rs");
+    let library = std::fs::read_to_string(&library).map_err(|e| format!("{}: {e}", library.display()))?;
+    for (chapter, file) in chapters(&library).iter().enumerate() {
+        let path = root.join(format!("rust/tensorlib-sys/src/{file}.rs"));
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut intro = String::new();
+        for (number, line) in text.lines().enumerate() {
+            if let Some(rest) = line.strip_prefix("//!") {
+                intro.push_str(rest.strip_prefix(' ').unwrap_or(rest).trim_start_matches("# "));
+                intro.push('\n');
+            }
+            let line = line.trim_start();
+            let item =
+                ["pub fn ", "pub struct ", "pub const ", "pub type "].iter().find_map(|kind| line.strip_prefix(kind));
+            if let Some(item) = item {
+                let name: String = item.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                places.insert(name, (chapter, number));
+            }
+        }
+        intros.push(intro);
+    }
+    Ok((places, intros))
+}
+
+/// Cuts cbindgen's output into (name, comment and declaration).
+fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
+    let mut items = Vec::new();
+    let (mut comment, mut body) = (String::new(), String::new());
+    let mut in_comment = false;
+    for line in raw.lines() {
+        if in_comment || (body.is_empty() && line.starts_with("/**")) {
+            in_comment = !line.trim_end().ends_with("*/");
+            comment.push_str(line);
+            comment.push('\n');
+            continue;
+        }
+        // Guards and includes are written by assemble().
+        if body.is_empty()
+            && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}'))
+        {
+            continue;
+        }
+        if body.is_empty() && comment.is_empty() && line.starts_with("extern \"C\"") {
+            continue;
+        }
+        body.push_str(line);
+        body.push('\n');
+        let ended = line.starts_with('#') || (line.ends_with(';') && !line.starts_with(' ')) || line.ends_with(");");
+        let inside_struct = body.contains(" {") && !line.starts_with('}');
+        if ended && !inside_struct {
+            let name = item_name(&body).ok_or(format!("no name in: {body}"))?;
+            items.push((name, finish(&comment, &body)));
+            comment.clear();
+            body.clear();
+        }
+    }
+    Ok(items)
+}
+
+fn item_name(body: &str) -> Option<String> {
+    let first = |s: &str| s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    if let Some(rest) = body.strip_prefix("#define ") {
+        return Some(first(rest));
+    }
+    if body.starts_with("extern ") {
+        let before = body.split('(').next()?;
+        return before.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().map(str::to_string);
+    }
+    if let Some(at) = body.find("(*tl_") {
+        return Some(first(&body[at + 2..]));
+    }
+    let last = body.trim_end().trim_end_matches(';');
+    last.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().map(str::to_string)
+}
+
+/// The macros, and C's way of writing what cbindgen writes long.
+fn finish(comment: &str, body: &str) -> String {
+    let mut body = body.trim_end().to_string();
+    // Every struct has a typedef of its name.
+    if !body.starts_with("typedef struct") {
+        body = body.replace("struct tl_", "tl_");
+    }
+    if let Some(rest) = body.strip_prefix("extern tl_status ") {
+        // tl_context_error() is called for its output; its status is a convenience.
+        let nodiscard = if rest.starts_with("tl_context_error(") { "" } else { "TL_NODISCARD " };
+        body = format!("TL_API {nodiscard}tl_status {rest}");
+    } else if let Some(rest) = body.strip_prefix("extern ") {
+        body = format!("TL_API {rest}");
+    }
+    if body.starts_with("TL_API") && body.contains('\n') {
+        body = rewrap(&body);
+    }
+    format!("{comment}{body}")
+}
+
+/// One line where it fits, else broken after commas with a fixed indent: the alignment that cbindgen chose is
+/// off once the macros are in.
+fn rewrap(body: &str) -> String {
+    let joined = body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in joined.split_inclusive(", ") {
+        if line.len() + word.trim_end().len() > 108 {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = String::from("        ");
+        }
+        line.push_str(word);
+    }
+    out + line.trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chapters_are_the_modules() {
+        let library = "//! mod x;\nmod status;\npub use status::*;\nmod ops;\nmod gen {\n    pub mod made;\n}\n";
+        assert_eq!(chapters(library), ["status", "ops", "gen/made"]);
+    }
+
+    #[test]
+    fn structs_go_by_their_typedefs() {
+        let body = "extern struct tl_tensor *tl_f(struct tl_context *ctx, const struct tl_f_params *params);";
+        assert_eq!(finish("", body), "TL_API tl_tensor *tl_f(tl_context *ctx, const tl_f_params *params);");
+        assert_eq!(
+            finish("", "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"),
+            "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"
+        );
+    }
+}
