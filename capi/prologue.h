@@ -33,7 +33,6 @@
  * Conventions
  *   Shapes     The contiguous dimension first: {2, 4} is 4 rows of 2.
  *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
- *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
  *              first error. Nothing aborts.
  *   Ownership  tl_X_create() returns a handle that tl_X_free() releases; free(NULL) is ignored; handles may
  *              be freed in any order. Tensors belong to their context. Other pointers are the caller's and

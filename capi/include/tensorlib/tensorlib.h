@@ -33,7 +33,6 @@
  * Conventions
  *   Shapes     The contiguous dimension first: {2, 4} is 4 rows of 2.
  *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
- *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
  *              first error. Nothing aborts.
  *   Ownership  tl_X_create() returns a handle that tl_X_free() releases; free(NULL) is ignored; handles may
  *              be freed in any order. Tensors belong to their context. Other pointers are the caller's and
@@ -843,7 +842,6 @@ TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *b
 /**
  * Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
  * the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
- * tensors' pointers must not be used any more.
  *
  * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
  * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.

@@ -92,7 +92,6 @@ extern "C" {
 
     /// Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
     /// the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
-    /// tensors' pointers must not be used any more.
     ///
     /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
     /// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.

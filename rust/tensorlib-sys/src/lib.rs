@@ -4,13 +4,8 @@
 //! the C++ implementation includes that header, so the three cannot disagree. The documentation below is therefore
 //! written for C readers too. The safe API is the crate `tensorlib`.
 //!
-<<<<<<< HEAD
 //! Each file is a chapter of the header, in the order below. The `//!` text at the start of a file is its chapter's
-//! introduction. `cargo xtask ops` writes `op_functions`.
-=======
-//! One file per chapter of the header, in the order in which they stand below. The `//!` text at the head of each file
-//! is its chapter's introduction. `gen/op_functions.rs` is written by `cargo xtask ops`.
->>>>>>> main
+//! introduction. `cargo xtask ops` writes `gen/op_functions.rs`.
 //!
 //! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA backend
 //! to the bundled build, which then needs nvcc of CUDA 12.8 or later. The declarations are the same.

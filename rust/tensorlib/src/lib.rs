@@ -35,7 +35,6 @@
 //! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
 //!   is valid.
 //! - A callback's panic is caught before it could cross C, stops the run, and continues after the C call has returned.
-//! - A callback's panic is caught before it could cross C, stops the run, and goes on after the C call has returned.
 //!
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.

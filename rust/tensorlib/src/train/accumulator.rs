@@ -8,7 +8,6 @@ use crate::{Context, DType, Result, Tensor};
 /// Compute [`Accumulator::first`] or [`Accumulator::more`] for each small batch, then
 /// [`Optimiser::steps_by`](super::Optimiser::steps_by) of [`Accumulator::sums`] once after the last. To weigh the
 /// gradient of a mean by the batch's fraction of all samples, pass that fraction as the seed of the gradients.
-/// seed of that.
 #[derive(Debug)]
 pub struct Accumulator {
     sums: Vec<Tensor>,
