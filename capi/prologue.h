@@ -34,11 +34,11 @@
  *   Shapes     The contiguous dimension first: {2, 4} is 4 rows of 2.
  *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
  *              first error. Nothing aborts.
- *   Ownership  tl_X_create() gives a handle that tl_X_free() takes back; free(NULL) is fine; handles may be
- *              freed in any order. Tensors belong to their context. Other pointers are the caller's and
+ *   Ownership  tl_X_create() returns a handle that tl_X_free() releases; free(NULL) is ignored; handles may
+ *              be freed in any order. Tensors belong to their context. Other pointers are the caller's and
  *              are read or written during the call only, unless the comment says otherwise.
- *   Threads    Every function may be called from any thread; what may overlap is said at tl_context.
- *   Structs    Those that begin with struct_size may grow at the end in later versions. Set struct_size to
- *              sizeof; bytes behind what the library knows must be zero.
+ *   Threads    Every function may be called from any thread; the comment of tl_context says what may overlap.
+ *   Structs    Structs that begin with struct_size may grow at the end in later versions. Set struct_size to
+ *              sizeof; bytes beyond the struct that the library knows must be zero.
  *   Text       UTF-8, NUL-terminated.
  */

@@ -1,12 +1,13 @@
-# TENSORLIB_CUDA=ON: the CUDA language. nvcc is enough: no GPU, no driver, no cuBLAS.
-# TENSORLIB_CUDA=simt: the same sources on the simulated GPU, by the C++ compiler.
+# TENSORLIB_CUDA=ON: the CUDA language. Needs only nvcc: no GPU, no driver, no cuBLAS.
+# TENSORLIB_CUDA=simt: the same sources on the simulated GPU, compiled by the C++ compiler.
 string(TOLOWER "${TENSORLIB_CUDA}" cuda_mode)
 if(cuda_mode STREQUAL "simt")
   add_subdirectory(tests/simt)
   return()
 endif()
 
-# Before the language is enabled, as CMake would choose for itself: one host compiler for both kinds of sources.
+# Set before the language is enabled, so that both kinds of sources use the same host compiler; CMake would
+# choose its own.
 set(CMAKE_CUDA_ARCHITECTURES ${TENSORLIB_CUDA_ARCHITECTURES})
 if(NOT CMAKE_CUDA_HOST_COMPILER)
   set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
@@ -23,14 +24,14 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)
 endif()
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 
-# The runtime, linked in: programs start on machines without a driver. CMake 3.25 cannot read toolkit 13 by
-# find_package(CUDAToolkit); that it enabled the language tells all that is needed.
+# The runtime, linked statically so that programs start on machines without a driver. CMake 3.25 cannot read
+# toolkit 13 with find_package(CUDAToolkit); enabling the language already provides everything needed.
 find_library(TENSORLIB_CUDART cudart_static HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} REQUIRED)
 
-# CMake 3.25 does not know that nvcc has C++20.
+# CMake 3.25 does not know that nvcc supports C++20.
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
-# Registers that spill into memory are errors.
+# Register spills are errors.
 set(TENSORLIB_CUDA_OPTIONS -Xptxas=-warn-spills,-Werror)

@@ -1,5 +1,5 @@
-# What `cmake --install` gives: libraries, headers, tensorlib.pc, tensorlib-cpp.pc and tensorlibConfig.cmake, all relocatable unless a
-# directory was given as an absolute path.
+# The result of `cmake --install`: libraries, headers, tensorlib.pc, tensorlib-cpp.pc and tensorlibConfig.cmake, all
+# relocatable unless a directory was given as an absolute path.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorlib tensorlib_cpp EXPORT tensorlib-targets
@@ -14,7 +14,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tensorlibConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tensorlibConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tensorlibConfig.cmake ${PROJECT_BINARY_DIR}/tensorlibConfigVersion.cmake DESTINATION ${config_dir})
 
-# A program that links the shared library needs nothing else; one that links the archive needs the C++ runtime too.
+# A program that links the shared library needs nothing else; one that links the archive also needs the C++ runtime.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(TENSORLIB_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
 else()
@@ -31,7 +31,7 @@ foreach(directory LIBDIR INCLUDEDIR)
 endforeach()
 set(TENSORLIB_PC_RUNTIME "-lstdc++ -lm -pthread")
 if(TENSORLIB_CUDART)
-  # Part of the toolkit that users need not have.
+  # A part of the toolkit, which users may not have.
   install(FILES ${TENSORLIB_CUDART} DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(TENSORLIB_PC_RUNTIME "-lcudart_static ${TENSORLIB_PC_RUNTIME} -ldl -lrt")
 endif()

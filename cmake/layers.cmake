@@ -1,8 +1,9 @@
-# The direction of dependencies, enforced: each folder of cpp/ is an OBJECT library that can include only from the
-# folders below it. For each one a folder of links in the build tree holds just what it may see.
+# Enforces the direction of dependencies: each folder of cpp/ is an OBJECT library that can include only from the
+# folders below it. A folder of links in the build tree for each library holds only the folders that it may include.
 
 # tensorlib_layer(<name> SEES <folder>... SOURCES <file>...)
-# Folders are given relative to cpp/; a layer sees its own folder if it names it.
+#
+# Folders are relative to cpp/; a layer that includes its own folder has to name it.
 function(tensorlib_layer name)
   cmake_parse_arguments(ARG "" "" "SEES;SOURCES;OPTIONS;DEFINITIONS" ${ARGN})
   set(sources)
@@ -21,7 +22,7 @@ function(tensorlib_layer name)
     if(NOT EXISTS ${root}/${folder})
       file(CREATE_LINK ${PROJECT_SOURCE_DIR}/cpp/${folder} ${root}/${folder} SYMBOLIC RESULT linked)
       if(NOT linked EQUAL 0)
-        # A system without links: it builds, only the check is lost.
+        # A system without links builds, but without the check.
         set(root ${PROJECT_SOURCE_DIR}/cpp)
         break()
       endif()
@@ -38,22 +39,22 @@ function(tensorlib_layer name)
   set_property(GLOBAL APPEND PROPERTY TENSORLIB_LAYERS tensorlib_${name})
 endfunction()
 
-# The standard library's headers, compiled once for all layers: reading them is a third of a build's time. Not where a
-# compiler cache does better: so in all builds of xtask but one, in which each source must name what it uses. (CMake's own
-# CMAKE_DISABLE_PRECOMPILE_HEADERS does without them too.)
+# Compiles the standard library's headers once for all layers: reading them is a third of a build's time. A compiler
+# cache works better without this, so of xtask's builds only one precompiles; in the others each source has to include
+# what it uses. CMake's own CMAKE_DISABLE_PRECOMPILE_HEADERS turns it off too.
 function(tensorlib_precompile target)
   if(CMAKE_CXX_COMPILER_LAUNCHER OR TENSORLIB_CUDA)
     return()
   endif()
   if(target MATCHES "_simd_")
-    return() # they include none
+    return() # they include no standard headers
   elseif(NOT target STREQUAL "tensorlib_base")
     target_precompile_headers(${target} REUSE_FROM tensorlib_base)
   else()
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <limits> <memory> <mutex>
       <optional> <span> <string> <string_view> <thread> <utility> <vector>)
   endif()
-  # GCC takes a precompiled header only with the options that it was made with.
+  # GCC uses a precompiled header only with the options that it was compiled with.
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     get_source_file_property(options ${source} COMPILE_OPTIONS)
@@ -63,10 +64,11 @@ function(tensorlib_precompile target)
   endforeach()
 endfunction()
 
-# A host's thread may have a stack of 128 KiB, musl's default. No function takes more than 16 KiB of it, and each touches the pages of its
-# frame in order, so that a stack that ends is a fault at its guard page and never a write below it. Instrumented code has larger frames.
+# A host's thread may have a stack of 128 KiB, musl's default. No function takes more than 16 KiB of it, and each
+# touches the pages of its frame in order, so that a stack overflow faults at the guard page and never writes below it.
+# Instrumented code has larger frames.
 include(CheckCXXCompilerFlag)
-if(NOT WIN32) # whose frames touch each page anyway; GCC 12 cannot compile some functions with both
+if(NOT WIN32) # Windows touches each page anyway; GCC 12 cannot compile some functions with both
   check_cxx_compiler_flag(-fstack-clash-protection TENSORLIB_HAS_STACK_CLASH_PROTECTION)
 endif()
 check_cxx_compiler_flag(-Wframe-larger-than=16384 TENSORLIB_HAS_FRAME_WARNING)
@@ -83,7 +85,7 @@ function(tensorlib_small_stack target)
 endfunction()
 
 function(tensorlib_warnings target)
-  # nvcc hands the host compiler code of its own that is not pedantic.
+  # nvcc passes generated code to the host compiler that is not pedantic.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   if(TENSORLIB_WERROR)
@@ -92,7 +94,7 @@ function(tensorlib_warnings target)
   endif()
 endfunction()
 
-# The CUDA runtime and what it needs, where there is one. Installed beside a static library.
+# Links the CUDA runtime and its dependencies, if there is one. A static library is installed together with it.
 function(tensorlib_link_cudart target scope)
   if(TENSORLIB_CUDART)
     target_link_libraries(${target} ${scope} $<BUILD_INTERFACE:${TENSORLIB_CUDART}>

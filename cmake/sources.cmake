@@ -1,6 +1,6 @@
-# TENSORLIB_SOURCES: where cpp/ and capi/ are taken from, links to them in the build tree. As with the layers' links,
-# everything that a compiler reads lies, by name, at the same place of every build tree, and a compiler cache that leaves
-# the tree's own name out (CCACHE_BASEDIR) knows an object again in the build of a Rust crate or of a package.
+# TENSORLIB_SOURCES: the location of cpp/ and capi/, as links in the build tree. As with the layers' links, every path
+# that a compiler reads is the same relative to any build tree, so a compiler cache that ignores the tree's own path
+# (CCACHE_BASEDIR) recognises an object in the build of a Rust crate or of a package.
 set(TENSORLIB_SOURCES ${PROJECT_BINARY_DIR}/src)
 file(MAKE_DIRECTORY ${TENSORLIB_SOURCES})
 foreach(folder cpp capi)

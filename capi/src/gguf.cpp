@@ -17,7 +17,7 @@ tl_status open(const char *function, tl_gguf **out, tl_error *err, Open open_fil
     });
 }
 
-// NULL where there is none.
+// Returns NULL for an invalid index.
 const core::GgufKey *find_key(const tl_gguf *gguf, size_t index) noexcept {
     return gguf && index < unwrap(gguf)->keys().size() ? &unwrap(gguf)->keys()[index] : nullptr;
 }

@@ -1,4 +1,4 @@
-// Handles of files and writers, and back.
+// Conversions between handles and objects for files and writers.
 #pragma once
 
 #include "handles.hpp"

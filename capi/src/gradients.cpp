@@ -31,12 +31,13 @@ tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *
     if (grads) std::fill_n(grads, n_wrt, nullptr);
     return guarded(err, [&] {
         core::Context &context = *unwrap(required(ctx, function, "ctx"));
-        // First: a NULL output is mostly the result of an earlier failure, which tells more.
+        // Checked first: a NULL output is usually the result of an earlier failure, whose message
+        // says more.
         if (const auto pending = context.take_error()) throw *pending;
         const std::vector<core::Tensor *> outputs = all_of(ys, n_ys, "ys"), tensors = all_of(wrt, n_wrt, "wrt");
         required(grads, function, "grads");
         std::vector<core::Tensor *> given;
-        // NULL and tl_none() are one here.
+        // NULL and tl_none() mean the same here.
         for (size_t i = 0; seeds && i < n_ys; i++) given.push_back(unwrap(seeds[i]));
         std::vector<core::Tensor *> made(n_wrt);
         core::gradients::append(context, outputs, given, tensors, made);

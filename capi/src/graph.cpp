@@ -22,7 +22,8 @@ tl_status create(const char *function, tl_context *ctx, tl_tensor *const *output
     return guarded(err, [&] {
         core::Context &context = *unwrap(required(ctx, function, "ctx"));
         required(out, function, "out");
-        // First: a NULL output is mostly the result of an earlier failure, which tells more.
+        // Checked first: a NULL output is usually the result of an earlier failure, whose message
+        // says more.
         if (const auto pending = context.take_error()) throw *pending;
         required(outputs, function, "outputs");
         if (n_outputs == 0) core::fail(Status::invalid_argument, "%s: n_outputs is 0: at least one output is valid", function);

@@ -1,4 +1,4 @@
-// What every file here uses: the header, handles to engine objects and back, and the wall that no exception passes.
+// Shared by all files here: the header, conversions between handles and engine objects, and the barrier that no exception passes.
 #pragma once
 
 #include <tensorlib/tensorlib.h>
@@ -15,15 +15,14 @@
 
 namespace tensorlib::capi {
 
-// A handle is the engine's object itself, with one reference that the caller holds. The structs of the header have no
-// definition anywhere.
+// A handle is a pointer to the engine's object, with one reference that the caller holds. The header's structs are defined nowhere.
 inline core::Backend *unwrap(tl_backend *p) { return reinterpret_cast<core::Backend *>(p); }
 inline const core::Backend *unwrap(const tl_backend *p) { return reinterpret_cast<const core::Backend *>(p); }
 inline core::Context *unwrap(tl_context *p) { return reinterpret_cast<core::Context *>(p); }
 inline const core::Context *unwrap(const tl_context *p) { return reinterpret_cast<const core::Context *>(p); }
 // An operand: NULL, tl_none(), or a tensor.
 inline core::Tensor *unwrap_operand(tl_tensor *p) { return reinterpret_cast<core::Tensor *>(p); }
-// Null for tl_none() too, which is no tensor.
+// Null for tl_none() too, which is not a tensor.
 inline core::Tensor *unwrap(tl_tensor *p) { return unwrap_operand(p) == core::left_out() ? nullptr : unwrap_operand(p); }
 inline const core::Tensor *unwrap(const tl_tensor *p) { return unwrap(const_cast<tl_tensor *>(p)); }
 inline core::Graph *unwrap(tl_graph *p) { return reinterpret_cast<core::Graph *>(p); }
@@ -33,17 +32,17 @@ inline tl_context *wrap(core::Context *p) { return reinterpret_cast<tl_context *
 inline tl_tensor *wrap(core::Tensor *p) { return reinterpret_cast<tl_tensor *>(p); }
 inline tl_graph *wrap(core::Graph *p) { return reinterpret_cast<tl_graph *>(p); }
 
-// Puts a code and a message where the caller wants them; does nothing for NULL or for a struct smaller than the first
-// one. A message that is too long loses characters of its middle.
+// Stores a code and a message in the caller's error; does nothing for NULL or for a struct smaller than its first version. A message
+// that is too long loses characters in the middle.
 void set_error(tl_error *err, Status code, const char *message) noexcept;
 
-// The exception that is being handled, whatever it was thrown as (other than an Error and memory that ran out it is a defect): its code,
-// and its message put where the caller wants it. Takes no memory, of which there may be none.
+// Returns the code of the exception that is being handled and stores code and message in the caller's error. Every exception other than
+// an Error or exhausted memory is a defect. Allocates no memory, since there may be none.
 Status report_current(tl_error *err) noexcept;
-// The same, kept with a context.
+// Keeps the code and message of the exception that is being handled in a context.
 void keep_current(core::Context &context) noexcept;
 
-// Runs f; turns what it throws into a status and a message.
+// Runs f; turns an exception into a status and a message.
 template <class F>
 tl_status guarded(tl_error *err, F f) noexcept {
     try {
@@ -55,7 +54,7 @@ tl_status guarded(tl_error *err, F f) noexcept {
     }
 }
 
-// As much of the text as fits, with a NUL; the length of all of it.
+// Copies as much of the text as fits, with a NUL; returns the length of the whole text.
 inline std::size_t copy_text(std::string_view text, char *buf, std::size_t size) noexcept {
     if (buf && size > 0) {
         const std::size_t n = text.size() < size ? text.size() : size - 1;
@@ -65,7 +64,7 @@ inline std::size_t copy_text(std::string_view text, char *buf, std::size_t size)
     return text.size();
 }
 
-// The same of the text that f makes; 0 and "" where it throws.
+// copy_text() of the text that f returns; 0 and "" if it throws.
 template <class F>
 std::size_t copied_text(char *buf, std::size_t size, F f) noexcept {
     std::size_t length = copy_text({}, buf, size);
@@ -73,13 +72,13 @@ std::size_t copied_text(char *buf, std::size_t size, F f) noexcept {
     return length;
 }
 
-// As many of the tensors as there is room for, NULL for one that was left out; how many there are.
+// Copies as many of the tensors as fit, NULL for one that was left out; returns their total number.
 inline std::size_t copy_tensors(std::span<core::Tensor *const> all, tl_tensor **tensors, std::size_t n) noexcept {
     for (std::size_t i = 0; tensors && i < n && i < all.size(); i++) tensors[i] = all[i] ? wrap(all[i]->known()) : nullptr;
     return all.size();
 }
 
-// Runs f, a constructor of a tensor: what it throws stays with the context.
+// Runs f, a constructor of a tensor; the context keeps the error of an exception.
 template <class F>
 tl_tensor *constructed(tl_context *ctx, F f) noexcept {
     if (!ctx) return nullptr;
@@ -91,14 +90,14 @@ tl_tensor *constructed(tl_context *ctx, F f) noexcept {
     }
 }
 
-// Throws Error(invalid_argument) where a pointer that must be there is not.
+// Throws Error(invalid_argument) if a required pointer is NULL.
 template <class T>
 T *required(T *p, const char *function, const char *name) {
     if (!p) core::fail(Status::invalid_argument, "%s: %s is NULL", function, name);
     return p;
 }
 
-// The same of a tensor, which tl_none() is none of.
+// required() for a tensor; refuses tl_none() too, which is not a tensor.
 inline core::Tensor &required_tensor(tl_tensor *p, const char *function, const char *name) {
     required(p, function, name);
     if (core::Tensor *tensor = unwrap(p)) return *tensor;
@@ -109,10 +108,10 @@ inline const core::Tensor &required_tensor(const tl_tensor *p, const char *funct
     return required_tensor(const_cast<tl_tensor *>(p), function, name);
 }
 
-// No struct of any version has more bytes: a larger struct_size was never set to sizeof, and nothing is read or written for it.
+// No version of any struct is larger: a larger struct_size was never set to sizeof, so nothing is read or written for it.
 constexpr std::size_t largest_struct = 4096;
 
-// The defaults of such a struct, all zeros, in as many bytes as the caller has; NULL is left alone.
+// Writes the defaults of a struct, all zeros, as far as the caller's struct reaches; ignores NULL.
 template <class T>
 void init_params(T *params, std::size_t struct_size) noexcept {
     static_assert(sizeof(T) <= largest_struct);
@@ -121,9 +120,9 @@ void init_params(T *params, std::size_t struct_size) noexcept {
     if (struct_size >= sizeof struct_size) std::memcpy(static_cast<void *>(params), &struct_size, sizeof struct_size);
 }
 
-// A caller's struct that begins with struct_size, in this library's version of it: FirstSize bytes are what version 0.1
-// knew, and older callers than this library bring no more. A smaller one is refused; so is a larger one whose unknown
-// tail is not zero, as it asks for something that we do not know.
+// Converts a caller's struct that begins with struct_size to this library's version of it. FirstSize is the struct's size in version
+// 0.1; older callers pass at least that many bytes, and a smaller struct is refused. A larger struct whose unknown tail is not zero is
+// refused as well, because it asks for something that this version does not know.
 template <std::size_t FirstSize, class T>
 T read_params(const T *params, const char *function) {
     static_assert(sizeof(T) >= FirstSize, "a struct of the ABI never shrinks");
@@ -143,7 +142,7 @@ T read_params(const T *params, const char *function) {
     return known;
 }
 
-// A bool of such a struct. A caller may have left any byte there, and to load one that is neither 0 nor 1 is undefined.
+// Reads a bool of a caller's struct. The byte may have any value, and loading a bool that is neither 0 nor 1 is undefined behaviour.
 inline bool flag(const bool &member, const char *function, const char *name) {
     unsigned char byte;
     std::memcpy(&byte, &member, sizeof byte);

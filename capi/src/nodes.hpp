@@ -1,4 +1,4 @@
-// What the functions that make nodes share.
+// Shared by the functions that make nodes.
 #pragma once
 
 #include "handles.hpp"
@@ -9,7 +9,7 @@
 
 namespace tensorlib::capi {
 
-// A node in this context.
+// Makes a node in this context.
 template <std::size_t N>
 core::Tensor *node(core::Context &context, core::Op op, const std::array<tl_tensor *, N> &src, std::span<const core::Attr> attrs = {}) {
     std::array<core::Tensor *, N> unwrapped;
@@ -17,13 +17,14 @@ core::Tensor *node(core::Context &context, core::Op op, const std::array<tl_tens
     return core::build_node(context, op, unwrapped, attrs);
 }
 
-// The whole function of an operation without attributes, or whose attributes cannot be wrong before the node is built.
+// The whole function of an operation without attributes, or whose attributes are only checked when the node is built.
 template <std::size_t N>
 tl_tensor *build(tl_context *ctx, core::Op op, const std::array<tl_tensor *, N> &src, std::span<const core::Attr> attrs = {}) {
     return constructed(ctx, [&](core::Context &context) { return node<N>(context, op, src, attrs); });
 }
 
-// A caller's options, of which zeros are the defaults; NULL is all of them. A struct that ends before an option leaves it out.
+// A caller's options, whose defaults are zeros; NULL stands for all defaults. A struct that ends before an option leaves it
+// out.
 template <class T>
 T options_of(const T *params, const char *function) {
     return params ? read_params<sizeof(std::size_t)>(params, function) : T{};

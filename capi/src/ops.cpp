@@ -14,20 +14,20 @@ using core::Op;
 
 namespace {
 
-// The shape that a caller describes by a count and a pointer.
+// The shape that a count and a pointer describe.
 std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
     if (n_dims < 1 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", op, n_dims);
     return {required(ne, op, "ne"), static_cast<std::size_t>(n_dims)};
 }
 
-// A size as an attribute; one too large to be an integer is too large for any view.
+// A size as an attribute; a size that does not fit an integer is too large for any view.
 int64_t to_integer(const char *op, const char *name, size_t value) {
     if (value > static_cast<size_t>(INT64_MAX))
         core::fail(Status::invalid_argument, "%s: %s is %zu: more than memory has", op, name, value);
     return static_cast<int64_t>(value);
 }
 
-// A tl_attr as the engine has it; its pointers stay the caller's.
+// Converts a tl_attr to the engine's attribute, whose pointers remain the caller's.
 Attr converted(const char *op, const tl_attr &given) {
     Attr attr;
     attr.name = required(given.name, op, "an attribute's name");
@@ -128,7 +128,7 @@ tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t 
         const core::OpDef &def = core::op_named(required(op, "op", "op"));
         core::check_operand_count(def, n_src);
         if (n_src > 0) required(src, def.name, "src");
-        // More attributes than any operation has would each be unknown, or one of them given twice.
+        // No operation has more attributes, so one of them would be unknown or given twice.
         constexpr size_t most = core::Attrs::most;
         if (n_attrs > most)
             core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def.name, n_attrs, most);

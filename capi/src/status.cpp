@@ -19,16 +19,16 @@ namespace {
 constexpr std::size_t first_error_size = 272;
 static_assert(sizeof(tl_error) == first_error_size);
 
-// Of a message that is too long, what stays of its beginning, and what stands for its middle: a path may be there, and the reason comes
-// last.
+// How much of the beginning of a long message is kept, and the mark that replaces its middle. The middle may be a path, and the reason
+// comes last.
 constexpr std::size_t kept_beginning = 160;
 constexpr std::string_view cut_mark = " ... ";
 
-// The messages that were cut last. A lock that waits would hang a child that was forked while another thread had it: who cannot take it
-// soon goes without. Never destroyed, as threads may fail while the process ends.
+// The messages that were shortened last. A thread that cannot take the lock soon gives up instead of waiting, because a lock that
+// another thread held during a fork would hang the child. Never destroyed, as threads may fail while the process ends.
 class LongMessages {
 public:
-    // A number for the message, which is never 0; 0 where it could not be kept.
+    // Keeps a message and returns its number, which is never 0; 0 if it could not be kept.
     std::uint32_t keep(std::string_view text) noexcept {
         char *copy = new (std::nothrow) char[text.size()];
         if (!copy) return 0;
@@ -46,7 +46,7 @@ public:
         return number;
     }
 
-    // As much of the message as fits, and a NUL; how long all of it is, or 0 where it is kept no more.
+    // Copies as much of the message as fits, and a NUL. Returns the length of the whole message, or 0 if it is no longer kept.
     std::size_t copy(std::uint32_t number, char *buf, std::size_t size) noexcept {
         if (!lock()) return 0;
         const StoredText &slot = kept_[number % kept_.size()];
@@ -76,7 +76,7 @@ private:
 constinit LongMessages long_messages;
 static_assert(std::is_trivially_destructible_v<LongMessages>);
 
-// Whether a UTF-8 character goes on here: 10xxxxxx.
+// Whether the byte continues a UTF-8 character: 10xxxxxx.
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
@@ -105,7 +105,7 @@ void set_error(tl_error *err, Status code, const char *message) noexcept {
 
 namespace {
 
-// Calls use(code, message) with the exception that is being handled, by reference: a copy would ask for memory.
+// Calls use(code, message) with the exception that is being handled. The message is passed by reference, as a copy would need memory.
 template <class Use>
 void with_current(Use use) noexcept {
     try {

@@ -6,7 +6,7 @@ using namespace tensorlib;
 
 namespace {
 
-// The ABI's numbers and the list's are the same numbers, written twice: once for C, once for C++.
+// The type numbers are written twice, for C and for C++; check that they are equal.
 #define TL_DTYPE(name, id, format) constexpr tl_type type_##name = static_cast<tl_type>(core::DType::name);
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE

@@ -1,9 +1,9 @@
 //! Finds or builds the native library.
 //!
-//! By default the bundled C++ sources are built with CMake into a static archive. The feature `system` links an
-//! installed libtensorlib instead. `TENSORLIB_NO_BUNDLE=1` forbids the bundled build, for distributions that
-//! must not compile copies. The feature `cuda` adds the CUDA backend to the bundled build; it takes nvcc, which
-//! `nvcc.rs` looks for. Nothing is written outside of OUT_DIR, and nothing is downloaded.
+//! By default CMake builds the bundled C++ sources into a static archive. The feature `system` links an installed
+//! libtensorlib instead. `TENSORLIB_NO_BUNDLE=1` forbids the bundled build, for distributions that must not compile
+//! copies. The feature `cuda` adds the CUDA backend to the bundled build, which then needs nvcc; `nvcc.rs` looks for
+//! it. The build writes only inside OUT_DIR and downloads nothing.
 
 #[cfg(feature = "cuda")]
 mod nvcc;
@@ -19,7 +19,7 @@ fn main() {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     if env::var_os("DOCS_RS").is_some() {
-        return; // documentation needs the declarations only
+        return; // documentation needs only the declarations
     }
     if cfg!(feature = "system") {
         link_system();
@@ -53,8 +53,8 @@ fn link_system() {
 #[cfg(not(feature = "system"))]
 fn link_system() {}
 
-/// Where the C++ sources are: links in a checkout, real folders in a package; a checkout without symbolic links has
-/// text files in their place, and then the folders two levels up serve.
+/// The folder of the C++ sources. A checkout has links and a package has real folders; a checkout without symbolic
+/// links has text files instead, and then the sources are two levels up.
 fn native_sources() -> PathBuf {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let bundled = here.join("native");
@@ -78,7 +78,7 @@ fn build_bundled() {
         .define("BUILD_TESTING", "OFF")
         .define("CMAKE_INSTALL_LIBDIR", "lib");
     if is_plain_linux() {
-        // cmake's own would repeat what CMakeLists.txt says, and make other objects of it for a compiler cache.
+        // The flags of the crate `cmake` would repeat those of CMakeLists.txt, and defeat a compiler cache.
         config.define("CMAKE_CXX_FLAGS", "");
     }
     define_from_environment(&mut config, "TENSORLIB_WERROR");
@@ -86,16 +86,16 @@ fn build_bundled() {
     define_cuda(&mut config);
     let fingerprint = fingerprint(&sources);
     let installed = reused(&fingerprint).unwrap_or_else(|| config.build());
-    // Last, so that a build that was broken off is none.
+    // Written last, so that an interrupted build does not count.
     let written = std::fs::write(installed.join(FINGERPRINT), fingerprint);
     written.unwrap_or_else(|e| fail(&format!("{}: {e}", installed.display())));
     link_bundled(&installed);
 }
 
-/// The file of an installed build that says what it was made of.
+/// The file of an installed build that identifies its inputs.
 const FINGERPRINT: &str = "tensorlib-sys.fingerprint";
 
-/// What the build is made of, whatever cargo's profile: the sources, the target, the features and the environment.
+/// The inputs of the build: the sources, the target, the features and the environment, but not cargo's profile.
 fn fingerprint(sources: &Path) -> String {
     let mut hash = DefaultHasher::new();
     for part in ["CMakeLists.txt", "cmake", "cpp", "capi"] {
@@ -129,13 +129,13 @@ fn hash_files(path: &Path, hash: &mut DefaultHasher) {
     }
 }
 
-/// A copy of a build that another profile of the same target folder has: `cargo doc` and `cargo build --release` would take the minutes
-/// of a second one.
+/// Copies the build of another profile in the same target folder: `cargo doc` and `cargo build --release` would
+/// otherwise spend minutes on a second one.
 fn reused(fingerprint: &str) -> Option<PathBuf> {
     let out = PathBuf::from(env::var_os("OUT_DIR")?);
     let is_same = |made: &Path| std::fs::read_to_string(made.join(FINGERPRINT)).is_ok_and(|text| text == fingerprint);
     if is_same(&out) {
-        return Some(out); // a file was touched
+        return Some(out); // cargo runs the script again if only a file's time has changed
     }
     // TARGET_FOLDER/PROFILE/build/tensorlib-sys-HASH/out
     let target = out.ancestors().nth(4)?;
@@ -160,15 +160,15 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the compiler's defaults are for this target and nobody asks for flags of their own: elsewhere the crate
-/// `cmake` knows some that CMake does not.
+/// Whether the compiler's defaults suit this target and nobody sets flags. For other targets the crate `cmake` knows
+/// flags that CMake does not.
 fn is_plain_linux() -> bool {
     let target = env::var("TARGET").unwrap_or_default();
     let asked = env::vars_os().any(|(name, _)| name.to_string_lossy().contains("CXXFLAGS"));
     !asked && target.contains("-linux-gnu") && env::var("HOST").is_ok_and(|host| host == target)
 }
 
-/// Sets an option of CMakeLists.txt to what the variable of its name says, where it says anything.
+/// Sets an option of CMakeLists.txt to the environment variable of the same name, if it is set.
 fn define_from_environment(config: &mut cmake::Config, name: &str) {
     println!("cargo:rerun-if-env-changed={name}");
     if let Some(value) = env::var_os(name).filter(|v| !v.is_empty()) {
@@ -176,7 +176,7 @@ fn define_from_environment(config: &mut cmake::Config, name: &str) {
     }
 }
 
-/// For the CUDA backend: nvcc, and the architectures if the environment names some.
+/// Options of the CUDA backend: nvcc, and the architectures if the environment lists some.
 #[cfg(feature = "cuda")]
 fn define_cuda(config: &mut cmake::Config) {
     for variable in ["CUDACXX", "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME"] {
@@ -186,7 +186,7 @@ fn define_cuda(config: &mut cmake::Config) {
     define_from_environment(config, "TENSORLIB_CUDA_ARCHITECTURES");
 }
 
-/// nvcc of the system, or the one that `cargo xtask cuda-toolkit` has installed.
+/// The system's nvcc, or the one that `cargo xtask cuda-toolkit` installed.
 #[cfg(feature = "cuda")]
 fn find_nvcc() -> PathBuf {
     let environment = |name: &str| env::var_os(name);
@@ -208,7 +208,7 @@ fn find_nvcc() -> PathBuf {
 #[cfg(not(feature = "cuda"))]
 fn define_cuda(_: &mut cmake::Config) {}
 
-/// CMake's own message for a missing compiler runs over pages; these say it in a line.
+/// Checks for cmake and a compiler first: CMake's own message for a missing compiler is pages long, these are one line.
 fn check_tools() {
     let cmake = env::var("CMAKE").unwrap_or_else(|_| "cmake".into());
     if !runs(&cmake) {
@@ -231,7 +231,7 @@ fn check_tools() {
 }
 
 fn runs(program: &str) -> bool {
-    // CXX may carry a wrapper or flags: its first word is the program.
+    // CXX may include a wrapper or flags: its first word is the program.
     let first = program.split_whitespace().next().unwrap_or(program);
     Command::new(first).arg("--version").output().is_ok()
 }
@@ -246,7 +246,7 @@ fn link_bundled(prefix: &Path) {
         println!("cargo:rustc-link-lib=stdc++");
     }
     if cfg!(feature = "cuda") {
-        // The installation has a copy of the toolkit's archive beside ours. It loads the driver when it is first used.
+        // The installation contains a copy of the toolkit's archive. It loads the driver at its first use.
         println!("cargo:rustc-link-lib=static=cudart_static");
         for library in ["dl", "rt", "pthread"] {
             println!("cargo:rustc-link-lib={library}");

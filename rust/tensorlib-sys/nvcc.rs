@@ -1,33 +1,34 @@
-//! Finds nvcc: for the build script beside it, and for `cargo xtask`, which includes this file, so that both take the
-//! same one. Installs nothing.
+//! Finds nvcc. The build script and `cargo xtask` both include this file, so that they use the same nvcc. Installs
+//! nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The first CUDA that knows sm_120.
+/// The first CUDA version that supports sm_120.
 pub const OLDEST: (u32, u32) = (12, 8);
 
-/// The last file that an installation of `cargo xtask cuda-toolkit` writes: without it the folder is half done. Its
+/// The last file that an installation by `cargo xtask cuda-toolkit` writes: without it the folder is incomplete. Its
 /// first line is nvcc's path.
 pub const STAMP: &str = "tensorlib-toolkit";
 
-/// An nvcc that was looked at.
+/// An nvcc whose version is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nvcc {
     pub path: PathBuf,
     pub version: (u32, u32),
 }
 
-/// The environment, for tests another one.
+/// Reads environment variables; tests pass their own.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// The first usable nvcc of this machine's own: of `CUDACXX`, `CUDA_HOME`, `CUDA_PATH`, `PATH`, `usual` folders. The
-/// reasons against those passed over go to `passed`. `CUDACXX` is an order: if it is not usable, that is an error.
+/// The first usable nvcc of `CUDACXX`, `CUDA_HOME`, `CUDA_PATH`, `PATH` and the `usual` folders, in this order.
+/// `passed` gets the reasons against the ones passed over. `CUDACXX` is binding: it is an error if that nvcc is not
+/// usable.
 pub fn find(env: Environment, usual: &[&str], passed: &mut Vec<String>) -> Result<Option<Nvcc>, String> {
     let on_path: Vec<PathBuf> = env("PATH").map(|list| std::env::split_paths(&list).collect()).unwrap_or_default();
     if let Some(ordered) = env("CUDACXX").filter(|v| !v.is_empty()) {
-        // As CMake has it: flags may follow.
+        // Flags may follow, as CMake allows.
         let text = ordered.to_string_lossy().into_owned();
         let program = PathBuf::from(text.split_whitespace().next().unwrap_or_default());
         let mut places = vec![program.clone()];
@@ -52,23 +53,23 @@ pub fn find(env: Environment, usual: &[&str], passed: &mut Vec<String>) -> Resul
     Ok(None)
 }
 
-/// Where toolkits of the system usually are.
+/// The usual folders of system-wide toolkits.
 pub const USUAL: [&str; 2] = ["/usr/local/cuda/bin", "/opt/cuda/bin"];
 
-/// The folder that `cargo xtask cuda-toolkit` installs to; None where the environment names no cache folder.
+/// The folder that `cargo xtask cuda-toolkit` installs to; None if the environment names no cache folder.
 pub fn cache_folder(env: Environment) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
     Some(cache.join("tensorlib/cuda-13.0"))
 }
 
-/// The nvcc of a whole installation in `folder`.
+/// The nvcc of a complete installation in `folder`.
 pub fn installed(folder: &Path) -> Option<Nvcc> {
     let stamp = std::fs::read_to_string(folder.join(STAMP)).ok()?;
     usable(Path::new(stamp.lines().next()?)).ok()
 }
 
-/// Asks this nvcc for its version.
+/// Checks an nvcc by asking it for its version.
 pub fn usable(path: &Path) -> Result<Nvcc, String> {
     let out = Command::new(path).arg("--version").output().map_err(|e| format!("does not run: {e}"))?;
     let text = String::from_utf8_lossy(&out.stdout);
@@ -80,7 +81,7 @@ pub fn usable(path: &Path) -> Result<Nvcc, String> {
     Ok(Nvcc { path: path.to_path_buf(), version })
 }
 
-/// `Cuda compilation tools, release 13.0, V13.0.88`
+/// Parses a version, as in `Cuda compilation tools, release 13.0, V13.0.88`.
 pub fn version_of(text: &str) -> Option<(u32, u32)> {
     let rest = text.split("release ").nth(1)?;
     let (major, minor) = rest.split([',', ' ', '\n']).next()?.split_once('.')?;

@@ -34,15 +34,14 @@
  *   Shapes     The contiguous dimension first: {2, 4} is 4 rows of 2.
  *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
  *              first error. Nothing aborts.
- *   Ownership  tl_X_create() gives a handle that tl_X_free() takes back; free(NULL) is fine; handles may be
- *              freed in any order. Tensors belong to their context. Other pointers are the caller's and
+ *   Ownership  tl_X_create() returns a handle that tl_X_free() releases; free(NULL) is ignored; handles may
+ *              be freed in any order. Tensors belong to their context. Other pointers are the caller's and
  *              are read or written during the call only, unless the comment says otherwise.
- *   Threads    Every function may be called from any thread; what may overlap is said at tl_context.
- *   Structs    Those that begin with struct_size may grow at the end in later versions. Set struct_size to
- *              sizeof; bytes behind what the library knows must be zero.
+ *   Threads    Every function may be called from any thread; the comment of tl_context says what may overlap.
+ *   Structs    Structs that begin with struct_size may grow at the end in later versions. Set struct_size to
+ *              sizeof; bytes beyond the struct that the library knows must be zero.
  *   Text       UTF-8, NUL-terminated.
- */
-#ifndef TENSORLIB_H
+ */#ifndef TENSORLIB_H
 #define TENSORLIB_H
 
 #include <stdbool.h>
@@ -74,12 +73,12 @@ extern "C" {
  * Status codes, errors and versions
  *
  * Every call that can fail returns a tl_status and takes a caller-owned tl_error, which may be NULL, as its
- * last argument. No input ends the process: whatever a caller, a file or a device does comes back as a
- * status with a message. */
+ * last argument. No input ends the process: invalid arguments, files and device failures return a status
+ * with a message. */
 
 /**
- * The outcome of a call: TL_STATUS_OK or the kind of failure. The numbers never change and none is
- * reused; treat a number that you do not know as a failure.
+ * The result of a call: TL_STATUS_OK or the kind of failure. The numbers never change and none is reused;
+ * treat an unknown number as a failure.
  */
 typedef int32_t tl_status;
 
@@ -104,17 +103,17 @@ typedef int32_t tl_status;
 #define TL_STATUS_TYPE_MISMATCH 3
 
 /**
- * Operands live on different devices, or their contexts would refer to each other in a circle.
+ * Operands live on different devices, or their contexts would refer to each other in a cycle.
  */
 #define TL_STATUS_CONTEXT_MISMATCH 4
 
 /**
- * Valid, but no kernel of this backend does it.
+ * The call is valid, but this backend has no kernel for it.
  */
 #define TL_STATUS_UNSUPPORTED 5
 
 /**
- * The device, driver or instruction set is not there, or not usable from here (a forked child).
+ * The device, driver or instruction set is missing, or cannot be used from here (a forked child).
  */
 #define TL_STATUS_UNAVAILABLE 6
 
@@ -129,7 +128,7 @@ typedef int32_t tl_status;
 #define TL_STATUS_BUSY 8
 
 /**
- * A progress callback stopped the run.
+ * A callback stopped the run.
  */
 #define TL_STATUS_ABORTED 9
 
@@ -139,7 +138,7 @@ typedef int32_t tl_status;
 #define TL_STATUS_IO 10
 
 /**
- * A file's contents are not what its format allows.
+ * A file's contents violate its format.
  */
 #define TL_STATUS_FORMAT 11
 
@@ -154,10 +153,9 @@ typedef int32_t tl_status;
 #define TL_STATUS_INTERNAL 13
 
 /**
- * Where a failing call puts its code and its message. Owned by the caller; pass NULL where you do not
- * care. Set `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this
- * struct's first size) is not written to. On success the code becomes TL_STATUS_OK and the message
- * empty.
+ * Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
+ * `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this struct's first
+ * size) is not written to. On success the code becomes TL_STATUS_OK and the message empty.
  */
 typedef struct tl_error {
     /**
@@ -165,34 +163,35 @@ typedef struct tl_error {
      */
     size_t struct_size;
     /**
-     * What the call returned.
+     * The status that the call returned.
      */
     tl_status code;
     /**
-     * UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. Where that
-     * is too long, " ... " stands for characters in its middle, and tl_error_text() gives all of it.
+     * UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. In a
+     * message that is too long, " ... " replaces characters in the middle, and tl_error_text() returns the
+     * whole message.
      */
     char message[256];
     /**
-     * Names a message that was cut, for tl_error_text(); 0 where the message is whole.
+     * Identifies a shortened message for tl_error_text(); 0 if the message is complete.
      */
     uint32_t text;
 } tl_error;
 
 /**
- * Copies the whole message of an error into `buf`, as much as fits, with a NUL; `buf` may be NULL.
- * Returns the length of all of it without the NUL; 0 for NULL, after a success, and where struct_size
- * is too small.
+ * Copies as much of an error's whole message as fits into `buf`, with a NUL; `buf` may be NULL. Returns
+ * the length of the whole message without the NUL; 0 for NULL, after a success, and if struct_size is
+ * too small.
  *
- * The process keeps the last 64 messages that were cut: of an older one, and of one that there was no
- * memory for, this is `message`. Any thread, also another one than the failed call's. Since 0.1.
+ * The process keeps the last 64 shortened messages. For an older one, or one that there was no memory
+ * for, this copies `message`. Any thread, including threads other than that of the failed call. Since
+ * 0.1.
  */
 TL_API size_t tl_error_text(const tl_error *err, char *buf, size_t size);
 
 /**
- * The ABI's version: major * 65536 + minor. A program built against this header runs with any
- * library of the same major and the same or a later minor version: see TL_ABI_VERSION.
- * Any thread. Since 0.1.
+ * The ABI's version: major * 65536 + minor. A program built against this header runs with any library
+ * of the same major and the same or a later minor version: see TL_ABI_VERSION. Any thread. Since 0.1.
  */
 TL_API uint32_t tl_abi_version(void);
 
@@ -203,8 +202,8 @@ TL_API uint32_t tl_abi_version(void);
 TL_API const char *tl_version(void);
 
 /**
- * The status' constant as text, `"TL_STATUS_SHAPE_MISMATCH"`; `"unknown status"` for a number that
- * this library does not know. Static storage, never NULL, not to be freed. Any thread. Since 0.1.
+ * The name of a status, `"TL_STATUS_SHAPE_MISMATCH"`; `"unknown status"` for a number that this library
+ * does not know. Static storage, never NULL, not to be freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_status_name(tl_status status);
 
@@ -216,12 +215,12 @@ TL_API const char *tl_status_name(tl_status status);
 /* ====================================================================================================
  * Storage types
  *
- * How elements are stored. The numbers are GGUF's. More types join in later versions; ask for traits, or walk them
- * with `tl_type_at`, instead of listing numbers. Types with blocks store rows of whole blocks only. What a weight
- * format is good for: docs/formats.md. */
+ * How elements are stored. The numbers are those of GGUF. Later versions add types: ask for a type's traits, or
+ * iterate with `tl_type_at`, instead of listing numbers. Quantised types store rows of whole blocks only.
+ * docs/formats.md says which type suits which purpose. */
 
 /**
- * A storage type: GGUF's number for it.
+ * A storage type, by its GGUF number.
  */
 typedef int32_t tl_type;
 
@@ -411,50 +410,49 @@ typedef int32_t tl_kind;
 #define TL_KIND_FLOATING 0
 
 /**
- * A plain integer: indices and storage, no operand of arithmetic.
+ * A plain integer: for indices and storage, not for arithmetic.
  */
 #define TL_KIND_INTEGER 1
 
 /**
- * Blocks of quantised weights.
+ * A quantised type for weights.
  */
 #define TL_KIND_WEIGHT 2
 
 /**
- * Blocks that activations are quantised to on the way into a product; no operand.
+ * A quantised type that products convert activations to; no operand has it.
  */
 #define TL_KIND_ACTIVATION 3
 
 /**
- * Elements per block, 1 for plain types; 0 where there is no such type. Any thread. Since 0.1.
+ * Elements per block, 1 for plain types; 0 for an unknown type. Any thread. Since 0.1.
  */
 TL_API int64_t tl_type_block_size(tl_type type);
 
 /**
- * Bytes per block; 0 where there is no such type. Any thread. Since 0.1.
+ * Bytes per block; 0 for an unknown type. Any thread. Since 0.1.
  */
 TL_API size_t tl_type_size(tl_type type);
 
 /**
- * The type's name, `"f32"`; NULL where there is no such type. Static storage, not to be freed. Any
- * thread. Since 0.1.
+ * The type's name, `"f32"`; NULL for an unknown type. Static storage, not to be freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_type_name(tl_type type);
 
 /**
- * What the type may be used for; -1 where there is no such type. Any thread. Since 0.1.
+ * What the type may be used for; -1 for an unknown type. Any thread. Since 0.1.
  */
 TL_API tl_kind tl_type_kind(tl_type type);
 
 /**
- * The type that the format's reference implementation rounds activations to in products with weights of this
- * type, for those who compare with it; itself for plain types and activations, -1 where there is no such type.
- * This library's products round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
+ * The type that the reference implementation rounds activations to in products with weights of this type, for
+ * comparisons with it; the type itself for plain types and activations, -1 for an unknown type. Products of
+ * this library round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
  */
 TL_API tl_type tl_type_partner(tl_type type);
 
 /**
- * How many types there are. Any thread. Since 0.1.
+ * The number of types. Any thread. Since 0.1.
  */
 TL_API size_t tl_type_count(void);
 
@@ -464,7 +462,7 @@ TL_API size_t tl_type_count(void);
 TL_API tl_type tl_type_at(size_t index);
 
 /**
- * Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.
+ * Finds a type by its name; upper and lower case are equal. `name` and `out` must not be NULL.
  * TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
  * thread. Since 0.1.
  */
@@ -473,24 +471,24 @@ TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, 
 /* ====================================================================================================
  * Devices and backends
  *
- * A device is something that computes: "cpu", and "cuda:0", "cuda:1", ... where the library was built with CUDA and
- * a driver and GPUs are there; tl_backend_create() says what is missing. A backend is a device opened for use. */
+ * A device computes: "cpu" always exists, and "cuda:0", "cuda:1", ... exist if the library was built with CUDA and the
+ * machine has a driver and GPUs; otherwise tl_backend_create() says what is missing. A backend is an opened device. */
 
 /**
- * A device opened for computing, with its own threads or streams. Backends are independent of each
- * other: two of them, even on one device, compute at the same time.
+ * A device opened for computing, with its own threads or streams. Backends are independent of each other: two backends
+ * compute at the same time, even on one device.
  *
- * Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it
- * alive, so the two may be freed in any order.
+ * Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it alive, so the
+ * two may be freed in any order.
  *
- * Threads: any function may be called from any thread. One graph runs at a time; a second caller of
- * tl_graph_compute() waits for the first; a call from inside the running graph's own progress callback
- * gets TL_STATUS_BUSY.
+ * Threads: any function may be called from any thread. One graph runs at a time, and a second caller of
+ * tl_graph_compute() waits for the first. A call from inside the running graph's own progress callback returns
+ * TL_STATUS_BUSY.
  */
 typedef struct tl_backend tl_backend;
 
 /**
- * How a backend is to be opened. Fill it with tl_backend_params_init(), then change what you need.
+ * Options for opening a backend. Fill it with tl_backend_params_init(), then change what you need.
  */
 typedef struct tl_backend_params {
     /**
@@ -498,18 +496,18 @@ typedef struct tl_backend_params {
      */
     size_t struct_size;
     /**
-     * Threads for CPU work, the calling one included. 0 = all that this process may use: the affinity
-     * mask and the cgroup's quota are honoured. At most 1024.
+     * Threads for CPU work, including the calling thread. 0 = as many as this process may use, as limited by the
+     * affinity mask and the cgroup's quota. At most 1024.
      */
     int32_t n_threads;
     /**
-     * CUDA: products of F32 may be computed in TF32 (10 bits of fraction). Ignored elsewhere.
+     * CUDA: allows F32 products to be computed in TF32 (10 bits of fraction). Ignored elsewhere.
      */
     bool allow_tf32;
 } tl_backend_params;
 
 /**
- * How backends are to be joined: nothing so far. Fill it with tl_join_params_init().
+ * Options for joining backends; none exist yet. Fill it with tl_join_params_init().
  */
 typedef struct tl_join_params {
     /**
@@ -519,7 +517,7 @@ typedef struct tl_join_params {
 } tl_join_params;
 
 /**
- * What is known of a device.
+ * Properties of a device.
  */
 typedef struct tl_device_props {
     /**
@@ -527,15 +525,15 @@ typedef struct tl_device_props {
      */
     size_t struct_size;
     /**
-     * For people, NUL-terminated: processor or card.
+     * The name of the processor or card, for display, NUL-terminated.
      */
     char description[128];
     /**
-     * Bytes of memory in all; 0 = unknown.
+     * Bytes of memory in total; 0 = unknown.
      */
     uint64_t memory_total;
     /**
-     * Bytes of memory that were free at the call; 0 = unknown.
+     * Bytes of memory that were free at the time of the call; 0 = unknown.
      */
     uint64_t memory_free;
     /**
@@ -549,23 +547,22 @@ typedef struct tl_device_props {
 } tl_device_props;
 
 /**
- * The number of devices; at least 1, as "cpu" is always there. Any thread. Since 0.1.
+ * The number of devices, at least 1 for "cpu". Any thread. Since 0.1.
  */
 TL_API size_t tl_device_count(void);
 
 /**
- * The name that tl_backend_create() takes, `"cpu"`, `"cuda:0"`; NULL where index is not below
+ * The name of a device, as tl_backend_create() takes it: `"cpu"`, `"cuda:0"`. NULL if index is not below
  * tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_device_name(size_t index);
 
 /**
- * Describes a device.
+ * Gets the properties of a device.
  *
- * `out` is the caller's and must not be NULL; its struct_size must be set.
+ * `out` belongs to the caller and must not be NULL; its struct_size must be set.
  *
- * TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small.
- * Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: index is out of range, out is NULL, struct_size is too small. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err);
 
@@ -575,114 +572,120 @@ TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props 
 TL_API size_t tl_isa_count(void);
 
 /**
- * An instruction set that this CPU can run, best first: the values that the environment
- * variable `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL where index is not
- * below tl_isa_count(). Static storage, not to be freed. Any thread. Since 0.1.
+ * The name of an instruction set that this CPU can run, best first: the values that the environment variable
+ * `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL if index is not below tl_isa_count(). Static
+ * storage, not to be freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_isa_name(size_t index);
 
 /**
- * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
- * written. Any thread, as long as params is not shared. Since 0.1.
+ * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+ * params is not shared. Since 0.1.
  */
 TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size);
 
 /**
- * Opens a device.
+ * Opens a device, or joins several.
  *
- * `device` is a name as tl_device_name() gives it, `"cpu"`; case does not matter; NULL means
- * `"cpu"`; names with `+` between them, `"cuda:0+cpu"`, open each and join them (tl_backend_join). `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
- * which the caller frees with tl_backend_free(), or NULL on failure.
+ * `device` is a name as tl_device_name() returns it, such as `"cpu"`; case does not matter. NULL means `"cpu"`.
+ * Names separated by `+`, `"cuda:0+cpu"`, open each device and join them (tl_backend_join). `params` may be NULL
+ * for the defaults. `out` must not be NULL; it receives the backend, which the caller frees with
+ * tl_backend_free(), or NULL on failure.
  *
- * The environment variable `TENSORLIB_FUSE` is read here: with `0` every node is computed by itself, while
- * a product is otherwise computed together with the addition that alone takes its result, to the same
- * bits; another value than `0` and `1` is TL_STATUS_INVALID_ARGUMENT.
- * `TENSORLIB_PACK_LIMIT` is the most bytes that a CPU backend may take for packed copies of constant weights, which make
- * products faster; 0 means none. Results do not depend on it. Without it, a copy may take half of the memory that is left.
- * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
- * instruction set, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
- * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
- * first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
- * `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat` lists operations that a device is to refuse, for tests.
- * `TENSORLIB_CUDA_DEBUG=1` waits for each operation, so that an error names the one that made it;
- * `TENSORLIB_CUBLASLT=off`, or a path.
+ * This function reads these environment variables:
+ * - `TENSORLIB_ISA`: the instruction set of the backend's kernels; the default is the best one that the CPU has.
+ * - `TENSORLIB_FUSE`: `0` computes every node separately. By default a product is fused with an addition that is
+ *   the only reader of its result; the bits are the same. Values other than `0` and `1` are
+ *   TL_STATUS_INVALID_ARGUMENT.
+ * - `TENSORLIB_PACK_LIMIT`: the most bytes that a CPU backend may use for packed copies of constant weights, which
+ *   make products faster; 0 means none. Results do not depend on it. By default a copy may take half of the memory
+ *   that is left.
+ * - `TENSORLIB_TRACE`: a file that receives a timeline of the backend's runs, for Perfetto (ui.perfetto.dev). The
+ *   file is emptied first; further backends append `.2`, `.3`, ... to its name.
+ * - `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat`: operations that a device has to refuse, for tests.
+ * - `TENSORLIB_CUDA_DEBUG=1`: waits for each operation, so that an error names the operation that caused it.
+ * - `TENSORLIB_CUBLASLT`: `off`, or the path of the library.
  *
- * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
- * `TENSORLIB_ISA` names no instruction set, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the instruction set is not to be had
- * on this machine (the message names those that are), or no thread could be started. TL_STATUS_IO:
- * `TENSORLIB_TRACE` is a file that cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: the device does not exist, out is NULL, a parameter is out of range, `TENSORLIB_ISA`
+ * names no instruction set, `TENSORLIB_PACK_LIMIT` is not a number. TL_STATUS_UNAVAILABLE: the machine does not
+ * have the device or instruction set (the message lists those that it has), or a thread could not be started.
+ * TL_STATUS_IO: the file that `TENSORLIB_TRACE` names cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread.
+ * Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         tl_backend **out, tl_error *err);
 
 /**
- * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
- * written. Any thread, as long as params is not shared. Since 0.1.
+ * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+ * params is not shared. Since 0.1.
  */
 TL_API void tl_join_params_init(tl_join_params *params, size_t struct_size);
 
 /**
- * Joins backends of different devices to one, which computes graphs whose tensors lie on any of them.
+ * Joins backends of different devices into one, which computes graphs whose tensors lie on any of them.
  *
- * Each node is computed where the fewest bytes are copied for it, by a device that has a kernel for it; tl_tensor_place() says it by
- * hand. What it writes into elsewhere is copied there and back. Leafs stay where their contexts are, an output ends on its context's device, and everything else lies where it is computed.
- * What is read on another device is copied there once in each run; constants once for all runs. tl_graph_plan_text() shows what goes
- * where, tl_graph_plan_bytes() what it takes. Memory for intermediates and the copies of constants are the backend's: no
- * context's mem_limit counts them.
+ * Each node is computed by a device that has a kernel for it, where the fewest bytes have to be copied;
+ * tl_tensor_place() overrides the choice. Results that a node writes into tensors of other devices are copied
+ * there and back. Leafs stay on their contexts' devices, an output ends on its context's device, and every other
+ * result lies where it is computed. Operands that are read on another device are copied there once per run,
+ * constants once for all runs. tl_graph_plan_text() shows the transfers, tl_graph_plan_bytes() the memory that
+ * they take. Memory for intermediates and copies of constants belongs to the backend: no context's mem_limit
+ * counts it.
  *
- * `backends` are `n` of them, 1 to 32, read during the call; the joined one keeps them alive, and their own handles stay the
- * caller's and may be used meanwhile: a run of the joined one waits for theirs. A context that is created on it lies on the first
- * one's device. `params` may be NULL. `out` must not be NULL; it receives the backend, which the caller frees with
- * tl_backend_free(), or NULL on failure.
+ * `backends` has `n` backends, 1 to 32, and is read during the call. The joined backend keeps them alive. Their
+ * handles remain the caller's and stay usable: a run of the joined backend waits for their runs. A context created
+ * on the joined backend lies on the first device. `params` may be NULL. `out` must not be NULL; it receives the
+ * backend, which the caller frees with tl_backend_free(), or NULL on failure.
  *
- * TL_STATUS_INVALID_ARGUMENT: backends, one of them or out is NULL, n is out of range, two are of one device, one is joined itself.
- * TL_STATUS_UNAVAILABLE: one belongs to the parent of this forked process. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: backends, one of them or out is NULL, n is out of range, two are of one device, one
+ * is joined itself. TL_STATUS_UNAVAILABLE: one belongs to the parent of this forked process.
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_backend_join(tl_backend *const *backends, size_t n,
         const tl_join_params *params, tl_backend **out, tl_error *err);
 
 /**
- * The number of devices that the backend computes on: 1, or that of joined ones; 0 for NULL. Any thread. Since 0.1.
+ * The number of devices that the backend computes on: 1 unless it is joined; 0 for NULL. Any thread. Since 0.1.
  */
 TL_API size_t tl_backend_n_devices(const tl_backend *backend);
 
 /**
- * The name of one of them, in the order of joining; NULL for NULL or where index is not below tl_backend_n_devices(). Valid as long
- * as the backend. Any thread. Since 0.1.
+ * The name of a device of the backend, in the order of joining; NULL for NULL or if index is not below
+ * tl_backend_n_devices(). Valid as long as the backend. Any thread. Since 0.1.
  */
 TL_API const char *tl_backend_device_at(const tl_backend *backend, size_t index);
 
 /**
- * Gives the handle back; NULL is fine. The backend ends when no context is left that was created on
- * it. Any thread but one inside the backend's own progress callback. Since 0.1.
+ * Releases the handle; NULL is ignored. The backend is closed when no context that was created on it is left. Any
+ * thread except inside the backend's own progress callback. Since 0.1.
  */
 TL_API void tl_backend_free(tl_backend *backend);
 
 /**
- * The name of the backend's device, `"cpu"`, of joined ones `"cpu+cuda:0"`; NULL for NULL. Valid as long as the backend. Any
- * thread. Since 0.1.
+ * The name of the backend's device: `"cpu"`, `"cpu+cuda:0"` for a joined backend; NULL for NULL. Valid as long as
+ * the backend. Any thread. Since 0.1.
  */
 TL_API const char *tl_backend_device(const tl_backend *backend);
 
 /**
- * The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
- * `"sm_90"` (`"simt"` where it is simulated), of joined ones all of them, `"avx512+sm_90"`; NULL for NULL. Valid as long as the
- * backend. Any thread. Since 0.1.
+ * The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture, `"sm_90"` (`"simt"` if
+ * it is simulated). A joined backend lists those of all its devices, `"avx512+sm_90"`. NULL for NULL. Valid as
+ * long as the backend. Any thread. Since 0.1.
  */
 TL_API const char *tl_backend_isa(const tl_backend *backend);
 
 /**
- * The number of CPU threads that the backend computes with, the calling one included; 1 for a GPU; 0
- * for NULL; of joined ones the most that one of them has. Any thread. Since 0.1.
+ * The number of CPU threads that the backend computes with, including the calling thread; 1 for a GPU; for a
+ * joined backend the largest number of its devices; 0 for NULL. Any thread. Since 0.1.
  */
 TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
 
 /**
- * The bytes of packed copies that the backend keeps of constants (tl_tensor_set_constant, leafs of GGUF
- * files), in no context's count; 0 for NULL. A constant's copy is made when a graph is first computed
- * that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
- * graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
- * the context's (tl_tensor_drop_original). A joined backend counts its parts' copies and those of constants on other devices than
+ * Bytes of packed copies of constants (tl_tensor_set_constant, leafs of GGUF files) that the backend keeps and no
+ * context counts; 0 for NULL. The backend makes a constant's copy when it first computes a graph that multiplies
+ * with it, if the copy pays and leaves half of the machine's free memory. All graphs of the backend share it. It
+ * is freed with the backend or with the constant's context, or passes to the context (tl_tensor_drop_original). A
+ * joined backend counts the copies of the backends that were joined, and copies of constants on devices other than
  * their own. Any thread. Since 0.1.
  */
 TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
@@ -690,42 +693,44 @@ TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
 /* ====================================================================================================
  * Quantising
  *
- * Matrices of floats to any storage type and back, outside of contexts and graphs: what converts model files.
- * A row is a whole number of blocks (tl_type_block_size()) and takes n_per_row / block size * tl_type_size()
- * bytes; rows follow each other without gaps. The same values give the same bytes on every CPU and with any
- * number of threads. */
+ * Conversion of float matrices to any storage type and back, outside of contexts and graphs, as converters of model
+ * files need it. A row is a whole number of blocks (tl_type_block_size()) and takes n_per_row / block size *
+ * tl_type_size() bytes; rows follow each other without gaps. The same values give the same bytes on every CPU and with
+ * any number of threads. */
 
 /**
- * Stores `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance`: NULL,
- * or `n_per_row` weights of the columns' squared errors, finite and not negative; NULL is as ones, and so
- * are zeros in all columns of a block. `dst` has room for all rows, at any address, and does not overlap `src`. Uses
- * the calling thread, and the instruction set that TENSORLIB_ISA asks for.
- * TL_STATUS_INVALID_ARGUMENT: no such type, a pointer is NULL (though there are elements), `n_per_row` is no
- * multiple of the type's block size, sizes are negative or too large, a weight is not valid, or a value
- * does not fit the type (types with blocks hold finite numbers only): the message has its row and position, and
- * what `dst` holds is undefined. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread.
- * Since 0.1.
+ * Encodes `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance` has
+ * `n_per_row` weights of the columns' squared errors, finite and not negative; NULL stands for ones, and so do
+ * zeros in all columns of a block. `dst` has space for all rows, at any address, and does not overlap `src`. Uses
+ * the calling thread, and the instruction set that TENSORLIB_ISA names.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though there are elements), `n_per_row`
+ * is not a multiple of the type's block size, sizes are negative or too large, a weight is invalid, or a value
+ * does not fit the type (quantised types hold finite numbers only): the message has its row and position, and the
+ * contents of `dst` are undefined. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_quantize(tl_type type, const float *src, void *dst, int64_t n_rows,
         int64_t n_per_row, const float *importance, tl_error *err);
 
 /**
- * tl_quantize() with a backend's threads and instruction set; waits while it computes. `backend` must
- * not be NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from
- * a callback of a graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked
- * after the backend was made. Any thread. Since 0.1.
+ * tl_quantize() with a backend's threads and instruction set; waits for the backend's turn. `backend` must not be
+ * NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from a callback of a
+ * graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked after the backend was made.
+ * Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_backend_quantize(tl_backend *backend, tl_type type, const float *src,
         void *dst, int64_t n_rows, int64_t n_per_row, const float *importance, tl_error *err);
 
 /**
- * Reads `n` elements of `type` as floats; `src` may lie at any address and does not overlap `dst`. Any bytes
- * are read; scales that are not finite give infinities and NaNs.
- * TL_STATUS_INVALID_ARGUMENT: no such type, a pointer is NULL (though `n` is not 0), or `n` is negative or no
- * multiple of the type's block size. TENSORLIB_ISA's errors are those of tl_backend_create(). Any
- * thread. Since 0.1.
+ * Decodes `n` elements of `type` to floats. `src` may lie at any address and does not overlap `dst`. Any bytes are
+ * accepted; scales that are not finite give infinities and NaNs.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though `n` is not 0), or `n` is negative
+ * or not a multiple of the type's block size. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread.
+ * Since 0.1.
  */
-TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float *dst, int64_t n, tl_error *err);
+TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float *dst, int64_t n,
+        tl_error *err);
 
 /* ====================================================================================================
  * Contexts
@@ -733,33 +738,32 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
  * Memory. A context owns tensors and graphs and frees them together. */
 
 /**
- * An arena that owns tensors, graphs and their data. Nothing in it is freed one by one (a freed graph's
- * memory is used again); all goes with the context.
+ * An arena that owns tensors, graphs and their data. Nothing in it is freed individually, except that a freed
+ * graph's memory is reused; everything is freed with the context.
  *
- * Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The memory behind it
- * lives on as long as a graph, or a tensor of another context, refers to it, so handles may be freed in
- * any order. A tensor's pointer is valid as long as the memory of its context, and until
- * tl_context_reset().
+ * Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
+ * long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
+ * pointer is valid as long as the memory of its context, and until tl_context_reset().
  *
- * Errors: constructors of tensors and operations return NULL on failure; the context keeps the first
- * failure until tl_context_error() reads it, and tl_graph_create() returns it too. So constructors nest,
- * and one check at the end of a model is enough.
+ * Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
+ * tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
+ * one check at the end of a model is enough.
  *
- * Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a
- * short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
- * and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
- * for those that it only reads; tensor reads take it shared, writes exclusively, for the call. A call
- * that finds it taken returns TL_STATUS_BUSY and a message naming the context, and which node or leaf of
- * the graph needs it: at once, or after the busy timeout (tl_context_set_busy_timeout()).
+ * Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a short
+ * lock and may go on while graphs are computed. A run lock per context separates computing, reading and writing:
+ * tl_graph_compute() locks contexts that it writes exclusively and contexts that it only reads shared; reads of
+ * tensors lock shared and writes exclusively, for the duration of the call. A call that finds the lock taken
+ * returns TL_STATUS_BUSY with a message that names the context and the node or leaf of the graph that needs it,
+ * either immediately or after the busy timeout (tl_context_set_busy_timeout()).
  *
- * Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a
- * context of its own, which is reset or freed afterwards. Requests then run at the same time, each
- * with a backend of its own; nodes in the weights' context would make it grow, and BUSY for others.
+ * Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a separate
+ * context, which is reset or freed afterwards. Requests then run at the same time, each with its own backend.
+ * Nodes in the weights' context would make it grow, and make it BUSY for other requests.
  */
 typedef struct tl_context tl_context;
 
 /**
- * How a context is to be made. Fill it with tl_context_params_init(), then change what you need.
+ * Options for making a context. Fill it with tl_context_params_init(), then change what you need.
  */
 typedef struct tl_context_params {
     /**
@@ -767,12 +771,12 @@ typedef struct tl_context_params {
      */
     size_t struct_size;
     /**
-     * The most bytes that objects and data of this context may take together; 0 = it grows as needed.
+     * The most bytes that objects and data of this context may take together; 0 = no limit.
      */
     size_t mem_limit;
     /**
-     * Memory to use instead of the context's own, never outgrown; NULL = the context's own. Must stay
-     * valid until the context's memory is no longer in use, and must not be touched by others.
+     * Memory to use instead of the context's own; the context never grows beyond it. NULL = the context's own. It
+     * must stay valid until the context's memory is no longer in use, and nobody else may touch it.
      */
     void *mem_buffer;
     /**
@@ -780,85 +784,81 @@ typedef struct tl_context_params {
      */
     size_t mem_buffer_size;
     /**
-     * Shapes only: leafs get their data by tl_context_allocate().
+     * Makes tensors without data; tl_context_allocate() gives leafs their data.
      */
     bool no_alloc;
     /**
-     * Where the tensors' data live; NULL = host memory.
+     * The backend on whose device the tensors' data live; NULL = host memory.
      */
     struct tl_backend *backend;
 } tl_context_params;
 
 /**
- * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
- * written. Any thread, as long as params is not shared. Since 0.1.
+ * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long
+ * as params is not shared. Since 0.1.
  */
 TL_API void tl_context_params_init(tl_context_params *params, size_t struct_size);
 
 /**
  * Makes a context.
  *
- * `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the
- * caller frees with tl_context_free(), or NULL on failure. Any limit is accepted here; what does not
- * fit fails later.
+ * `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the caller
+ * frees with tl_context_free(), or NULL on failure. Any limit is accepted; tensors that do not fit fail later.
  *
  * TL_STATUS_INVALID_ARGUMENT: out is NULL; struct_size is too small, or its unknown tail is not zero;
- * mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY.
- * Any thread. Since 0.1.
+ * mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_create(const tl_context_params *params, tl_context **out,
         tl_error *err);
 
 /**
- * Gives the handle back; NULL is fine. The memory goes when nothing refers to it any more. Any
- * thread. Since 0.1.
+ * Releases the handle; NULL is ignored. The memory is freed when nothing refers to it any more. Any thread.
+ * Since 0.1.
  */
 TL_API void tl_context_free(tl_context *ctx);
 
 /**
- * Bytes in use by objects, data and plans; 0 for NULL. Plans stay for graphs that are built anew: those
- * that no graph needs make room where there is too little for something else. Any thread. Since 0.1.
+ * Bytes in use by objects, data and plans; 0 for NULL. Plans stay so that identical graphs can reuse them;
+ * plans that no graph uses are dropped when something else needs the memory. Any thread. Since 0.1.
  */
 TL_API size_t tl_context_used_memory(const tl_context *ctx);
 
 /**
- * The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
- * Since 0.1.
+ * The most bytes that were in use at any time since the context was made; 0 for NULL. Any thread. Since 0.1.
  */
 TL_API size_t tl_context_peak_memory(const tl_context *ctx);
 
 /**
- * Gives every leaf of a no_alloc context that has no data yet its data, all zeros.
+ * Allocates data, all zeros, for every leaf of a no_alloc context that has none yet.
  *
- * `backend` names the device where the data are to live; NULL = the context's own. It is not kept.
+ * `backend` names the device for the data; NULL = the context's own. It is not kept.
  *
- * TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH:
- * backend is of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed.
- * TL_STATUS_BUSY. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH: backend is
+ * of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed. TL_STATUS_BUSY. Any
+ * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err);
 
 /**
- * Empties the context for the next round: all its tensors are gone, its memory is kept, and so are the
- * plans of its graphs for others of the same structure (unless it lies in a caller's buffer). The
- * tensors' pointers must not be used any more.
+ * Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
+ * the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
  *
- * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
- * changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+ * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
+ * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
 
 /**
- * Has calls wait for what other threads use, instead of returning TL_STATUS_BUSY at once.
+ * Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.
  *
- * A call about this context, one of its tensors or a graph that was created in it waits up to
- * `nanoseconds` for the run locks and the graph that it needs; tl_graph_compute() also waits no longer
- * for the backend, for which it otherwise waits without limit. 0, the default, waits for no lock. The
- * time counts from the call; a call that has begun to compute is not stopped.
+ * A call about this context, one of its tensors or a graph that was created in it waits up to `nanoseconds`
+ * for the run locks and the graph that it needs. tl_graph_compute() then also limits its wait for the
+ * backend's turn, which is unlimited otherwise. 0, the default, waits for no lock. The time counts from the
+ * call; a call that has begun to compute is not stopped.
  *
- * While it waits, a call holds no lock and sleeps; it may notice a free lock late, by an eighth of the
- * time waited and at most by 1 ms. Calls from a callback of a running graph never wait, as they might wait for
- * themselves; nor does tl_context_reset() for graphs and contexts that refer to the context.
+ * A waiting call holds no lock and sleeps. It may notice a free lock late, by an eighth of the time waited and
+ * at most by 1 ms. Calls from a callback of a running graph never wait, because they could wait for
+ * themselves. tl_context_reset() does not wait for graphs and contexts that refer to the context.
  *
  * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread, at any time. Since 0.1.
  */
@@ -871,73 +871,72 @@ TL_API TL_NODISCARD tl_status tl_context_set_busy_timeout(tl_context *ctx, uint6
 TL_API uint64_t tl_context_busy_timeout(const tl_context *ctx);
 
 /**
- * The context's number in messages: 1 for the first that the process made; 0 for NULL. Any thread.
- * Since 0.1.
+ * The context's number in messages: 1 for the first context of the process; 0 for NULL. Any thread. Since 0.1.
  */
 TL_API uint64_t tl_context_id(const tl_context *ctx);
 
 /**
- * Names the context, for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` takes
- * the name away. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is no UTF-8.
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * Names the context for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` removes the
+ * name. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
+ * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_set_name(tl_context *ctx, const char *name, tl_error *err);
 
 /**
- * Copies the context's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
- * length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+ * Copies as much of the context's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length
+ * of the whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
  */
 TL_API size_t tl_context_name(const tl_context *ctx, char *buf, size_t size);
 
 /**
- * Closes the context for building: from now on constructors of tensors and operations in it fail,
- * saying where to build instead. So a model's context cannot grow by a node that was meant for a
- * request's: nodes in other contexts may refer to its tensors, any number of threads at a time.
- * tl_context_reset() opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+ * Closes the context for building: from now on constructors of tensors and operations in it fail with a
+ * message that says where to build instead, so a model's context cannot grow by a request's nodes by mistake.
+ * Nodes in other contexts may refer to its tensors, from any number of threads at a time. tl_context_reset()
+ * opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_freeze(tl_context *ctx, tl_error *err);
 
 /**
- * The first failure of a constructor since the last call; reading clears it. Returns its code, and
- * copies it to `out` (may be NULL); TL_STATUS_OK where nothing failed. TL_STATUS_INVALID_ARGUMENT:
- * ctx is NULL. Any thread; where several build in one context, take a constructor and this call
- * under one lock of your own. Since 0.1.
+ * Returns the code of the first failure of a constructor since the last call, and clears it. Copies the
+ * failure to `out`, which may be NULL; TL_STATUS_OK if nothing failed. TL_STATUS_INVALID_ARGUMENT: ctx is
+ * NULL. Any thread; if several threads build in one context, hold a lock of your own over a constructor and
+ * this call. Since 0.1.
  */
 TL_API tl_status tl_context_error(tl_context *ctx, tl_error *out);
 
 /* ====================================================================================================
  * Tensors
  *
- * Shapes, strides, and the way of data in and out. */
+ * Shapes and strides, and reading and writing of data. */
 
 /**
- * A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation makes.
+ * A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation computes.
  *
- * Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is
- * {2, 4}); unused dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a
- * blocked type: one block) to the next in each dimension.
+ * Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is {2, 4}); unused
+ * dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a quantised type: one block) to the
+ * next in each dimension.
  *
- * Ownership: a tensor belongs to its context and is never freed by itself; see tl_context. Passing NULL
- * to a getter is harmless and gives 0 or NULL. Shape, type and strides never change, so the getters may
- * be called from any thread at any time.
+ * Ownership: a tensor belongs to its context and is never freed individually; see tl_context. Getters accept NULL and
+ * return 0 or NULL for it. Shape, type and strides never change, so the getters may be called from any thread at any
+ * time.
  *
- * Data: readable are leafs, the outputs of a graph that was computed without error, and views of
- * either. All other nodes share memory inside the graph's plan.
+ * Data: leafs, the outputs of a graph that was computed without error, and views of either are readable. All other
+ * nodes share memory inside the graph's plan.
  */
 typedef struct tl_tensor tl_tensor;
 
 /**
- * What a mapping is for.
+ * The purpose of a mapping.
  */
 typedef int32_t tl_access;
 
 /**
- * To look at the data: others may read at the same time.
+ * Reading: others may read at the same time.
  */
 #define TL_ACCESS_READ 0
 
 /**
- * To change the data: nobody else may read, write or compute in this context meanwhile.
+ * Writing: nobody else may read, write or compute in this context meanwhile.
  */
 #define TL_ACCESS_WRITE 1
 
@@ -999,87 +998,85 @@ TL_API size_t tl_tensor_nb(const tl_tensor *t, int32_t dim);
 TL_API size_t tl_tensor_nbytes(const tl_tensor *t);
 
 /**
- * The product of ne; 0 for NULL. Since 0.1.
+ * The number of elements, the product of ne; 0 for NULL. Since 0.1.
  */
 TL_API int64_t tl_tensor_n_elements(const tl_tensor *t);
 
 /**
- * The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
- * Static storage, not to be freed. Since 0.1.
+ * The name of the operation that computes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL. Static
+ * storage, not to be freed. Since 0.1.
  */
 TL_API const char *tl_tensor_op(const tl_tensor *t);
 
 /**
  * Lists the context's tensors, leafs and nodes, in the order in which they were made.
  *
- * Writes up to `n` of them to `tensors`, which may be NULL where n is 0, and returns how many there
- * are; 0 for NULL. Gradients and functions made of several operations list all their nodes. The
- * pointers are valid until tl_context_reset(). Any thread. Since 0.1.
+ * Writes up to `n` of them to `tensors`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+ * The list includes all nodes of gradients and of functions that are made of several operations. The pointers are
+ * valid until tl_context_reset(). Any thread. Since 0.1.
  */
 TL_API size_t tl_context_tensors(const tl_context *ctx, tl_tensor **tensors, size_t n);
 
 /**
- * The first of the context's tensors that has this name; NULL where none has, and where ctx or name is
- * NULL or name is `""`. Looks at each tensor in turn. Any thread. Since 0.1.
+ * The first of the context's tensors with this name; NULL if there is none, and if ctx or name is NULL or name is
+ * `""`. Takes time in proportion to the number of tensors. Any thread. Since 0.1.
  */
 TL_API tl_tensor *tl_context_find(const tl_context *ctx, const char *name);
 
 /**
- * Lists the tensors that the tensor's operation takes, in the order in which docs/ops.md names them;
- * NULL stands for one that was left out.
+ * Lists the operands of the tensor's operation, in the order of docs/ops.md; NULL stands for an operand that was
+ * left out.
  *
- * Writes up to `n` of them to `sources`, which may be NULL where n is 0, and returns how many there
- * are; 0 for a leaf and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
+ * Writes up to `n` of them to `sources`, which may be NULL if n is 0, and returns their total number; 0 for a leaf
+ * and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
  */
 TL_API size_t tl_tensor_sources(const tl_tensor *t, tl_tensor **sources, size_t n);
 
 /**
- * The tensor's context, with a reference of its own, which the caller gives back with
- * tl_context_free(); NULL for NULL. tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
+ * The tensor's context with a new reference, which the caller releases with tl_context_free(); NULL for NULL.
+ * tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
  */
 TL_API tl_context *tl_tensor_context(const tl_tensor *t);
 
 /**
- * The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
- * tensor is named anew or ends; where another thread may do that, tl_tensor_copy_name(). Since 0.1.
+ * The tensor's name, `""` if it has none; NULL for NULL. Owned by the context, valid until the tensor is renamed
+ * or freed; if another thread may do that, use tl_tensor_copy_name(). Since 0.1.
  */
 TL_API const char *tl_tensor_name(const tl_tensor *t);
 
 /**
- * Copies the tensor's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
- * length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+ * Copies as much of the tensor's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length of the
+ * whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
  */
 TL_API size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size);
 
 /**
- * Names the tensor, for messages, dumps and files. `name` is UTF-8 and copied; NULL clears it.
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is no UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
- * thread. Since 0.1.
+ * Names the tensor for messages, dumps and files. `name` is UTF-8 and copied; NULL removes the name.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err);
 
 /**
- * The first element's address in host memory, to be walked with nb; NULL where the data is on another
- * device, not there yet (no_alloc, or a node that no graph has computed), or promised constant. Owned
- * by the context. Stands outside all locks: the caller sees to it that nothing computes or writes
- * meanwhile; tl_tensor_map() does that for you. Since 0.1.
+ * The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
+ * exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
+ * takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
+ * Since 0.1.
  */
 TL_API void *tl_tensor_data(tl_tensor *t);
 
 /**
  * tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
  *
- * `out` must not be NULL; it receives the first element's address (never NULL on success), which the
- * context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
- * TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
- * message says why), or it is to be written and belongs to a node or a constant.
- * TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() gave it back. Any
- * thread. Since 0.1.
+ * `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
+ * TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
+ * the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
+ * mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
+ * it. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_map(tl_tensor *t, tl_access access, void **out, tl_error *err);
 
 /**
- * Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
+ * Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is ignored. Since 0.1.
  */
 TL_API void tl_tensor_unmap(tl_tensor *t, tl_access access);
 
@@ -1099,58 +1096,62 @@ TL_API TL_NODISCARD tl_status tl_tensor_write(tl_tensor *t, const void *data, si
 /**
  * Reads bytes of a leaf, of an output that was computed, or of a view of either.
  *
- * As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also where the data
- * is not readable: the message says what to do. Since 0.1.
+ * As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also if the data is not readable:
+ * the message says what to do. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_read(const tl_tensor *t, void *data, size_t offset, size_t size,
         tl_error *err);
 
 /**
- * A promise that a leaf's contents stay as they are: from now on every write, and every operation
- * that targets it or a view of it, is an error, and plans may keep a packed copy. Once is enough;
- * there is no way back. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet.
- * TL_STATUS_BUSY. Any thread. Since 0.1.
+ * Promises that a leaf's contents never change: from now on every write to it, and every operation that targets it
+ * or a view of it, is an error, and plans may keep a packed copy. The promise cannot be withdrawn; repeating it
+ * has no effect. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet. TL_STATUS_BUSY. Any
+ * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err);
 
 /**
- * Whether graphs that are made from now on compute this node again where gradients read it, in place of keeping it until then: less
- * memory for more time, and the same bits.
+ * Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
+ * until then. Recomputation takes less memory and more time, and gives the same bits.
  *
- * It runs again just before the first node of a call of tl_gradients() that reads it, together with what it is made of and is
- * marked too; what is not is kept for it. So mark what lies between two tensors, and leave these as they are: each part is then
- * there at a time. An output is kept in any case. A view counts for what it is a view of. Graphs that are there stay as they are.
+ * The node is recomputed just before the first node of a call of tl_gradients() that reads it, together with the
+ * marked nodes that it is computed from; results of unmarked nodes are kept for it. So mark the nodes between two
+ * tensors and leave these two unmarked: then only one such section is in memory at a time. Outputs are kept in any
+ * case. Marking a view marks the node that it is a view of. Existing graphs do not change.
  *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of a leaf, or writes into an operand. Any thread. Since
+ * 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err);
 
 /**
- * Says which device computes a node, in graphs that a joined backend runs (tl_backend_join).
+ * Chooses the device that computes a node, in graphs that a joined backend runs (tl_backend_join).
  *
- * `device` is a name as tl_device_name() gives it; NULL or "" leaves it open again. A view counts for what it is a view of. Plans that
- * are there are made anew. A backend without that device refuses the graph: TL_STATUS_CONTEXT_MISMATCH.
+ * `device` is a name as tl_device_name() returns it; NULL or "" lets the backend choose again. Placing a view
+ * places the node that it is a view of. Existing plans are remade. A backend without that device refuses the
+ * graph: TL_STATUS_CONTEXT_MISMATCH.
  *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of one (those lie where their context is); no such device. Any thread.
- * Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of a leaf (leafs lie where their context does); the
+ * device does not exist. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_place(tl_tensor *t, const char *device, tl_error *err);
 
 /**
- * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
+ * Frees the pages of a constant's original data if a packed copy can replace them.
  *
- * A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
- * so (tl_backend_packed_memory() grows). The copy is the context's then: tl_context_used_memory() counts it in
- * the original's place, and it outlives the backend. All that reads the tensor has the same bits as
- * before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
- * operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its
- * pages back and stays as it is, as do its copies: the system reads them again when they are needed.
+ * A CPU backend has a copy after computing a product with the whole tensor, if the plan's text says so
+ * (tl_backend_packed_memory() grows). The copy then belongs to the context: tl_context_used_memory() counts it
+ * instead of the original, and it outlives the backend. Every reader of the tensor gets the same bits as before,
+ * rebuilt from the copy: products with the copy cost nothing more, get_rows rebuilds the rows that it gets, and
+ * other operations rebuild the whole tensor in each run. The tensor can no longer be mapped. A leaf of a mapped
+ * GGUF file releases its pages and otherwise stays as it is, as do its copies: the system reads the pages again
+ * when they are needed.
  *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED, nothing changed: no
- * packed copy holds all of it (only CPU backends keep them); its blocks cannot be rebuilt bit for bit
- * (IQ1, IQ2 and IQ3 types; bytes that an encoder would not write); it lies in a caller's buffer, or in a
- * file that was read into memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: mem_limit does not allow
- * for the copy in place of the original. TL_STATUS_BUSY. Once is enough. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
+ * holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
+ * types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
+ * memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
+ * TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
 
@@ -1186,11 +1187,11 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_
 /* ====================================================================================================
  * Operations
  *
- * Constructors of nodes; nothing is computed until a graph is. All follow one rule: the operands may live in
+ * Constructors of nodes; only graphs compute them. All constructors follow these rules: operands may live in
  * other contexts of the same device, which ctx then keeps alive; a NULL operand gives NULL; on failure they
  * return NULL and ctx keeps the first error (tl_context_error()): TL_STATUS_INVALID_ARGUMENT,
- * TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or
- * TL_STATUS_OUT_OF_MEMORY. The context owns the result. Any thread. */
+ * TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or TL_STATUS_OUT_OF_MEMORY.
+ * The context owns the result. Any thread. */
 
 /**
  * 1 to 6 integers; booleans are 0 and 1.
@@ -1208,8 +1209,8 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_
 #define TL_ATTR_TEXT 2
 
 /**
- * A named attribute of an operation for tl_op(). All pointers are read during the call only. This
- * struct is frozen: it will never grow.
+ * A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
+ * frozen: it will never grow.
  */
 typedef struct tl_attr {
     /**
@@ -1217,12 +1218,12 @@ typedef struct tl_attr {
      */
     const char *name;
     /**
-     * TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An integral number is accepted for one integer, and
-     * one integer for a number.
+     * TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An attribute of one integer also accepts an integral
+     * number, and a number also accepts one integer.
      */
     int32_t kind;
     /**
-     * How many of ints are used.
+     * The number of values in ints.
      */
     int32_t n_ints;
     /**
@@ -1241,67 +1242,68 @@ typedef struct tl_attr {
 
 /**
  * The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
- * product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
- * X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
- * a any float or weight type, b F32, F16 or BF16. Where a is of a type with blocks, b may be rounded
- * on the way in to 8 bits, by a scale for each 32 elements of k: an element of the result is then off
- * by up to the sum over k of |a| * h, beside F32's own rounding, where h is a 127th of the largest
- * |b| of the 32, or of a 16th of the largest of the 256 that they lie in where this is more. (With
- * Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One column alone may be
- * rounded to 16 bits instead. Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
- * tl_mul_mat_exact() does without. The bits may depend on n and, where a is F32, F16 or BF16, on
- * whether it is constant. The context owns the result; NULL on failure. Since 0.1.
+ * product of a row of a and a row of b. X must be a multiple of x and Y of y: X/x consecutive slices of b
+ * share a slice of a. k = 0 gives zeros. Operands need not be contiguous. Types: a any float or weight
+ * type, b F32, F16 or BF16.
+ *
+ * If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of
+ * the result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a
+ * 127th of the larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of
+ * the 256 elements around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A
+ * single column may be rounded to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8
+ * of an element. tl_mul_mat_exact() does not round. The bits may depend on n and, for an F32, F16 or BF16
+ * a, on whether a is constant. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
- * same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b (on
- * the CPU with weights in blocks on avx512 and avx2, BF16 on avx512); elsewhere the two are
- * one. The context owns the result; NULL on failure. Since 0.1.
+ * tl_mul_mat() without rounding of b: only sums round, in F32. Shapes and types are those of tl_mul_mat();
+ * in tl_op() it is `"mul_mat"` with the attribute `exact` = 1. It is slower where tl_mul_mat() rounds b
+ * (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere the two are equal. The
+ * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts},
- * b {k, x, tokens} and ids {used, tokens} of I32 or I64, x dividing used, give F32 {m, used, tokens}:
- * column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides,
- * k = 0 and how b may be rounded are tl_mul_mat()'s; by name, tl_op() with `"mul_mat_id"`, it takes the
- * attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: -1 gives zeros, and another one that is
- * no expert's is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns
- * the result; NULL on failure. Since 0.1.
+ * Multiplies each column by the matrix that an index selects (a mixture of experts): a {k, m, experts}, b
+ * {k, x, tokens} and ids {used, tokens} of I32 or I64 give F32 {m, used, tokens}; x divides used. Column
+ * (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides, k = 0 and the
+ * rounding of b are those of tl_mul_mat(); in tl_op() it is `"mul_mat_id"`, which takes the attribute
+ * `exact` = 1 as `"mul_mat"` does. The index -1 gives zeros; computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming position and value, for any other index without an expert. The
+ * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
 /**
- * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
- * NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
- * memory; rows may overlap there, so a stride given in elements is accepted too, and is a window of
- * overlapping rows: tl_narrow() and tl_slice() count in elements. `ne` and `nb` are copied. The
- * context owns the result; NULL on failure. Since 0.1.
+ * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values; NULL =
+ * contiguous), and `offset`, in bytes from a's first element. The window must lie inside the memory of a's
+ * root. Its rows may overlap, so strides given in elements by mistake are accepted too; tl_narrow() and
+ * tl_slice() count in elements. `ne` and `nb` are copied. The context owns the result; NULL on failure.
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne,
         const size_t *nb, size_t offset);
 
 /**
- * The elements from `start[d]` on, `ne[d]` of them, in each of a's dimensions; n_dims is a's or more.
- * Strides stay a's. In dimension 0 of a type with blocks both are multiples of the block's length. By
- * name it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the
- * result; NULL on failure. Since 0.1.
+ * The elements `start[d]` to `start[d] + ne[d]` of each of a's dimensions, with a's strides; n_dims is at
+ * least a's. In dimension 0 of a quantised type start and ne are multiples of the block size. In tl_op()
+ * it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the result;
+ * NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *start,
         const int64_t *ne);
 
 /**
- * tl_slice() in dimension `dim`, 0 to 3, alone: `length` elements from `start` on. The context owns
- * the result; NULL on failure. Since 0.1.
+ * tl_slice() in one dimension `dim`, 0 to 3: `length` elements from `start` on. The context owns the
+ * result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length);
 
 /**
- * a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what
- * the others leave of a's elements. A view. `ne` is copied. The context owns the result; NULL on
- * failure. Since 0.1.
+ * a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
+ * computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
+ * 0.1.
  */
 TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
@@ -1313,28 +1315,29 @@ TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, cons
 TL_API tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes);
 
 /**
- * A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other
- * rounded to nearest even; everything else by way of F32, rounded to nearest even, or as the format
- * encodes. A value that the type cannot hold (beyond an integer's range; NaN or infinity in a format
- * with blocks) is TL_STATUS_INVALID_ARGUMENT of computing, naming its place. `ne[0]` must be a multiple
- * of the type's block size. The context owns the result; NULL on failure. Since 0.1.
+ * A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to
+ * each other rounded to nearest even; everything else goes through F32, rounded to nearest even or as the
+ * type is encoded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the position, for a value that
+ * the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
+ * multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
 
 /**
- * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
- * of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both
- * may be NULL where their count is 0, and are read during the call only. Names and attributes are those
- * of docs/ops.md; an optional attribute that is 0 has its default. Unknown, missing or malformed ones are
+ * Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
+ * has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
+ * attributes. Both may be NULL if their count is 0, and are read during the call only. docs/ops.md lists
+ * names and attributes; an optional attribute of 0 has its default. Unknown, missing or malformed ones are
  * TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,
         const tl_attr *attrs, size_t n_attrs);
 
 /**
- * What stands for an operand that is left out, in the middle or at the end: never NULL, which is what a
- * constructor that failed has given. It is the same each time, belongs to no context and is not to be
- * freed; for every function but constructors of nodes it is no tensor. Any thread. Since 0.1.
+ * Stands for an operand that is left out, in the middle or at the end. It is never NULL, because NULL is
+ * the result of a failed constructor. It is always the same pointer, belongs to no context and must not be
+ * freed. Only constructors of nodes accept it; for other functions it is not a tensor. Any thread. Since
+ * 0.1.
  */
 TL_API tl_tensor *tl_none(void);
 
@@ -1344,8 +1347,8 @@ TL_API tl_tensor *tl_none(void);
 TL_API size_t tl_op_count(void);
 
 /**
- * An operation's name; NULL where index is not below tl_op_count(). Static storage, not to be
- * freed. Any thread. Since 0.1.
+ * An operation's name; NULL if index is not below tl_op_count(). Static storage, not to be freed. Any
+ * thread. Since 0.1.
  */
 TL_API const char *tl_op_name(size_t index);
 
@@ -4051,66 +4054,69 @@ TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, 
 /* ====================================================================================================
  * Gradients
  *
- * The derivatives of outputs, as nodes of their own: computed, fused and printed as all others, on every backend, and
- * differentiable again. */
+ * Derivatives of outputs as nodes, which are computed, fused and printed like all others, on every backend, and can be
+ * differentiated again. */
 
 /**
- * Appends to `ctx` the nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of
- * `wrt`, and gives them in `grads`: `grads[j]` has `wrt[j]`'s shape, is F32 and contiguous, and zeros where no y depends on
- * `wrt[j]`. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
+ * Appends to `ctx` the nodes that compute the gradients of the sum of the outputs `ys` with respect to each tensor
+ * of `wrt`, and stores them in `grads`: `grads[j]` has the shape of `wrt[j]`, is F32 and contiguous, and is zero
+ * if no y depends on `wrt[j]`. The call computes nothing; a graph computes the nodes, together with the outputs if
+ * both are among its outputs.
  *
- * `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is computed from the
- * outputs: F32, each of its y's shape; NULL for all, or NULL or tl_none() for one, stands for 1, of an output of one
- * element such as a loss. `ctx` is any context that may refer to those of the outputs and seeds, usually the
- * youngest of them; it owns the nodes. ys, seeds (where not NULL) and wrt are read during the call only; grads has
- * room for n_wrt tensors, and they are NULL on failure.
+ * `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients that flow into the outputs:
+ * F32, each of the shape of its y. An output of one element, such as a loss, needs no seed: NULL for all seeds, or
+ * NULL or tl_none() for one, stands for 1. `ctx` is any context that may refer to those of the outputs and seeds,
+ * usually the youngest of them; it owns the nodes. ys, seeds (unless NULL) and wrt are read during the call only;
+ * grads receives n_wrt tensors, or NULLs on failure.
  *
  * Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
- * through products with weights in blocks, which are constants. They end at tl_stop_gradient(), at indices, and where an
- * operation says that an operand has none (docs/ops.md). What something else writes into memory is not followed.
+ * through products with quantised weights, which are constants themselves. They end at tl_stop_gradient(), at
+ * indices, and at operands for which an operation defines no gradient (docs/ops.md). Writes into memory by other
+ * means are not tracked.
  *
- * Returns the context's pending constructor error first, and clears it. On any error nothing was appended.
- * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, n_ys or n_wrt is 0, or an output of more than one element has no seed.
- * TL_STATUS_TYPE_MISMATCH, TL_STATUS_SHAPE_MISMATCH: of outputs, seeds or wrt. TL_STATUS_CONTEXT_MISMATCH.
- * TL_STATUS_UNSUPPORTED: nodes that cannot be differentiated, all of them named. TL_STATUS_OUT_OF_MEMORY. Any thread.
- * Since 0.1.
+ * Returns the context's pending constructor error first, and clears it. On any error no nodes were appended.
+ * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, n_ys or n_wrt is 0, or an output of more than one element has no
+ * seed. TL_STATUS_TYPE_MISMATCH, TL_STATUS_SHAPE_MISMATCH: outputs, seeds or wrt do not fit.
+ * TL_STATUS_CONTEXT_MISMATCH. TL_STATUS_UNSUPPORTED: some nodes cannot be differentiated; the message names all of
+ * them. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *seeds,
         size_t n_ys, tl_tensor *const *wrt, size_t n_wrt, tl_tensor **grads, tl_error *err);
 
 /**
- * Whether gradients of y flow to t, along operands; where not, tl_gradients() gives zeros for floats, and fails for tensors of
- * other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is tl_none().
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * Whether gradients of y flow to t along operands. If not, tl_gradients() returns zeros for floats, and fails for
+ * tensors of other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is
+ * tl_none(). TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gradients_reach(tl_tensor *y, tl_tensor *t, bool *out, tl_error *err);
 
 /* ====================================================================================================
  * Graphs
  *
- * What is to be computed, in which order. */
+ * The nodes to compute, and their order. */
 
 /**
- * The nodes that some outputs need, in an order in which they can be computed. Immutable once built;
- * computed as often as you like, with leafs rewritten in between.
+ * The nodes that some outputs need, in an order in which they can be computed. Immutable once built; it can be
+ * computed any number of times, with new values in its leafs.
  *
- * Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that
- * it reaches alive.
+ * Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that it reaches
+ * alive.
  *
  * Threads: any function may be called from any thread. A graph is computed by one caller at a time.
  */
 typedef struct tl_graph tl_graph;
 
 /**
- * Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of `total` nodes are
- * computed (views compute nothing and count with the node before them). Return true to go on,
+ * Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of
+ * `total` nodes are computed (views compute nothing and count with the node before them). Return true to continue,
  * false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
  */
 typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);
 
 /**
- * Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done` of `total`
- * nodes are computed. Return true to go on, false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+ * Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done`
+ * of `total` nodes are computed. Return true to continue, false to stop the run with TL_STATUS_ABORTED. Must not throw
+ * or unwind.
  */
 typedef bool (*tl_observe_fn)(void *user_data, tl_tensor *node, size_t done, size_t total);
 
@@ -4128,27 +4134,26 @@ TL_API TL_NODISCARD tl_status tl_graph_create(tl_context *ctx, tl_tensor *const 
         tl_graph **out, tl_error *err);
 
 /**
- * The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted
- * (tl_graph_plan_text() gives both).
+ * Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces
+ * (tl_graph_plan_text() shows both).
  *
- * Where all nodes would take more, some that gradients read are computed again in place of being kept until then: cheap ones
- * first, whole parts of the graph where that does not suffice. Results have the same bits. The plan's text says which nodes run
- * again, and what it saves. A limit that needs nothing changes nothing.
+ * If all nodes together would take more, some nodes that gradients read are recomputed instead of kept: cheap
+ * nodes first, then whole sections of the graph. Results have the same bits. The plan's text lists the recomputed
+ * nodes and the bytes saved. A limit that is large enough changes nothing.
  *
- * Arguments and statuses as of tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also where no way within `memory` is found: the message
- * has the least bytes that one was found for. Any thread. Since 0.1.
+ * Arguments and statuses as tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also if no plan within `memory` is found:
+ * the message has the fewest bytes for which one was found. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_create_within(tl_context *ctx, tl_tensor *const *outputs,
         size_t n_outputs, size_t memory, tl_graph **out, tl_error *err);
 
 /**
- * Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
- * Since 0.1.
+ * Frees the graph; NULL is ignored. Its outputs' data stay with their contexts. Any thread. Since 0.1.
  */
 TL_API void tl_graph_free(tl_graph *graph);
 
 /**
- * The number of nodes, views included; 0 for NULL. Any thread. Since 0.1.
+ * The number of nodes, including views; 0 for NULL. Any thread. Since 0.1.
  */
 TL_API size_t tl_graph_n_nodes(const tl_graph *graph);
 
@@ -4158,11 +4163,11 @@ TL_API size_t tl_graph_n_nodes(const tl_graph *graph);
 TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
 
 /**
- * Lists the nodes in the order in which they are computed, views included.
+ * Lists the nodes in the order of computation, including views.
  *
- * Writes up to `n` of them to `nodes`, which may be NULL where n is 0, and returns how many there are;
- * 0 for NULL. They are valid as long as the graph. A node that is computed again for gradients
- * (tl_graph_create_within()) is listed as often as it is computed. Any thread. Since 0.1.
+ * Writes up to `n` of them to `nodes`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+ * They are valid as long as the graph. A node that is recomputed for gradients (tl_graph_create_within()) is
+ * listed once for each time it is computed. Any thread. Since 0.1.
  */
 TL_API size_t tl_graph_nodes(const tl_graph *graph, tl_tensor **nodes, size_t n);
 
@@ -4177,42 +4182,41 @@ TL_API size_t tl_graph_leafs(const tl_graph *graph, tl_tensor **leafs, size_t n)
 TL_API size_t tl_graph_outputs(const tl_graph *graph, tl_tensor **outputs, size_t n);
 
 /**
- * Computes the graph and returns when the results are there. The first call with a backend makes a
- * plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
- * this one is freed, if it has the same operations, shapes, types and constants.
+ * Computes the graph and returns when the results are complete. The first call with a backend makes a plan
+ * (kernels, memory, threads) and later calls reuse it. Once this graph is freed, another graph of the same context
+ * with the same operations, shapes, types and constants reuses it too.
  *
- * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
- * TL_STATUS_CONTEXT_MISMATCH: some data live on another device than the backend's, or than all of a joined one's.
- * TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
- * TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
- * TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
- * TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY: also where the bound of
- * tl_graph_create_within() does not hold on a joined backend.
- * After a failure the outputs count as not computed, but for those that changed nothing: BUSY, UNAVAILABLE and
- * CONTEXT_MISMATCH. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet. TL_STATUS_CONTEXT_MISMATCH:
+ * some data live on a device that the backend does not compute on. TL_STATUS_UNSUPPORTED: no kernel of the backend
+ * supports a node (the message says why). TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked
+ * process. TL_STATUS_BUSY: a context is in use, or the call comes from the backend's own callback.
+ * TL_STATUS_ABORTED: the callback stopped the run. TL_STATUS_OUT_OF_MEMORY: also if a joined backend cannot keep
+ * the limit of tl_graph_create_within(). After a failure the outputs count as not computed, unless the call
+ * changed nothing: BUSY, UNAVAILABLE and CONTEXT_MISMATCH. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err);
 
 /**
- * Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and
- * must live until the callback is replaced or the graph is freed.
+ * Sets the callback of future runs; NULL removes it. `user_data` is passed to it unchanged and must live until the
+ * callback is replaced or the graph is freed.
  *
- * It is called on the thread that computes: after each node, and on the CPU every 10 ms or so while a node takes longer, with the
- * nodes that are done so far. A run that it stops leaves out the rest of the node. What it returns after the last node changes
- * nothing, as the results are there. TL_STATUS_INVALID_ARGUMENT: graph
- * is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+ * The callback runs on the thread that computes: after each node, and on the CPU about every 10 ms while a node
+ * takes longer. It gets the number of nodes computed so far. Stopping a run skips the rest of the current node.
+ * The answer after the last node has no effect, as the results are complete. TL_STATUS_INVALID_ARGUMENT: graph is
+ * NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress,
         void *user_data, tl_error *err);
 
 /**
- * Sets the observer of the coming runs, which is called with each node when its result is there; NULL removes it. `user_data` is
- * handed to it as it is and must live until the observer is replaced or the graph is freed.
+ * Sets the observer of future runs, which is called with each node when its result is complete; NULL removes it.
+ * `user_data` is passed to it unchanged and must live until the observer is replaced or the graph is freed.
  *
- * While it runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() read the node's result on this thread, also an
- * intermediate one's, and no other tensor of a context that the run writes. It is called once for each node that computes
- * something, in the order of computing; views have no result of their own. Each node runs by itself meanwhile: that is slow, and has the
- * same bits. What it returns after the last node changes nothing, as the results are there.
+ * While the observer runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() can read the node's
+ * result on this thread, even if it is an intermediate, but no other tensor of a context that the run writes. The
+ * observer is called once for each node that computes something, in the order of computation; views have no result
+ * of their own. Each node runs separately, which is slow and gives the same bits. The answer after the last node
+ * has no effect, as the results are complete.
  *
  * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
  */
@@ -4220,42 +4224,42 @@ TL_API TL_NODISCARD tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_
         tl_error *err);
 
 /**
- * Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
- * one; for finding out where a NaN comes from.
+ * Makes future runs check each result and fail at the first that has a NaN, or an infinity although no operand has
+ * one. Use it to find where a NaN comes from.
  *
- * Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names operation, tensor, element, value and operands. Leafs that
- * are read come first, for a NaN alone. Taken for meant are infinities of leafs, of diag_mask_inf, of an infinite fill, and
- * whatever is made of them. Integers and types with blocks are not looked at. Each node runs by itself meanwhile, and its result
- * is read: that is slow, and has the same bits.
+ * Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names the operation, tensor, element, value and
+ * operands. Leafs that are read are checked first, for NaNs only. Infinities of leafs, of diag_mask_inf, of an
+ * infinite fill and of results computed from them count as intended. Integers and quantised types are not checked.
+ * Each node runs separately and its result is read, which is slow and gives the same bits.
  *
- * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: it is being computed. Any thread. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err);
 
 /**
- * Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
- * returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where
- * memory runs out. Any thread. Since 0.1.
+ * Writes the graph in Graphviz's DOT language to `buf`, at most `size` bytes including the NUL, and returns the
+ * length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
+ * thread. Since 0.1.
  */
 TL_API size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size);
 
 /**
- * What the plan chose, a line per node: kernel, chunks, threads, workspace, memory, and why better
- * kernels refused. `buf` and the result as tl_graph_dot()'s; 0 on failure, with the reason in `err`
- * (statuses as tl_graph_compute()'s). Any thread. Since 0.1.
+ * Writes the plan as text, a line per node: kernel, chunks, threads, workspace, memory, and why better kernels
+ * refused. `buf` and the result as in tl_graph_dot(); 0 on failure, with the reason in `err` (statuses as in
+ * tl_graph_compute()). Any thread. Since 0.1.
  */
 TL_API size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size,
         tl_error *err);
 
 /**
- * The bytes that computing the graph takes of each device of the backend, in the order of joining: its leafs and outputs that lie
- * there, intermediates, workspace, what is copied there, and packed copies of constants. Nothing is made for it, and leafs need no
- * data: in a no_alloc context it tells beforehand what a graph would need.
+ * Bytes that computing the graph takes on each device of the backend, in the order of joining: leafs and outputs
+ * that lie there, intermediates, workspace, transfers to the device, and packed copies of constants. Nothing is
+ * allocated, and leafs need no data, so a graph of a no_alloc context tells its need in advance.
  *
- * `bytes` has room for `n` numbers and receives as many as tl_backend_n_devices() says. The planner itself counts; only packed copies
- * can come out less, where there is no memory for one.
+ * `bytes` has space for `n` numbers and receives tl_backend_n_devices() of them. The planner itself counts; only
+ * packed copies may turn out smaller, if there is no memory for one.
  *
- * TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is less than the number of devices. Else statuses as of
+ * TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is below the number of devices. Other statuses as
  * tl_graph_compute(). Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *backend, size_t *bytes,
@@ -4264,26 +4268,26 @@ TL_API TL_NODISCARD tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *b
 /* ====================================================================================================
  * GGUF files
  *
- * Metadata and tensors in one file: the format in which models are passed on. Versions 2 and 3, little-endian. */
+ * Metadata and tensors in one file, the usual format for distributing models. Versions 2 and 3, little-endian. */
 
 /**
- * A file that was opened and checked: every length, count and offset in it lies inside its bytes. Immutable.
+ * An opened and checked file: every length, count and offset in it lies inside its bytes. Immutable.
  *
- * One file may consist of several, NAME-00001-of-00003.gguf: opening any of them opens all, with the metadata of the
+ * A file may be split into shards, NAME-00001-of-00003.gguf: opening any of them opens all, with the metadata of the
  * first.
  *
- * Lifetime: from tl_gguf_open() until tl_gguf_free(). Names, texts and data that the functions below hand out live as
- * long. Tensors that tl_gguf_tensor() makes keep the bytes that they need by themselves.
+ * Lifetime: from tl_gguf_open() until tl_gguf_free(). Names, texts and data that the functions below return live as
+ * long. Tensors made by tl_gguf_tensor() keep the bytes that they need alive.
  *
- * A file that was mapped must not be written to or shortened while it is open: what is read then is open, and touching
- * a page that is gone ends the process. tl_gguf_open_copy() reads the file once instead.
+ * A mapped file must not be written to or truncated while it is open: reads would return undefined contents, and
+ * touching a truncated page ends the process. tl_gguf_open_copy() reads the file once instead.
  *
- * Threads: any function may be called from any thread. Passing NULL to a getter is harmless.
+ * Threads: any function may be called from any thread. Getters accept NULL.
  */
 typedef struct tl_gguf tl_gguf;
 
 /**
- * The type of a metadata value: the format's number for it.
+ * The type of a metadata value, by its GGUF number.
  */
 typedef int32_t tl_gguf_type;
 
@@ -4328,7 +4332,7 @@ typedef int32_t tl_gguf_type;
 #define TL_GGUF_TYPE_BOOL 7
 
 /**
- * A length and as many bytes, mostly UTF-8.
+ * A length and that many bytes, usually UTF-8.
  */
 #define TL_GGUF_TYPE_STRING 8
 
@@ -4358,9 +4362,9 @@ typedef int32_t tl_gguf_type;
  * `path` must not be NULL. `out` must not be NULL; it receives the file, which the caller frees with
  * tl_gguf_free(), or NULL on failure.
  *
- * TL_STATUS_IO: the file, or another part of it, cannot be opened (the message has path and reason); it is a folder
- * or a device. TL_STATUS_FORMAT: it is empty, or its contents are not what the format allows (the message has what
- * and at which byte); parts do not fit together. TL_STATUS_INVALID_ARGUMENT: path or out is NULL.
+ * TL_STATUS_IO: the file or another shard of it cannot be opened (the message has path and reason), or is a folder
+ * or a device. TL_STATUS_FORMAT: the file is empty, its contents violate the format (the message says how and at
+ * which byte), or its shards do not match. TL_STATUS_INVALID_ARGUMENT: path or out is NULL.
  * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_open(const char *path, tl_gguf **out, tl_error *err);
@@ -4371,21 +4375,21 @@ TL_API TL_NODISCARD tl_status tl_gguf_open(const char *path, tl_gguf **out, tl_e
 TL_API TL_NODISCARD tl_status tl_gguf_open_copy(const char *path, tl_gguf **out, tl_error *err);
 
 /**
- * tl_gguf_open() for bytes in memory, which are not copied: they must stay valid and unchanged until the handle and
- * every context with tensors over them are freed. `data` may have any alignment, and be NULL where size is 0. Other
- * parts of a split file are not looked for. Statuses as tl_gguf_open()'s, but TL_STATUS_IO. Since 0.1.
+ * tl_gguf_open() for bytes in memory, which are not copied: they must stay valid and unchanged until the handle
+ * and every context with tensors over them are freed. `data` may have any alignment, and be NULL if size is 0.
+ * Other shards of a split file are not looked for. Statuses as tl_gguf_open(), except TL_STATUS_IO. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_open_memory(const void *data, size_t size, tl_gguf **out,
         tl_error *err);
 
 /**
- * tl_gguf_open_memory() for bytes that are copied, and the caller's again when it returns. Since 0.1.
+ * tl_gguf_open_memory() for bytes that are copied: the caller may free them after the call. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_open_memory_copy(const void *data, size_t size, tl_gguf **out,
         tl_error *err);
 
 /**
- * Gives the handle back; NULL is fine. The bytes stay as long as a context has tensors over them. Any thread.
+ * Releases the handle; NULL is ignored. The bytes stay as long as a context has tensors over them. Any thread.
  * Since 0.1.
  */
 TL_API void tl_gguf_free(tl_gguf *gguf);
@@ -4396,12 +4400,12 @@ TL_API void tl_gguf_free(tl_gguf *gguf);
 TL_API uint32_t tl_gguf_version(const tl_gguf *gguf);
 
 /**
- * What the offsets of tensors are multiples of; 0 for NULL. Since 0.1.
+ * The alignment of tensors: their offsets are multiples of it; 0 for NULL. Since 0.1.
  */
 TL_API size_t tl_gguf_alignment(const tl_gguf *gguf);
 
 /**
- * The number of files that it consists of; 0 for NULL. Since 0.1.
+ * The number of shards, 1 for a file that is not split; 0 for NULL. Since 0.1.
  */
 TL_API size_t tl_gguf_n_parts(const tl_gguf *gguf);
 
@@ -4411,66 +4415,66 @@ TL_API size_t tl_gguf_n_parts(const tl_gguf *gguf);
 TL_API size_t tl_gguf_n_kv(const tl_gguf *gguf);
 
 /**
- * A key's name, UTF-8; NULL where index is not below tl_gguf_n_kv(). Lives as long as gguf. Since 0.1.
+ * A key's name, UTF-8; NULL if index is not below tl_gguf_n_kv(). Lives as long as gguf. Since 0.1.
  */
 TL_API const char *tl_gguf_key(const tl_gguf *gguf, size_t index);
 
 /**
- * The index of a key, or -1 where there is none. Since 0.1.
+ * The index of a key, or -1 if it does not exist. Since 0.1.
  */
 TL_API int64_t tl_gguf_find(const tl_gguf *gguf, const char *key);
 
 /**
- * The type of a key's value; -1 where there is no such index. Since 0.1.
+ * The type of a key's value; -1 for an invalid index. Since 0.1.
  */
 TL_API tl_gguf_type tl_gguf_kv_type(const tl_gguf *gguf, size_t index);
 
 /**
- * The type of an array's elements; -1 where there is no such index or the value is no array. Since 0.1.
+ * The type of an array's elements; -1 for an invalid index or a value that is not an array. Since 0.1.
  */
 TL_API tl_gguf_type tl_gguf_array_type(const tl_gguf *gguf, size_t index);
 
 /**
- * The number of an array's elements; 0 where there is no such index or the value is no array. Since 0.1.
+ * The number of an array's elements; 0 for an invalid index or a value that is not an array. Since 0.1.
  */
 TL_API uint64_t tl_gguf_array_n(const tl_gguf *gguf, size_t index);
 
 /**
- * A value as an unsigned integer: of any integer type, where it is 0 or more.
+ * Gets a value of any integer type that is 0 or more, as an unsigned integer.
  *
- * `out` must not be NULL; untouched on failure. TL_STATUS_TYPE_MISMATCH: the value is no such number (the message
- * names key, type and what would be valid). TL_STATUS_INVALID_ARGUMENT: gguf or out is NULL, or there is no such
- * index. So do all getters. Any thread. Since 0.1.
+ * `out` must not be NULL; it is untouched on failure. TL_STATUS_TYPE_MISMATCH: the value is not such a number (the
+ * message has the key, its type and what would be valid). TL_STATUS_INVALID_ARGUMENT: gguf or out is NULL, or the
+ * index is invalid. All getters return these statuses. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_get_u64(const tl_gguf *gguf, size_t index, uint64_t *out,
         tl_error *err);
 
 /**
- * A value as a signed integer: of any integer type, where it is below 2^63. Else as tl_gguf_get_u64(). Since 0.1.
+ * Gets a value of any integer type below 2^63, as a signed integer. Otherwise as tl_gguf_get_u64(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_get_i64(const tl_gguf *gguf, size_t index, int64_t *out,
         tl_error *err);
 
 /**
- * A value as a double: a float, or an integer that a double holds exactly. Else as tl_gguf_get_u64(). Since 0.1.
+ * Gets a float, or an integer that a double represents exactly. Otherwise as tl_gguf_get_u64(). Since 0.1.
  */
-TL_API TL_NODISCARD tl_status tl_gguf_get_f64(const tl_gguf *gguf, size_t index, double *out,
-        tl_error *err);
+TL_API TL_NODISCARD tl_status tl_gguf_get_f64(const tl_gguf *gguf, size_t index, double *out, tl_error *err);
 
 /**
- * A bool; numbers are none. Else as tl_gguf_get_u64(). Since 0.1.
+ * Gets a bool; numbers do not count as bools. Otherwise as tl_gguf_get_u64(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_get_bool(const tl_gguf *gguf, size_t index, bool *out, tl_error *err);
 
 /**
- * A string: its first byte, with a NUL behind its last, and its number of bytes. It may hold any bytes, NULs too.
- * `out` must not be NULL, `size` may be. Lives as long as gguf. Else as tl_gguf_get_u64(). Since 0.1.
+ * Gets a string: a pointer to its first byte, with a NUL after its last, and its number of bytes. It may contain
+ * any bytes, including NULs. `out` must not be NULL, `size` may be. Lives as long as gguf. Otherwise as
+ * tl_gguf_get_u64(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_get_string(const tl_gguf *gguf, size_t index, const char **out,
         size_t *size, tl_error *err);
 
 /**
- * tl_gguf_get_u64() for one element of an array. TL_STATUS_INVALID_ARGUMENT also where there is no such element.
+ * tl_gguf_get_u64() for one element of an array. TL_STATUS_INVALID_ARGUMENT also if the element does not exist.
  * Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_array_u64(const tl_gguf *gguf, size_t index, uint64_t element,
@@ -4495,107 +4499,109 @@ TL_API TL_NODISCARD tl_status tl_gguf_array_bool(const tl_gguf *gguf, size_t ind
         bool *out, tl_error *err);
 
 /**
- * One string of an array: its first byte and its number of bytes. Unlike tl_gguf_get_string()'s it lies in the file
- * and has no NUL behind it; so `size` must not be NULL either. Since 0.1.
+ * Gets one string of an array: a pointer to its first byte, and its number of bytes. Unlike a string of
+ * tl_gguf_get_string() it lies in the file without a NUL at its end, so `size` must not be NULL either. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_array_string(const tl_gguf *gguf, size_t index, uint64_t element,
         const char **out, size_t *size, tl_error *err);
 
 /**
- * Copies `n` elements of an array of numbers or bools from element `first` on to `out`, which may be NULL where n is 0.
- * TL_STATUS_TYPE_MISMATCH: `type` is not exactly the elements', or it is none of a number or bool.
- * TL_STATUS_INVALID_ARGUMENT: elements behind the last. Any thread. Since 0.1.
+ * Copies `n` elements of an array of numbers or bools, starting at `first`, to `out`, which may be NULL if n is 0.
+ * TL_STATUS_TYPE_MISMATCH: `type` is not exactly that of the elements, or not that of a number or bool.
+ * TL_STATUS_INVALID_ARGUMENT: the range ends after the last element. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_array_read(const tl_gguf *gguf, size_t index, tl_gguf_type type,
         uint64_t first, uint64_t n, void *out, tl_error *err);
 
 /**
- * A value's bytes as they lie in the file, at any alignment, and their number: of an array its elements, nested ones
- * with their own heads (type u32, count u64); of a string its characters; else the value. NULL and 0 where there is no
- * such index. `size` may be NULL. Lives as long as gguf. Since 0.1.
+ * A value's bytes as stored in the file, at any alignment, and their number: the elements of an array, including
+ * the headers (type u32, count u64) of nested arrays; the characters of a string; otherwise the value. NULL and 0
+ * for an invalid index. `size` may be NULL. Lives as long as gguf. Since 0.1.
  */
 TL_API const void *tl_gguf_kv_data(const tl_gguf *gguf, size_t index, size_t *size);
 
 /**
- * The number of tensors in all parts; 0 for NULL. Since 0.1.
+ * The number of tensors in all shards; 0 for NULL. Since 0.1.
  */
 TL_API size_t tl_gguf_n_tensors(const tl_gguf *gguf);
 
 /**
- * A tensor's name, UTF-8; NULL where index is not below tl_gguf_n_tensors(). Lives as long as gguf. Since 0.1.
+ * A tensor's name, UTF-8; NULL if index is not below tl_gguf_n_tensors(). Lives as long as gguf. Since 0.1.
  */
 TL_API const char *tl_gguf_tensor_name(const tl_gguf *gguf, size_t index);
 
 /**
- * The index of a tensor, or -1 where there is none. Since 0.1.
+ * The index of a tensor, or -1 if it does not exist. Since 0.1.
  */
 TL_API int64_t tl_gguf_tensor_find(const tl_gguf *gguf, const char *name);
 
 /**
- * A tensor's element type; -1 where there is no such index. Since 0.1.
+ * A tensor's element type; -1 for an invalid index. Since 0.1.
  */
 TL_API tl_type tl_gguf_tensor_type(const tl_gguf *gguf, size_t index);
 
 /**
- * A tensor's number of dimensions as the file has it, 0 to 4; 0 where there is no such index. Since 0.1.
+ * A tensor's number of dimensions in the file, 0 to 4; 0 for an invalid index. Since 0.1.
  */
 TL_API int32_t tl_gguf_tensor_n_dims(const tl_gguf *gguf, size_t index);
 
 /**
- * A tensor's elements in dimension dim; 1 for dimensions that it does not use; 0 where there is no such index, or dim
- * is not 0 to 3. Since 0.1.
+ * A tensor's elements in dimension dim; 1 for dimensions that it does not use; 0 for an invalid index, or a dim
+ * that is not 0 to 3. Since 0.1.
  */
 TL_API int64_t tl_gguf_tensor_ne(const tl_gguf *gguf, size_t index, int32_t dim);
 
 /**
- * Bytes of a tensor's data; 0 where there is no such index. Since 0.1.
+ * Bytes of a tensor's data; 0 for an invalid index. Since 0.1.
  */
 TL_API size_t tl_gguf_tensor_nbytes(const tl_gguf *gguf, size_t index);
 
 /**
- * Where a tensor's data begin in the data of its part; 0 where there is no such index. Since 0.1.
+ * The offset of a tensor's data, in bytes from the first tensor byte of its shard; 0 for an invalid index. Since
+ * 0.1.
  */
 TL_API uint64_t tl_gguf_tensor_offset(const tl_gguf *gguf, size_t index);
 
 /**
- * A tensor's bytes in the file, tl_gguf_tensor_nbytes() of them, at an alignment that depends on the file; NULL where
- * there is no such index. Not to be written to. Lives as long as gguf. Since 0.1.
+ * A tensor's bytes in the file, tl_gguf_tensor_nbytes() of them, at an alignment that depends on the file; NULL
+ * for an invalid index. Read-only. Lives as long as gguf. Since 0.1.
  */
 TL_API const void *tl_gguf_tensor_data(const tl_gguf *gguf, size_t index);
 
 /**
- * Makes a leaf with the contents and the name of one of the file's tensors. In host memory it lies in the file's bytes,
- * which the context keeps until it is reset or its memory goes, and only its object counts against the limit; on a
- * device, and where the file has the data at an address that kernels cannot use, it is a copy. A context without
- * data (no_alloc) is no exception. Each call makes a new leaf.
+ * Makes a leaf with the contents and the name of one of the file's tensors. In host memory the leaf uses the
+ * file's bytes, which the context keeps until it is reset or its memory is freed, and only the tensor object
+ * counts against the limit. On a device, and if kernels cannot use the data at their address in the file, the leaf
+ * is a copy. In a no_alloc context it has data too. Each call makes a new leaf.
  *
- * It is constant from the start: reading and computing are as with any leaf, writing to it or to a view of it, and
- * operations that target it, are errors.
+ * The leaf is constant from the start: it can be read and computed with like any leaf, but writing to it or to a
+ * view of it, and operations that target it, are errors.
  *
- * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: gguf or name is NULL, or there is no
- * such tensor; TL_STATUS_OUT_OF_MEMORY; TL_STATUS_DEVICE. The context owns the tensor. Any thread. Since 0.1.
+ * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: gguf or name is NULL, or the
+ * tensor does not exist; TL_STATUS_OUT_OF_MEMORY; TL_STATUS_DEVICE. The context owns the tensor. Any thread. Since
+ * 0.1.
  */
 TL_API tl_tensor *tl_gguf_tensor(tl_gguf *gguf, tl_context *ctx, const char *name);
 
 /* ====================================================================================================
  * Writing GGUF files
  *
- * Keys and tensors are declared, then data come, in pieces; the file has its name when it is whole. */
+ * First declare keys and tensors, then write the data in portions. The file gets its name when it is complete. */
 
 /**
- * A file in the making. Nobody sees it under its name before tl_gguf_writer_finish(), which gives it that name in one
- * step, replacing what was there; a process that ends before leaves the target as it was. Where the system knows no files
- * without names, what is left then is called .tensorlib-*.tmp, in the target's folder.
+ * A file being written. tl_gguf_writer_finish() gives it its name in one step, replacing an existing file; until then
+ * nobody sees it under that name, and a process that ends earlier leaves the target unchanged. On systems that cannot
+ * create files without names, such a process leaves a file .tensorlib-*.tmp in the target's folder.
  *
- * Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of tensors that were
- * added until it has finished.
+ * Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of added tensors
+ * until it has finished.
  *
  * Threads: one caller at a time.
  */
 typedef struct tl_gguf_writer tl_gguf_writer;
 
 /**
- * How a file is to be written. Fill it with tl_gguf_writer_params_init(), then change what you need.
+ * Options for writing a file. Fill it with tl_gguf_writer_params_init(), then change what you need.
  */
 typedef struct tl_gguf_writer_params {
     /**
@@ -4603,23 +4609,23 @@ typedef struct tl_gguf_writer_params {
      */
     size_t struct_size;
     /**
-     * The format's version: 2 or 3; 0 = 3.
+     * The version of the format: 2 or 3; 0 = 3.
      */
     uint32_t version;
     /**
-     * What the offsets of tensors are to be multiples of: a power of two from 8 on; 0 = 32.
+     * The alignment of tensors: their offsets become multiples of it. A power of two, at least 8; 0 = 32.
      */
     uint32_t alignment;
     /**
-     * The most bytes that a file is to have: what is more goes to further files, NAME-00001-of-00003.gguf for the path
-     * NAME.gguf. No tensor is cut, so a file of one tensor may be larger. 0 = one file.
+     * The most bytes per file: more data go to further shards, NAME-00001-of-00003.gguf for the path NAME.gguf. No
+     * tensor is split, so a file with one tensor may be larger. 0 = one file.
      */
     uint64_t split_size;
 } tl_gguf_writer_params;
 
 /**
- * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are written. Any thread, as
- * long as params is not shared. Since 0.1.
+ * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+ * params is not shared. Since 0.1.
  */
 TL_API void tl_gguf_writer_params_init(tl_gguf_writer_params *params, size_t struct_size);
 
@@ -4629,8 +4635,8 @@ TL_API void tl_gguf_writer_params_init(tl_gguf_writer_params *params, size_t str
  * `path` must not be NULL. `params` may be NULL for the defaults. `out` must not be NULL; it receives the writer, which
  * the caller frees with tl_gguf_writer_free(), or NULL on failure.
  *
- * TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT: a
- * NULL, an empty path, or params that are not as above. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
+ * TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT:
+ * a pointer is NULL, the path is empty, or params are out of range. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_create(const char *path, const tl_gguf_writer_params *params,
         tl_gguf_writer **out, tl_error *err);
@@ -4638,9 +4644,9 @@ TL_API TL_NODISCARD tl_status tl_gguf_writer_create(const char *path, const tl_g
 /**
  * Sets a key to a value of this type. Names are UTF-8 of 1 to 65535 bytes, and copied.
  *
- * TL_STATUS_INVALID_ARGUMENT: a NULL; the key is set already, no such name, or the writer's own (general.alignment and
- * split.*: params decide); data were written already, or the writer has finished or failed. So do all setters.
- * Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the key is already set, has an invalid name, or belongs to the
+ * writer (general.alignment and split.*, which params set); data were already written, or the writer has finished
+ * or failed. All setters return these statuses. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u8(tl_gguf_writer *writer, const char *key, uint8_t value,
         tl_error *err);
@@ -4706,78 +4712,80 @@ TL_API TL_NODISCARD tl_status tl_gguf_writer_set_f64(tl_gguf_writer *writer, con
         tl_error *err);
 
 /**
- * Sets a key to a string of `size` bytes, which are copied; `text` may be NULL where size is 0. Else as
+ * Sets a key to a string of `size` bytes, which are copied; `text` may be NULL if size is 0. Otherwise as
  * tl_gguf_writer_set_u8(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string(tl_gguf_writer *writer, const char *key,
         const char *text, size_t size, tl_error *err);
 
 /**
- * Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be NULL
- * where n is 0. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ * Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be
+ * NULL if n is 0. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_array(tl_gguf_writer *writer, const char *key,
         tl_gguf_type type, const void *data, uint64_t n, tl_error *err);
 
 /**
- * Sets a key to an array of `n` strings, which are copied. `sizes` are their numbers of bytes, or NULL where each ends
- * with a NUL. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ * Sets a key to an array of `n` strings, which are copied. `sizes` has their lengths in bytes, or is NULL if each
+ * ends with a NUL. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string_array(tl_gguf_writer *writer, const char *key,
         const char *const *texts, const size_t *sizes, size_t n, tl_error *err);
 
 /**
- * Copies all keys of a file, nested arrays too, but those that are set already and those that are the writer's own.
- * `gguf` is not kept. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ * Copies all keys of a file, including nested arrays, except those that are already set and those that belong to
+ * the writer. `gguf` is not kept. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_copy_kv(tl_gguf_writer *writer, const tl_gguf *gguf,
         tl_error *err);
 
 /**
- * Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
- * by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
+ * Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later, by tl_gguf_writer_finish() or
+ * by tl_gguf_writer_write_data() for a later tensor, so it may still be computed until then. The writer keeps its
  * context until it has finished.
  *
- * TL_STATUS_INVALID_ARGUMENT: a NULL; the name is used already, or no such name; data were written already, or the
- * writer has finished or failed. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the name is already used or invalid; data were already written,
+ * or the writer has finished or failed. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_add_tensor(tl_gguf_writer *writer, tl_tensor *tensor,
         tl_error *err);
 
 /**
- * Declares a tensor whose data come by tl_gguf_writer_write_data(). `ne` has n_dims values, 0 to 4, and may be NULL for
- * none: a scalar. Else as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a shape or type that
- * tl_tensor_new() refuses. Since 0.1.
+ * Declares a tensor whose data tl_gguf_writer_write_data() supplies. `ne` has n_dims values, 0 to 4, and may be
+ * NULL for 0 dimensions: a scalar. Otherwise as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a
+ * shape or type that tl_tensor_new() refuses. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_declare_tensor(tl_gguf_writer *writer, const char *name,
         tl_type type, int32_t n_dims, const int64_t *ne, tl_error *err);
 
 /**
- * Writes the next `size` bytes of the first declared tensor that lacks some: tensors in the order of their declaration,
- * each in as many pieces as you like. From the first call on no keys and tensors can be added.
+ * Writes the next `size` bytes of the first declared tensor that is incomplete. Tensors are written in the order
+ * of declaration, each in any number of portions. After the first call, keys and tensors can no longer be added.
  *
- * TL_STATUS_INVALID_ARGUMENT: more bytes than that tensor lacks, or NULL; nothing was written; or a tensor that was
- * added before it cannot be read yet. TL_STATUS_IO: the file could not be written (no space is left, say); the writer
- * has failed. TL_STATUS_BUSY: a tensor that was added is in use; the call may be repeated. Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: data is NULL, or there are more bytes than the tensor lacks (nothing was written);
+ * or a tensor added before it cannot be read yet. TL_STATUS_IO: the file could not be written (for example, no
+ * space is left); the writer has failed. TL_STATUS_BUSY: an added tensor is in use; the call may be repeated.
+ * Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_write_data(tl_gguf_writer *writer, const void *data,
         size_t size, tl_error *err);
 
 /**
- * Writes what is left, brings all files to the disk and gives them their names; the first part last.
+ * Writes the remaining data, flushes all files to the disk and gives them their names, the first shard last.
  *
- * TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or one that was added cannot be read (it is not computed);
- * TL_STATUS_BUSY: it is in use; the call may be repeated. TL_STATUS_IO: as tl_gguf_writer_write_data(). Since 0.1.
+ * TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or an added one cannot be read (it is not computed).
+ * TL_STATUS_BUSY: an added tensor is in use. The call may be repeated after either. TL_STATUS_IO: as
+ * tl_gguf_writer_write_data(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_gguf_writer_finish(tl_gguf_writer *writer, tl_error *err);
 
 /**
- * The number of files; 0 before data were written, or for NULL. Since 0.1.
+ * The number of shards; 0 before data were written, and for NULL. Since 0.1.
  */
 TL_API size_t tl_gguf_writer_n_parts(const tl_gguf_writer *writer);
 
 /**
- * Gives the writer back; NULL is fine. One that has not finished leaves no file. Since 0.1.
+ * Frees the writer; NULL is ignored. A writer that has not finished leaves no file. Since 0.1.
  */
 TL_API void tl_gguf_writer_free(tl_gguf_writer *writer);
 

@@ -1,4 +1,4 @@
-//! C: the declarations in tensorlib-sys, from which the header is made, the definitions, and the runner's lines.
+//! C: the declarations in tensorlib-sys, from which the header is generated, the definitions, and the runner's lines.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::names::Language;
 use crate::text::{aligned, listed, wrapped, Prose};
 use crate::{generated, HEAD};
 
-/// Of the comments, so that the header's are 100 columns wide.
+/// The width of comments here, which makes the header's comments 100 columns wide.
 const WIDTH: usize = 108;
 const RUST_WIDTH: usize = 120;
 const CPP_WIDTH: usize = 140;
@@ -79,7 +79,7 @@ fn params(op: &Op, prose: &Prose) -> String {
     text + "}\n"
 }
 
-/// In Rust, but what C sees.
+/// The name in Rust that gives the intended name in C.
 fn rust_name(attribute: &Attribute) -> String {
     Language::C.variable(&attribute.name, &attribute.names)
 }
@@ -193,7 +193,7 @@ fn definition(op: &Op) -> String {
 
 /// `tests/capi/gen/case_ops.h`.
 pub fn cases(families: &[Family]) -> String {
-    // Not HEAD, of which C would take a part for the beginning of a comment.
+    // HEAD contains `/*`, which would start a comment in C.
     let head = HEAD.replace("cpp/ops/*.toml", "the descriptions in cpp/ops");
     let mut text = format!(
         "/* The operations of the cases by their functions. {head}\n * cases.c includes it after the functions that it calls. */\n"
@@ -232,7 +232,7 @@ pub fn cases(families: &[Family]) -> String {
     text + "    return false;\n}\n"
 }
 
-/// An attribute's value out of a case's line.
+/// Reads an attribute's value from a case's line.
 fn case_value(attribute: &Attribute) -> String {
     let name = &attribute.name;
     match attribute.kind {

@@ -22,7 +22,7 @@ pub fn list(families: &[Family]) -> String {
     text
 }
 
-/// `cpp/ops/gen/op_facts.hpp`: what an operation is, for those who define what it computes.
+/// `cpp/ops/gen/op_facts.hpp`: the facts of an operation, for the code that defines its computation.
 pub fn facts(families: &[Family]) -> String {
     let mut text = format!(
         "// What the operations are. Written by `cargo xtask ops` from {FOLDER}/*.toml: change it there.\n\
@@ -46,7 +46,7 @@ fn definition(op: &Op) -> String {
     let operands: Vec<String> = op.operands.iter().map(operand_def).collect();
     let head = format!("inline constexpr Operand {name}_operands[] = {{");
     let line = format!("{head}{}}};", operands.join(", "));
-    // A comma after the last one keeps clang-format from filling lines.
+    // A trailing comma keeps clang-format from filling lines.
     let mut text = match line.chars().count() <= WIDTH {
         _ if operands.is_empty() => "\n".into(),
         true => format!("\n{line}\n"),
@@ -118,7 +118,7 @@ fn attr_def(op: &Op, attribute: &Attribute) -> String {
     text + "}"
 }
 
-/// The attributes' struct, which nodes keep.
+/// The struct of attributes, which nodes keep.
 fn attrs_struct(op: &Op) -> String {
     let (name, camel) = (&op.name, camel(&op.name));
     let mut text = String::new();
@@ -148,7 +148,7 @@ fn attrs_struct(op: &Op) -> String {
     text + "};\n"
 }
 
-/// The type of a choice: `GluOp`.
+/// The type name of a choice: `GluOp`.
 pub fn choice_name(op: &Op, attribute: &str) -> String {
     camel(&op.name) + &camel(attribute)
 }

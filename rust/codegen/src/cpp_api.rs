@@ -32,7 +32,7 @@ class ContextOps {
 public:
 ";
     for op in generated(families) {
-        // Of others the free function says it.
+        // For other operations the free function has the description.
         if op.operands.is_empty() {
             text += &prose.comment(op, "    // ", WIDTH);
         }
@@ -63,7 +63,7 @@ public:
     text + "\n}  // namespace tensorlib\n"
 }
 
-/// Those that find their context by an operand.
+/// The operations that find their context by an operand.
 fn of_operands(families: &[Family]) -> impl Iterator<Item = &Op> {
     generated(families).filter(|op| !op.operands.is_empty())
 }
@@ -127,7 +127,7 @@ fn operands(op: &Op) -> Vec<String> {
     op.operands.iter().map(|o| Language::Cpp.variable(&o.name, &o.names)).collect()
 }
 
-/// Where they are; null where one is left out.
+/// The operands' addresses; null for one that is left out.
 fn addresses(op: &Op) -> String {
     let address = |(operand, name): (&Operand, String)| match operand.optional {
         true => format!("if_given({name})"),
@@ -187,7 +187,7 @@ pub fn definitions(families: &[Family]) -> String {
     text + "\n}  // namespace tensorlib\n"
 }
 
-/// In one line where that fits.
+/// A function in one line if it fits.
 fn function(head: &str, body: &str) -> String {
     let line = format!("{head} {{ {body} }}");
     if line.chars().count() <= WIDTH && !line.contains('\n') {
@@ -196,7 +196,7 @@ fn function(head: &str, body: &str) -> String {
     format!("\n{head} {{\n    {body}\n}}\n")
 }
 
-/// The names of all but the operands.
+/// The names of all parameters except the operands.
 fn rest(op: &Op) -> Vec<String> {
     let mut names: Vec<String> = op.required().map(variable).collect();
     if op.has_options() {

@@ -1,4 +1,4 @@
-//! The operations' descriptions, `cpp/ops/*.toml`, read and checked.
+//! Reads and checks the descriptions of operations, `cpp/ops/*.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,10 +8,10 @@ use toml::{Table, Value};
 use crate::fields::Fields;
 use crate::names::{Language, Names};
 
-/// Where they lie.
+/// The folder of the descriptions.
 pub const FOLDER: &str = "cpp/ops";
 
-/// The file of the texts that several operations share: `$name` in a text stands for one of them.
+/// The file of texts that several operations share: `$name` in a text stands for one of them.
 const SHARED: &str = "texts";
 
 /// The most operands that an operation may have: the engine's `max_sources`.
@@ -24,27 +24,27 @@ const MAX_ATTRIBUTES: usize = 16;
 const MAX_INTEGERS: u64 = 4;
 
 const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product", "other"];
-/// read: its elements are. written: the result is a view of it, and computing writes into it. viewed: the result is a view of
-/// it, and nothing is computed. indices: its elements are numbers of something, which computing checks. integers: they are
-/// whole numbers of which any is valid.
+/// read: the elements are read. written: the result is a view of it, and computing writes into it. viewed: the result
+/// is a view of it, and nothing is computed. indices: the elements are indices, which computing checks. integers: the
+/// elements are integers, any of which is valid.
 const ROLES: [&str; 5] = ["read", "written", "viewed", "indices", "integers"];
-/// The result's type; an operation for which it is none of these says it among `types`.
+/// The result's type; an operation with another one describes it in `types`.
 const RESULTS: [&str; 4] = [OF_FIRST, "f32", "i32", "i64"];
 pub const OF_FIRST: &str = "first operand's";
-/// What the functions of an operation may say where they are written by hand.
+/// The signature of an operation whose functions are written by hand.
 const BY_HAND: &str = "by hand";
 
-/// The largest integer up to which a double has all.
+/// Every integer up to this one is exact in a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What an attribute is.
+/// The kind of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Bool,
     Integer,
     Integers,
     Number,
-    /// One of some words.
+    /// One of a list of words.
     Choice,
     /// A storage type's name.
     Type,
@@ -64,9 +64,9 @@ const KINDS: [(&str, Kind); 6] = [
 pub struct Family {
     /// The file's name without its ending.
     pub name: String,
-    /// In words.
+    /// The title in words.
     pub title: String,
-    /// By their numbers.
+    /// In the order of their numbers.
     pub ops: Vec<Op>,
 }
 
@@ -76,42 +76,42 @@ pub struct Op {
     pub name: String,
     pub number: u64,
     pub class: String,
-    /// What it does, in a line that begins with a verb.
+    /// A line that says what the operation does and begins with a verb.
     pub doc: String,
-    /// Statements; or a sentence, where there is no = in it.
+    /// Statements, or a sentence if it contains no =.
     pub formula: String,
-    /// What the formula does not say, such as special values.
+    /// Facts that the formula leaves out, such as special values.
     pub notes: Option<String>,
     pub shapes: String,
     pub types: String,
-    /// The result's type, where it is one of those of `RESULTS`.
+    /// The result's type, if it is one of `RESULTS`.
     pub result: Option<String>,
-    /// What computing it may refuse.
+    /// Values that computing may refuse.
     pub refuses: Option<String>,
     pub gradient: String,
     /// Whether its functions, and the runners' lines, are written by hand.
     pub by_hand: bool,
     pub names: Names,
-    /// The version that brought it.
+    /// The version that introduced it.
     pub since: String,
-    /// A program for Rust's documentation.
+    /// A program for the Rust documentation.
     pub example_rust: Option<String>,
     pub operands: Vec<Operand>,
     pub attributes: Vec<Attribute>,
 }
 
 impl Op {
-    /// What its function is called in a language.
+    /// The name of its function in a language.
     pub fn function(&self, language: Language) -> String {
         language.function(&self.name, &self.names)
     }
 
-    /// The attributes that are arguments of its function, after the operands.
+    /// The attributes that are parameters of its function, after the operands.
     pub fn required(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter().filter(|attribute| attribute.required)
     }
 
-    /// Those that are in its struct of options.
+    /// The attributes in its struct of options.
     pub fn optional(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter().filter(|attribute| !attribute.required)
     }
@@ -135,7 +135,7 @@ impl Op {
         self.operands.iter().find(|operand| operand.is_target())
     }
 
-    /// Operands that are written into, of which the result is no view.
+    /// Operands that are written into although the result is not a view of them.
     pub fn also_written(&self) -> Vec<&Operand> {
         self.operands.iter().filter(|operand| operand.role == "written").skip(1).collect()
     }
@@ -145,7 +145,7 @@ impl Op {
         self.operands.iter().filter(|operand| operand.optional).collect()
     }
 
-    /// Operands without a gradient, by the reason; those for which `gradient` says it are not there.
+    /// Operands without a gradient, by reason; without those that `gradient` explains.
     pub fn without_gradient(&self) -> Vec<(&str, Vec<&Operand>)> {
         let mut groups: Vec<(&str, Vec<&Operand>)> = Vec::new();
         for operand in &self.operands {
@@ -160,7 +160,7 @@ impl Op {
         groups
     }
 
-    /// What the result is, for people: its type, or what it is a view of. None where `types` says it.
+    /// The result in words: its type, or the operand that it is a view of. None if `types` describes it.
     pub fn result_text(&self) -> Option<String> {
         if let Some(Operand { name, role, .. }) = self.target() {
             return Some(match role.as_str() {
@@ -189,7 +189,7 @@ pub struct Operand {
     pub role: String,
     /// Whether it may be left out.
     pub optional: bool,
-    /// Why it has no gradient; none where it has one.
+    /// Why it has no gradient; None if it has one.
     pub no_gradient: Option<String>,
     pub names: Names,
 }
@@ -206,16 +206,16 @@ impl Operand {
 pub struct Attribute {
     pub name: String,
     pub kind: Kind,
-    /// The fewest and the most integers that it has.
+    /// The least and the greatest number of integers.
     pub length: (u64, u64),
-    /// Where it is not: 0 stands for the default.
+    /// If not required, 0 stands for the default.
     pub required: bool,
-    /// The least and the most that are valid.
+    /// The least and the greatest valid value.
     pub range: Option<(f64, f64)>,
     pub default: f64,
-    /// What a choice is from; the first is the default.
+    /// The words of a choice; the first is the default.
     pub values: Vec<String>,
-    /// What each of these means, where that is not plain.
+    /// The meaning of each word, unless it is obvious.
     pub value_docs: Vec<String>,
     /// Whether a number may be NaN.
     pub nan: bool,
@@ -224,7 +224,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// One of its values, for people.
+    /// A value in words.
     pub fn shown(&self, value: f64) -> String {
         const MOST_I32: f64 = 2_147_483_647.0;
         match value {
@@ -234,7 +234,7 @@ impl Attribute {
         }
     }
 
-    /// What is valid, for people; none where everything is. A bound of integers that is where doubles end to have all of them is none.
+    /// The valid values in words; None if all are valid. A bound beyond which doubles are not exact counts as no bound.
     pub fn valid(&self) -> Option<String> {
         let whole = self.kind != Kind::Number;
         let bound = |value: f64| {
@@ -251,7 +251,7 @@ impl Attribute {
         }
     }
 
-    /// What it is where it is left out, for people; none where it must be given, or is a list.
+    /// The default in words; None if the attribute is required or a list.
     pub fn default_text(&self) -> Option<String> {
         match self.kind {
             _ if self.required => None,
@@ -262,7 +262,7 @@ impl Attribute {
         }
     }
 
-    /// The same, as all these languages write it.
+    /// The value in the syntax that all these languages share.
     pub fn written(&self, value: f64) -> String {
         match self.kind {
             Kind::Number => format!("{value:?}"),
@@ -271,7 +271,7 @@ impl Attribute {
     }
 }
 
-/// All families, by the least number of their operations.
+/// All families, sorted by the lowest number of their operations.
 pub fn read(root: &Path) -> Result<Vec<Family>, String> {
     let folder = root.join(FOLDER);
     let mut shared = Texts::read(&folder)?;
@@ -312,7 +312,7 @@ impl Texts {
         Ok(Self { texts, used: BTreeSet::new() })
     }
 
-    /// A family's table with the shared texts in it. Programs stay as they are.
+    /// A family's table with the shared texts filled in. Programs stay as they are.
     fn filled_in(&mut self, family: &str, table: Table) -> Result<Table, String> {
         let mut filled = Table::new();
         for (key, value) in table {
@@ -445,8 +445,8 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
     Ok(op)
 }
 
-/// Any operand but the first may be left out, in the middle too. Functions of languages that name no context find it by the first,
-/// and the result is a view of the first that is written or viewed.
+/// Any operand except the first may be left out, also in the middle. Functions in languages without an explicit context
+/// find it by the first operand, and the result is a view of the first one that is written or viewed.
 fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     let left_out = |operand: Option<&Operand>| operand.filter(|o| o.optional).map(|o| o.name.clone());
     if let Some(name) = left_out(operands.first()) {
@@ -459,7 +459,7 @@ fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     }
 }
 
-/// What makes a result of nothing has numbers to make it of, and a type that is no operand's.
+/// An operation without operands needs integers that define its result, and a type of its own.
 fn check_without_operands(fields: &Fields, attributes: &[Attribute]) -> Result<(), String> {
     if !attributes.iter().any(|attribute| attribute.required) {
         return Err(format!("{}: no operands: then an attribute must be required", fields.place));
@@ -470,7 +470,7 @@ fn check_without_operands(fields: &Fields, attributes: &[Attribute]) -> Result<(
     }
 }
 
-/// What the functions that are written for an operation can say.
+/// Checks that the generated functions can express the operation.
 fn check_functions(op: &Op, place: &str) -> Result<(), String> {
     for (_, language) in Language::ALL {
         language.check(&op.function(language), place)?;
@@ -532,7 +532,7 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
     ])?;
     let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS.map(|(kind, _)| kind))?);
     let kind = KINDS.iter().find(|(known, _)| *known == kind).map_or(Kind::Integer, |(_, kind)| *kind);
-    // Some have capitals where they come from; `names` says what they are where these are not usual.
+    // Some names have capitals by convention; `names` gives the spelling if it is unusual.
     fields.check_name(&name.to_ascii_lowercase())?;
     let only_of = |key: &str, kinds: &[Kind]| match fields.there(key) {
         true if !kinds.contains(&kind) => Err(format!("{}: {key} is not of {kind:?}", fields.place)),
@@ -578,7 +578,7 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
     Ok(attribute)
 }
 
-/// An attribute that is left out is 0, in C and Go too: so 0 is its default, or nothing else.
+/// An attribute that is left out is 0, also in C and Go, so 0 must be its default or mean nothing else.
 fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), String> {
     let Attribute { name, kind, required, range, default, values, .. } = attribute;
     let inside = |value: f64| range.is_none_or(|(least, most)| least <= value && value <= most);
@@ -612,7 +612,7 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
     }
 }
 
-/// Numbers are 1, 2, 3 .. without a gap, and no name is there twice.
+/// Numbers are 1, 2, 3 and so on without a gap, and no name occurs twice.
 fn check_numbers(families: &[Family]) -> Result<(), String> {
     let mut all: Vec<&Op> = families.iter().flat_map(|family| &family.ops).collect();
     all.sort_by_key(|op| op.number);
@@ -628,7 +628,7 @@ fn check_numbers(families: &[Family]) -> Result<(), String> {
     }
 }
 
-/// Zig has no argument of a name that a function of the file has.
+/// A parameter in Zig must not have the name of a function in the file.
 fn check_arguments(families: &[Family]) -> Result<(), String> {
     let zig = Language::Zig;
     let ops = || families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand);

@@ -1,4 +1,4 @@
-//! `docs/ops.md`: the operations for those who use them.
+//! `docs/ops.md`: the operations, for their users.
 
 use std::fmt::Write;
 
@@ -75,7 +75,7 @@ fn heading(op: &Op) -> String {
     format!("{}({})", op.name, operands.join(", "))
 }
 
-/// What a heading is called in a link, as GitHub and others name them.
+/// The anchor of a heading, as GitHub and others form it.
 pub fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || "_- ".contains(*c));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()

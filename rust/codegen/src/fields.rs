@@ -1,8 +1,8 @@
-//! A table of a description, read key by key; whatever is wrong is named.
+//! Reads a table of a description key by key; errors name the file, table and key.
 
 use toml::{Table, Value};
 
-/// A table, and what to call it in messages.
+/// A table, and its name in messages.
 pub struct Fields<'a> {
     table: &'a Table,
     pub place: String,
@@ -38,7 +38,7 @@ impl<'a> Fields<'a> {
         read(value).ok_or_else(|| format!("{}: {key} is {value}: {what} is valid", self.place))
     }
 
-    /// Lines of it are one.
+    /// A text whose lines are joined.
     pub fn text(&self, key: &str) -> Result<String, String> {
         self.joined(key, self.get(key, "a text", Value::as_str)?)
     }
@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Two numbers, the less first; whole ones but for `fractions`. Either may be an infinity: there is no such bound.
+    /// Two numbers, the smaller first; integers unless `fractions`. An infinity means no bound.
     pub fn bounds(&self, key: &str, fractions: bool) -> Result<(f64, f64), String> {
         let open = |value: &Value| value.as_float().filter(|n| n.is_infinite());
         self.get(key, "[LEAST, MOST]", |value| {
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A number; a whole one but for `fractions`.
+    /// A number; an integer unless `fractions`.
     pub fn value(&self, key: &str, fractions: bool) -> Result<f64, String> {
         self.get(key, if fractions { "a number" } else { "a whole number" }, |value| number(value, fractions))
     }
@@ -114,12 +114,12 @@ impl<'a> Fields<'a> {
         Ok(words)
     }
 
-    /// A text whose lines stay as they are.
+    /// A text whose lines are kept.
     pub fn program(&self, key: &str) -> Result<String, String> {
         Ok(self.get(key, "a text", Value::as_str)?.trim_end().into())
     }
 
-    /// A table inside of this one.
+    /// A table inside this one.
     pub fn table(&self, key: &str) -> Result<Fields<'a>, String> {
         let value = self.get(key, "a table", Some)?;
         Fields::of(value, format!("{}: {key}", self.place))
@@ -129,7 +129,7 @@ impl<'a> Fields<'a> {
         self.table.keys().map(String::as_str)
     }
 
-    /// The tables of a list; none where it is absent.
+    /// The tables of a list; empty if it is absent.
     pub fn list(&self, key: &str) -> Result<Vec<Fields<'a>>, String> {
         if !self.there(key) {
             return Ok(Vec::new());

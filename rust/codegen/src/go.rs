@@ -84,7 +84,7 @@ fn type_of(op: &Op, attribute: &Attribute) -> String {
     }
 }
 
-/// As C takes it.
+/// The expression that C takes.
 fn raw_value(op: &Op, attribute: &Attribute, value: &str) -> String {
     match attribute.kind {
         Kind::Bool => format!("C.bool({value})"),
@@ -156,7 +156,7 @@ fn method(op: &Op, prose: &Prose) -> String {
     text
 }
 
-/// cgo puts _ before the members that are words of Go.
+/// cgo prefixes members that are keywords of Go with _.
 fn c_field(attribute: &Attribute) -> String {
     let name = Language::C.variable(&attribute.name, &attribute.names);
     if ["type", "range", "func", "map", "var", "chan", "select"].contains(&name.as_str()) {

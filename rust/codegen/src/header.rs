@@ -1,8 +1,8 @@
 //! The C header from tensorlib-sys.
 //!
-//! cbindgen translates the declarations, but puts all types before all functions. The header is the ABI's
-//! manual, so this sets its items back into the order of the sources, a chapter per source file, headed by
-//! that file's `//!` text, and adds the export and nodiscard macros that cbindgen has no way to give.
+//! cbindgen translates the declarations, but puts all types before all functions. The header is the ABI's manual, so
+//! this module restores the order of the sources, with a chapter per source file under that file's `//!` text, and adds
+//! the export and nodiscard macros, which cbindgen cannot express.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -30,13 +30,13 @@ const MACROS: &str = "
 /// The committed header.
 pub const HEADER: &str = "capi/include/tensorlib/tensorlib.h";
 
-/// Where an item belongs: chapter number, then line in that chapter's source.
+/// The position of an item: chapter number, then line in that chapter's source.
 type Place = (usize, usize);
 
 /// The header's text.
 ///
 /// # Errors
-/// What cbindgen refuses, and an item of the header that no source has.
+/// What cbindgen refuses, and items of the header that no source declares.
 pub fn generate(root: &Path) -> Result<String, String> {
     let config = cbindgen::Config::from_file(root.join("capi/cbindgen.toml"))?;
     let bindings = cbindgen::Builder::new()
@@ -80,7 +80,7 @@ fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> Str
     out.lines().map(|l| l.trim_end().to_string() + "\n").collect()
 }
 
-/// The chapters are the crate's modules, in the order in which it names them. The module of operations is in `gen`.
+/// The chapters are the crate's modules in the order of its `mod` lines. The module of operations is in `gen`.
 fn chapters(library: &str) -> Vec<String> {
     let mut chapters = Vec::new();
     for line in library.lines() {
@@ -121,7 +121,7 @@ fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), St
     Ok((places, intros))
 }
 
-/// Cuts cbindgen's output into (name, comment and declaration).
+/// Divides cbindgen's output into (name, comment and declaration).
 fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
     let mut items = Vec::new();
     let (mut comment, mut body) = (String::new(), String::new());
@@ -133,7 +133,7 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
             comment.push('\n');
             continue;
         }
-        // Guards and includes are written by assemble().
+        // assemble() writes guards and includes.
         if body.is_empty()
             && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}'))
         {
@@ -172,7 +172,7 @@ fn item_name(body: &str) -> Option<String> {
     last.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().map(str::to_string)
 }
 
-/// The macros, and C's way of writing what cbindgen writes long.
+/// Adds the macros, and shortens cbindgen's C.
 fn finish(comment: &str, body: &str) -> String {
     let mut body = body.trim_end().to_string();
     // Every struct has a typedef of its name.
@@ -180,7 +180,7 @@ fn finish(comment: &str, body: &str) -> String {
         body = body.replace("struct tl_", "tl_");
     }
     if let Some(rest) = body.strip_prefix("extern tl_status ") {
-        // tl_context_error() is called for its output; its status is a convenience.
+        // Callers use the output of tl_context_error(); its status is a convenience.
         let nodiscard = if rest.starts_with("tl_context_error(") { "" } else { "TL_NODISCARD " };
         body = format!("TL_API {nodiscard}tl_status {rest}");
     } else if let Some(rest) = body.strip_prefix("extern ") {
@@ -192,8 +192,8 @@ fn finish(comment: &str, body: &str) -> String {
     format!("{comment}{body}")
 }
 
-/// One line where it fits, else broken after commas with a fixed indent: the alignment that cbindgen chose is
-/// off once the macros are in.
+/// Puts a declaration on one line if it fits, otherwise breaks it after commas with a fixed indent: the macros would
+/// break the alignment that cbindgen chose.
 fn rewrap(body: &str) -> String {
     let joined = body.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut out = String::new();

@@ -1,9 +1,12 @@
-//! Writes what follows from descriptions: from those of the operations (`cpp/ops/*.toml`) their functions in all languages, the engine's
-//! tables, the case runners' lines and `docs/ops.md`; from `rust/tensorlib-sys` the C header.
+//! Generates code and documentation from descriptions. Those of the operations (`cpp/ops/*.toml`) give their functions
+//! in all languages, the engine's tables, the case runners' lines and `docs/ops.md`; `rust/tensorlib-sys` gives the C
+//! header.
 //!
-//! The crate only makes texts. `cargo xtask ops` and `cargo xtask header` lay them out with each language's formatter and store them.
+//! The crate only makes texts. `cargo xtask ops` and `cargo xtask header` run each language's formatter on them and
+//! store them.
 
-// Used by xtask alone; fields of descriptions are named as in the TOML files, which docs/adding-an-op.md explains.
+// Only xtask uses this crate; fields of descriptions have the names of the TOML files, which docs/adding-an-op.md
+// explains.
 #![allow(missing_docs)]
 
 mod c;
@@ -21,10 +24,10 @@ mod zig;
 
 use description::{Family, Op};
 
-/// What stands at the head of each file.
+/// The first line of each file.
 pub const HEAD: &str = "Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.";
 
-/// The operations whose functions are written here, by their families.
+/// The operations whose functions are generated, family by family.
 fn generated(families: &[Family]) -> impl Iterator<Item = &Op> {
     families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand)
 }
@@ -51,7 +54,7 @@ pub fn files(families: &[Family]) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Files that people write, of which one region is generated: since Zig 0.15 a struct cannot take declarations from another file.
+/// Hand-written files with a generated region: since Zig 0.15 a struct cannot take declarations from another file.
 pub fn regions(families: &[Family]) -> Vec<(&'static str, String)> {
     vec![("bindings/zig/src/context.zig", zig::aliases(families))]
 }

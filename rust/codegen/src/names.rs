@@ -1,11 +1,11 @@
-//! What things are called in each language.
+//! Names in each language.
 
 use std::collections::BTreeMap;
 
-/// What something is called in languages that need another name.
+/// Names in languages that need another name.
 pub type Names = BTreeMap<String, String>;
 
-/// The languages that functions are written in. C's are tensorlib-sys's too.
+/// The languages that functions are generated for. The names in C are also those of tensorlib-sys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     C,
@@ -16,7 +16,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them, by what `names` calls them.
+    /// All languages, by their keys in `names`.
     pub const ALL: [(&'static str, Self); 5] =
         [("c", Self::C), ("cpp", Self::Cpp), ("rust", Self::Rust), ("go", Self::Go), ("zig", Self::Zig)];
 
@@ -35,7 +35,7 @@ impl Language {
         }
     }
 
-    /// An operand's or an attribute's.
+    /// The name of an operand or an attribute.
     pub fn variable(self, name: &str, names: &Names) -> String {
         match names.get(self.key()) {
             Some(own) => own.clone(),
@@ -44,7 +44,7 @@ impl Language {
         }
     }
 
-    /// Words that none of these may be: the language's own, and what the functions call theirs.
+    /// Words that must not be names: the language's keywords, and names that the functions use themselves.
     fn reserved(self) -> &'static [&'static str] {
         match self {
             Self::C => {
@@ -69,7 +69,7 @@ impl Language {
         }
     }
 
-    /// Fails for a word that is the language's own.
+    /// Fails for a reserved word of the language.
     pub fn check(self, word: &str, place: &str) -> Result<(), String> {
         if !self.reserved().contains(&word) {
             return Ok(());

@@ -109,7 +109,7 @@ fn operands(op: &Op) -> Vec<String> {
     op.operands.iter().map(|o| Language::Rust.variable(&o.name, &o.names)).collect()
 }
 
-/// With their types.
+/// The operands as parameters with their types.
 fn typed_operands(op: &Op) -> Vec<String> {
     let typed = |(operand, name): (&Operand, String)| match operand.optional {
         true => format!("{name}: Option<&Tensor>"),
@@ -118,7 +118,7 @@ fn typed_operands(op: &Op) -> Vec<String> {
     op.operands.iter().zip(operands(op)).map(typed).collect()
 }
 
-/// In a list where some may be left out.
+/// An operand in a list in which some may be left out.
 fn given(operand: &Operand, name: &str) -> String {
     if operand.optional {
         return name.into();
@@ -137,7 +137,7 @@ fn type_of(op: &Op, attribute: &Attribute) -> String {
     }
 }
 
-/// As C takes it.
+/// The expression that C takes.
 fn raw_value(attribute: &Attribute, value: &str) -> String {
     match attribute.kind {
         Kind::Type => format!("{value}.raw()"),
@@ -146,7 +146,7 @@ fn raw_value(attribute: &Attribute, value: &str) -> String {
     }
 }
 
-/// All but the operands: with their types, and their names.
+/// All parameters except the operands: with their types, and their names.
 fn rest(op: &Op) -> (Vec<String>, Vec<String>) {
     let mut typed: Vec<String> = op.required().map(|a| format!("{}: {}", variable(a), type_of(op, a))).collect();
     let mut names: Vec<String> = op.required().map(variable).collect();
@@ -157,7 +157,7 @@ fn rest(op: &Op) -> (Vec<String>, Vec<String>) {
     (typed, names)
 }
 
-/// What clippy wants said of more than seven.
+/// The attribute that clippy requires for more than seven parameters.
 fn many_arguments(parameters: &[String]) -> &'static str {
     if parameters.len() > 7 {
         return "    #[allow(clippy::too_many_arguments)]\n";
@@ -218,7 +218,7 @@ fn context_method(op: &Op, prose: &Prose) -> String {
         false => "// SAFETY: context and operands are live; what is pointed to lives for the call.",
     };
     let call = format!("sys::tl_{}({})", op.name, arguments.join(", "));
-    // rustfmt breaks the lines, but puts no comment elsewhere.
+    // rustfmt breaks the lines, but does not move comments.
     let line = format!("        self.construct({shapes}, |ctx| unsafe {{ {call} }})");
     if line.chars().count() <= WIDTH {
         let _ = writeln!(text, "        {safety}\n{line}");
@@ -318,7 +318,7 @@ fn case_value(op: &Op, attribute: &Attribute) -> String {
         Kind::Choice => {
             let mut text = format!("match attrs.text(\"{name}\") {{\n");
             for (i, value) in attribute.values.iter().enumerate() {
-                // The first is the default.
+                // The first word is the default.
                 let absent = if i == 0 { "\"\" | " } else { "" };
                 let choice = format!("tensorlib::{}::{}", choice_name(op, name), camel(value));
                 let _ = writeln!(text, "                {absent}\"{value}\" => {choice},");

@@ -1,19 +1,20 @@
-//! The texts of a description in the words and the width of a language.
+//! Writes the texts of a description in a language's terms, in lines of its width.
 
 use crate::description::{Attribute, Family, Op, Operand};
 use crate::names::Language;
 
-/// A blank that no line is broken at.
+/// A space at which no line is broken.
 const FIXED: char = '\u{a0}';
 
-/// Turns texts into those of a language.
+/// Converts texts for a language.
 pub struct Prose<'a> {
     pub language: Language,
     pub families: &'a [Family],
 }
 
 impl Prose<'_> {
-    /// The comment of a function, in lines that begin with `prefix`: what it does, the formula, and a list of all else.
+    /// The comment of a function, in lines that begin with `prefix`: its summary, the formula, and a list of everything
+    /// else.
     pub fn comment(&self, op: &Op, prefix: &str, width: usize) -> String {
         let blank = format!("{}\n", prefix.trim_end());
         let mut text = wrapped(&self.summary(op), prefix, width);
@@ -44,7 +45,7 @@ impl Prose<'_> {
         std::iter::once(self.formula(op)).chain(notes).collect()
     }
 
-    /// All else that a caller wants to know.
+    /// Everything else that a caller needs to know.
     fn points(&self, op: &Op) -> Vec<String> {
         let mut points: Vec<String> = Vec::new();
         let said =
@@ -75,7 +76,7 @@ impl Prose<'_> {
         points
     }
 
-    /// What an attribute is, what is valid, and its default.
+    /// An attribute's description, its valid values and its default.
     fn attribute(&self, op: &Op, attribute: &Attribute) -> String {
         self.attribute_said(op, attribute, &attribute.doc)
     }
@@ -91,18 +92,18 @@ impl Prose<'_> {
         text
     }
 
-    /// The same as sentences, above a member or a type.
+    /// An attribute as sentences, above a member or a type.
     pub fn member(&self, op: &Op, attribute: &Attribute) -> String {
         format!("{}.", self.attribute_said(op, attribute, &capitalised(&attribute.doc)))
     }
 
-    /// The same, above the type of a choice.
+    /// An attribute as a sentence, above the type of a choice.
     pub fn choice(&self, op: &Op, attribute: &Attribute) -> String {
         let name = self.quoted(&self.own_name(op, &attribute.name).unwrap_or_default());
         format!("attribute {name} of {}: {}.", self.reference(op), self.attribute(op, attribute))
     }
 
-    /// What one of the words of a choice means, in a sentence.
+    /// The meaning of a word of a choice, as a sentence.
     pub fn value(&self, op: &Op, attribute: &Attribute, value: usize) -> String {
         match attribute.value_docs.get(value) {
             Some(doc) => format!("{}.", self.translated(op, &capitalised(doc))),
@@ -114,7 +115,7 @@ impl Prose<'_> {
         self.quoted(&self.language.variable(&operand.name, &operand.names))
     }
 
-    /// What is given for an operand that is left out.
+    /// The argument for an operand that is left out.
     fn left_out(&self) -> &'static str {
         match self.language {
             Language::C => "tl_none()",
@@ -135,12 +136,12 @@ impl Prose<'_> {
         }
     }
 
-    /// A formula is code; one in words is a sentence.
+    /// A formula as code, or as a sentence if it is in words.
     fn formula(&self, op: &Op) -> String {
         if !op.is_computed() {
             return format!("{}.", self.translated(op, &capitalised(&op.formula)));
         }
-        // rustdoc takes bare brackets for links, and reads tensorlib-sys too.
+        // rustdoc treats bare brackets as links, and reads tensorlib-sys too.
         let mark = if matches!(self.language, Language::Rust | Language::C | Language::Zig) { "`" } else { "" };
         let code = |statement: &str| format!("{mark}{}{mark}", fix_groups(statement, '[', ']'));
         format!("Computes {}.", op.statements().map(code).collect::<Vec<_>>().join("; "))
@@ -153,8 +154,8 @@ impl Prose<'_> {
         }
     }
 
-    /// `word` in backticks that is one of the operation's own operands or attributes becomes the language's name of that, one that is an
-    /// operation its way of naming a function; {k, m} its way of writing shapes.
+    /// In backticks, the name of one of the operation's operands or attributes becomes its name in the language, and
+    /// the name of an operation becomes a reference to its function. {k, m} becomes a shape in the language's notation.
     fn translated(&self, op: &Op, text: &str) -> String {
         let mut out = String::new();
         for (i, part) in text.split('`').enumerate() {
@@ -170,7 +171,7 @@ impl Prose<'_> {
         out
     }
 
-    /// What an operand or an attribute is called.
+    /// The name of an operand or an attribute in the language.
     fn own_name(&self, op: &Op, word: &str) -> Option<String> {
         if let Some(operand) = op.operands.iter().find(|operand| operand.name == word) {
             return Some(self.language.variable(&operand.name, &operand.names));
@@ -203,7 +204,7 @@ impl Prose<'_> {
     }
 }
 
-/// Words with brackets become code.
+/// Marks words with brackets as code.
 fn with_code(text: &str) -> String {
     let code = |word: &str| match word.rfind(']') {
         Some(end) => format!("`{}`{}", &word[..=end], &word[end + 1..]),
@@ -212,7 +213,7 @@ fn with_code(text: &str) -> String {
     text.split(' ').map(code).collect::<Vec<_>>().join(" ")
 }
 
-/// Zig's types have small letters.
+/// Writes types in lower case, as Zig does.
 fn with_small_types(text: &str) -> String {
     const TYPES: [&str; 8] = ["F32", "F16", "BF16", "F64", "I8", "I16", "I32", "I64"];
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -228,7 +229,7 @@ fn with_small_types(text: &str) -> String {
     out + rest
 }
 
-/// What stands between these is not broken apart.
+/// Keeps text between these characters on one line.
 fn fix_groups(text: &str, open: char, close: char) -> String {
     let mut depth = 0;
     let fixed = |c: char| {
@@ -253,7 +254,7 @@ pub fn enumerated(names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A description's text with a capital letter, but where it begins with the name of something.
+/// A description's text with a capital letter, unless it begins with a name.
 pub fn capitalised(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default().trim_end_matches([',', ':', ';', '.']);
     if first.len() > 1 && first.chars().all(|c| c.is_ascii_lowercase()) {
@@ -275,14 +276,14 @@ fn uncapitalised(text: &str) -> String {
     }
 }
 
-/// A paragraph in lines of at most `width` letters, each after `prefix`, with a newline after each.
+/// A paragraph in lines of at most `width` characters, each with `prefix`, and a newline at the end of each.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
     filled(text, prefix, prefix, width)
 }
 
-/// The same with another prefix for the first line.
+/// [`wrapped`] with a different prefix for the first line.
 pub fn filled(text: &str, first: &str, prefix: &str, width: usize) -> String {
-    // A line that begins with one of these would be a list's item.
+    // A line that begins with one of these would become a list item.
     let glued = ["+", "-", "*"]
         .iter()
         .fold(text.to_string(), |text, sign| text.replace(&format!(" {sign} "), &format!("{FIXED}{sign} ")));
@@ -313,7 +314,8 @@ pub fn filled(text: &str, first: &str, prefix: &str, width: usize) -> String {
     (out + prefix + &line + "\n").replace(FIXED, " ")
 }
 
-/// A head, arguments and a tail in one line, or else filled into lines that begin below the first argument, as clang-format does.
+/// A head, arguments and a tail on one line if they fit, otherwise in lines that begin below the first argument, as
+/// clang-format does.
 pub fn aligned(head: &str, arguments: &[String], tail: &str, width: usize) -> String {
     let (mut out, mut column) = (String::from(head), head.chars().count());
     let indent = head.lines().last().unwrap_or("").chars().count();
@@ -334,7 +336,8 @@ pub fn aligned(head: &str, arguments: &[String], tail: &str, width: usize) -> St
     out
 }
 
-/// The same, or else a line for each argument, as rustfmt and zig fmt do where a comma ends the last one.
+/// A head, arguments and a tail on one line if they fit, otherwise with a line per argument and a trailing comma, as
+/// rustfmt and zig fmt do.
 pub fn listed(indent: &str, head: &str, arguments: &[String], tail: &str, width: usize) -> String {
     let line = format!("{indent}{head}{}{tail}", arguments.join(", "));
     if line.chars().count() <= width {

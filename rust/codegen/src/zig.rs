@@ -84,7 +84,7 @@ fn type_of(op: &Op, attribute: &Attribute) -> String {
     }
 }
 
-/// As C takes it.
+/// The expression that C takes.
 fn raw_value(attribute: &Attribute, value: &str) -> String {
     match attribute.kind {
         Kind::Type | Kind::Choice => format!("@intFromEnum({value})"),

@@ -51,12 +51,12 @@ pub fn run(options: &args::Activity, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// How much of a layer is active, on average over the tokens.
+/// The fraction of a layer's neurons that is active, on average over the tokens.
 fn active(layer: &LayerActivity) -> f64 {
     sum(&layer.frequencies) / (layer.frequencies.len() as f64).max(1.0)
 }
 
-/// The share of all activations that a tenth of the neurons have, those that are active most often.
+/// The share of all activations that belongs to the most active tenth of the neurons.
 fn of_hottest_tenth(layer: &LayerActivity) -> f64 {
     let mut sorted = layer.frequencies.clone();
     sorted.sort_by(|a, b| b.total_cmp(a));

@@ -12,25 +12,25 @@ use tensorlib_models::{Pooling, Tested};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    success
-  1    files differ (compare), or the data do not allow what was asked for
+  1    files differ (compare), or the data do not allow the command
   2    wrong usage
   3    a file cannot be read or written
-  4    a file is not what its format allows
+  4    a file's contents violate its format
   5    out of memory
   70   a defect of this program
   129  the terminal was closed (SIGHUP)
   130  interrupted (Ctrl-C)
   143  terminated (SIGTERM)
 
-Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction set \
-(see `tensorlib devices`).";
+Errors go to standard error, with a hint if there is something to try. Environment: TENSORLIB_ISA forces \
+an instruction set (see `tensorlib devices`).";
 
 /// Run models, and inspect, quantise and compare their files (GGUF, safetensors).
 #[derive(Parser)]
 #[command(name = "tensorlib", version, max_term_width = 100)]
 #[command(after_long_help = EXIT_CODES, after_help = "Exit codes and more: --help")]
 pub struct Arguments {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -41,73 +41,74 @@ pub enum Command {
     /// Show what is in files: metadata, tensors, sizes per format
     #[command(after_long_help = EXIT_CODES)]
     Inspect(Inspect),
-    /// Store a model in a smaller format: GGUF or safetensors in, GGUF out
+    /// Store a model in a smaller type: GGUF or safetensors in, GGUF out
     ///
-    /// Quantised are float tensors of two or more dimensions whose rows are whole blocks of the type. Rows that are not
-    /// become q8_0 where they fit that; all else is copied as it is. 8-bit floats are read as f32, other types that GGUF
-    /// lacks are left out with a warning. OUT gets its name when it is whole: a run that is
-    /// stopped leaves nothing. Never more than a few pieces of a tensor are in memory.
+    /// Quantises float tensors of two or more dimensions whose rows are whole blocks of the type. Tensors with other
+    /// rows become q8_0 if they fit that; everything else is copied unchanged. 8-bit floats are read as f32; other
+    /// types that GGUF lacks are left out with a warning. OUT appears under its name only when it is complete: a run
+    /// that is stopped leaves nothing. Only a few pieces of a tensor are in memory at a time.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
-    /// Transpose a model's down projections, which sparse products read by neurons
+    /// Transpose a model's down projections for sparse products
     ///
-    /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, a row for each neuron: decoders then read the rows of active
-    /// neurons alone (`tensorlib activity`). All else is copied as it is. It is done before a model is quantised, as blocks would
-    /// run across the rows: quantise OUT afterwards.
+    /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, with a row per neuron, so that decoders read only the
+    /// rows of active neurons (`tensorlib activity`). Everything else is copied unchanged. Transpose a model before you
+    /// quantise it, because blocks would run across the rows.
     #[command(after_long_help = EXIT_CODES)]
     TransposeDown(TransposeDown),
     /// Compare the tensors of two files: error per tensor
     ///
-    /// Tensors are matched by name. Exit code 1 where one is missing, has another shape, has a NaN or infinity that its
-    /// partner has not, or is above --fail-above. Values that differ are no failure without that.
+    /// Tensors are matched by name. Exit code 1 if a tensor is missing on one side, has another shape, has a NaN or
+    /// infinity that the other lacks, or has an error above --fail-above. Other differences are no failure.
     #[command(after_long_help = EXIT_CODES)]
     Compare(Compare),
-    /// Turn lines of text from standard input into vectors, one a line
+    /// Convert lines of text from standard input to vectors, one per line
     ///
-    /// Vectors have length 1 and come in the lines' order. A blank line is the empty text; a line with more tokens than the
-    /// model takes is cut, and a warning counts them. MODEL is a folder as model hubs lay it out (config.json, tokenizer.json,
-    /// model.safetensors) of the BERT family, or a GGUF file of architecture bert.
+    /// Vectors have length 1 and come in the order of the lines. A blank line is the empty text; a line with more
+    /// tokens than the model takes is cut, and a warning counts such lines. MODEL is a hub folder (config.json,
+    /// tokenizer.json, model.safetensors) of the BERT family, or a GGUF file of architecture bert.
     #[command(after_long_help = EXIT_CODES)]
     Embed(Embed),
     /// Continue a text, or converse, with a language model
     ///
-    /// MODEL is a GGUF file or a folder as model hubs lay it out. The text goes to standard output as it comes, the tokens a
-    /// second and why it ended to standard error. Without PROMPT and --file it converses, line by line, by the model's own
-    /// template.
+    /// MODEL is a GGUF file or a hub folder. The text goes to standard output as it is generated; the tokens per second
+    /// and the reason for the end go to standard error. Without PROMPT and --file the command converses, line by line,
+    /// in the model's own template.
     #[command(after_long_help = EXIT_CODES)]
     Generate(Generate),
-    /// Print a language model's logits at every position of some tokens
+    /// Print a language model's logits after each of some tokens
     #[command(after_long_help = EXIT_CODES)]
     Logits(Logits),
-    /// Measure how well a language model foretells a text
+    /// Measure how well a language model predicts a text
     ///
-    /// The text is cut into windows of --ctx tokens; in each the second half is foretold from what stands before. Perplexity is e
-    /// to the mean of -ln of the tokens' probabilities: less is better.
+    /// The text is cut into windows of --ctx tokens; in each window the second half is predicted from the tokens before
+    /// it. Perplexity is e to the mean of -ln of the tokens' probabilities: lower is better.
     #[command(after_long_help = EXIT_CODES)]
     Perplexity(Perplexity),
     /// Measure how often each neuron of a language model is active, for sparse products
     ///
-    /// Runs FILE's text through the model, finds for each layer the threshold that SHARE of its neurons reach, and counts how often
-    /// each does. OUT is JSON, or safetensors where its name ends so. The other commands take it by --activity. It is MODEL as it
-    /// is, or as `tensorlib transpose-down` made it; quantised or not.
+    /// Runs FILE's text through the model, finds for each layer the threshold that SHARE of its neurons reach, and
+    /// counts how often each neuron does. OUT is JSON, or safetensors if its name ends so; other commands take it with
+    /// --activity. MODEL may be the original or the result of `tensorlib transpose-down`, quantised or not.
     #[command(after_long_help = EXIT_CODES)]
     Activity(Activity),
     /// List devices, instruction sets and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
-    /// Say which device each tensor of a model would lie on, and what it takes of each
+    /// Show which device each tensor of a model would lie on, and the memory that it takes
     ///
-    /// Nothing is loaded. Tensors go to the first of the devices as far as its budget allows: the weights, the cache of a whole
-    /// context, and what a prompt of 512 tokens needs meanwhile are counted. What does not fit goes to the next one: experts first,
-    /// then the embeddings, the largest feed-forward matrices, attention with its cache, and the matrix of the logits. The other
-    /// commands do the same with --device cuda:0,cpu.
+    /// Nothing is loaded. Tensors go to the first device as far as its budget allows, which covers the weights, the
+    /// cache of a whole context, and the memory that a prompt of 512 tokens needs. Other tensors go to the next device:
+    /// first experts, then the embeddings, the largest feed-forward matrices, attention with its cache, and the matrix
+    /// of the logits. Other commands do the same with --device cuda:0,cpu.
     #[command(after_long_help = EXIT_CODES)]
     Place(PlaceModel),
     /// Measure this machine, or a language model on it
     ///
-    /// Without MODEL: formats encoded and decoded, matrix products. With MODEL: tokens a second, beside the bytes that the
-    /// machine reads and the numbers that it multiplies a second, measured before and after; and the share of the time that
-    /// was products. The bytes of a token are those of all weights, as the file stores them, and of its cache.
+    /// Without MODEL: encoding, decoding and matrix products. With MODEL: tokens per second, compared with the bytes
+    /// that the machine reads and the numbers that it multiplies per second, measured before and after; and the share
+    /// of the time that products take. The bytes of a token are those of all weights, as the file stores them, and of
+    /// its cache.
     #[command(after_long_help = EXIT_CODES)]
     Bench(Bench),
     /// Print a completion script for a shell
@@ -119,11 +120,11 @@ pub enum Command {
 /// `inspect`
 #[derive(Args)]
 pub struct Inspect {
-    /// Files to show; any part of a split GGUF file, and any shard or the index of a sharded safetensors model, stands for
-    /// all
+    /// Files to show; any shard of a split GGUF file, and any shard or the index of a sharded safetensors model, stands
+    /// for all
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// JSON: everything, arrays whole (see the README for its structure)
+    /// JSON: everything, arrays in full (see the README for its structure)
     #[arg(long)]
     pub json: bool,
     /// Show only the tensors
@@ -132,7 +133,7 @@ pub struct Inspect {
     /// Show only the metadata
     #[arg(long)]
     pub metadata: bool,
-    /// Show long arrays and texts whole
+    /// Show long arrays and texts in full
     #[arg(long)]
     pub full: bool,
 }
@@ -140,7 +141,7 @@ pub struct Inspect {
 /// `quantize`
 #[derive(Args)]
 pub struct Quantize {
-    /// The model to read: GGUF or safetensors; any part, any shard, or the shards' index stands for all
+    /// The model to read: GGUF or safetensors; any shard, or the shards' index, stands for all
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// The GGUF file to write; - is standard output
@@ -152,35 +153,35 @@ pub struct Quantize {
     /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
-    /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match
-    /// counts, and each has to fit a tensor
+    /// Another type for tensors whose name matches PATTERN (* and ?); `same` leaves them unchanged; the first match
+    /// counts, and each pattern has to match a tensor
     #[arg(long, value_name = "PATTERN=TYPE")]
     pub keep: Vec<Keep>,
-    /// Leave out tensors whose name fits PATTERN (* and ?), which has to fit one
+    /// Leave out tensors whose name matches PATTERN (* and ?); each pattern has to match a tensor
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
-    /// Quantise again what is quantised already; that loses twice
+    /// Quantise tensors that are quantised already, although that loses precision twice
     #[arg(long)]
     pub allow_requantize: bool,
     /// Threads to compute with [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,
-    /// Show what would become what, and the sizes; write nothing
+    /// Show the type and size of each tensor in OUT; write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Split OUT into parts of at most that size, as 4G
+    /// Split OUT into shards of at most this size, such as 4G
     #[arg(long, value_name = "SIZE", value_parser = crate::text::parse_size)]
     pub split_size: Option<u64>,
-    /// Replace OUT if it exists; where OUT is a symbolic link, the file that it leads to
+    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
     #[arg(long)]
     pub force: bool,
-    /// general.architecture of OUT where IN has none
+    /// general.architecture of OUT if IN has none
     #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = NonEmptyStringValueParser::new())]
     pub arch: String,
-    /// One line for each tensor on standard error
+    /// Print a line per tensor to standard error
     #[arg(long, short)]
     pub verbose: bool,
-    /// Neither progress bar nor summary
+    /// Print neither progress bar nor summary
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 }
@@ -188,19 +189,19 @@ pub struct Quantize {
 /// `transpose-down`
 #[derive(Args)]
 pub struct TransposeDown {
-    /// The model to read: GGUF with matrices in f32, f16 or bf16; any part stands for all
+    /// The model to read: GGUF with matrices in f32, f16 or bf16; any shard stands for all
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// The GGUF file to write; - is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
-    /// Replace OUT if it exists; where OUT is a symbolic link, the file that it leads to
+    /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
     #[arg(long)]
     pub force: bool,
-    /// One line for each tensor on standard error
+    /// Print a line per tensor to standard error
     #[arg(long, short)]
     pub verbose: bool,
-    /// Neither progress bar nor summary
+    /// Print neither progress bar nor summary
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 }
@@ -208,14 +209,14 @@ pub struct TransposeDown {
 /// `compare`
 #[derive(Args)]
 pub struct Compare {
-    /// The file whose values are the right ones
+    /// The file with the reference values
     pub a: PathBuf,
     /// The file to compare with it
     pub b: PathBuf,
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,
-    /// Exit code 1 where a tensor's relative error (RMSE over the RMS of A) is above REL
+    /// Exit code 1 if a tensor's relative error (RMSE over the RMS of A) is above REL
     #[arg(long, value_name = "REL", value_parser = parse_limit)]
     pub fail_above: Option<f64>,
     /// Threads to compute with [default: all]
@@ -223,47 +224,47 @@ pub struct Compare {
     pub threads: Option<u16>,
 }
 
-/// Where a model computes.
+/// The devices that a model computes on.
 #[derive(Args)]
 pub struct DeviceArgs {
-    /// The device to compute on, as `tensorlib devices` lists them; of several, as cuda:0,cpu, the first has what fits [default: those of
-    /// --budget, then cpu]
+    /// The device to compute on, as `tensorlib devices` lists it; with several, as in cuda:0,cpu, the first gets what
+    /// fits [default: those of --budget, then cpu]
     #[arg(long, value_name = "D")]
     pub device: Option<String>,
-    /// Take at most SIZE of a device, as cuda:0=8G [default: nine tenths of what a GPU has free]
+    /// Use at most SIZE of a device's memory, as in cuda:0=8G [default: nine tenths of a GPU's free memory]
     #[arg(long, value_name = "DEVICE=SIZE")]
     pub budget: Vec<Budget>,
-    /// Put tensors on a device, as 'blk.*.ffn_*_exps.*=cpu', whatever fits; the first pattern that fits counts
+    /// Put tensors on a device, as in 'blk.*.ffn_*_exps.*=cpu', whether they fit or not; the first match counts
     #[arg(long, value_name = "PATTERN=DEVICE")]
     pub put: Vec<Put>,
-    /// Keep copies of the N experts of each layer that were used last on the first device, where they lie on another
+    /// Keep copies of each layer's N most recently used experts on the first device, if the experts lie on another one
     #[arg(long, value_name = "N", default_value = "0")]
     pub expert_slots: u16,
     /// Threads to compute with [default: all]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,
-    /// Say where it computes, and what memory the model took
+    /// Print the device and the memory that the model takes
     #[arg(long, short)]
     pub verbose: bool,
 }
 
-/// Which neurons of a language model are computed.
+/// The neurons of a language model that are computed.
 #[derive(Args)]
 pub struct Neurons {
-    /// Leave out neurons that stay below the thresholds in FILE, which `tensorlib activity` made, and divide those of a model that
-    /// does not fit on the first device by how often they are active; or divide them as a split file of PowerInfer says. The model's
-    /// down projections must be transposed
+    /// Skip neurons below the thresholds in FILE, which `tensorlib activity` wrote, and divide a model that does not
+    /// fit on the first device by how often its neurons are active; or divide its neurons as a split file of PowerInfer
+    /// says. The model's down projections must be transposed
     #[arg(long, value_name = "FILE")]
     pub activity: Option<PathBuf>,
 }
 
-/// How a language model's products are made.
+/// How a language model's products are computed.
 #[derive(Args)]
 pub struct Products {
-    /// Add a low-rank adapter: GGUF for a GGUF model, else the folder that PEFT writes; as often as you like
+    /// Add a low-rank adapter: a GGUF file for a GGUF model, otherwise the folder that PEFT writes; may be repeated
     #[arg(long, value_name = "FILE")]
     pub lora: Vec<PathBuf>,
-    /// No product may round an activation to fewer bits
+    /// Forbid products that round activations to fewer bits
     #[arg(long)]
     pub exact: bool,
 }
@@ -271,17 +272,18 @@ pub struct Products {
 /// `embed`
 #[derive(Args)]
 pub struct Embed {
-    /// A folder as model hubs lay it out, or a GGUF file
+    /// A hub folder, or a GGUF file
     pub model: PathBuf,
     #[command(flatten)]
     pub devices: DeviceArgs,
-    /// Convert matrices to this type when they are loaded, as q8_0 [default: as they are stored]
+    /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
     pub dtype: Option<DType>,
-    /// What becomes a line's vector: the mean of its tokens', or that of the first [default: as the model says, else mean]
+    /// How the vectors of a line's tokens are pooled: mean, or cls for the first token's [default: as the model says,
+    /// else mean]
     #[arg(long, value_name = "HOW", value_parser = parse_pooling)]
     pub pooling: Option<Pooling>,
-    /// JSON: an array a line
+    /// JSON: an array per line
     #[arg(long)]
     pub json: bool,
 }
@@ -289,49 +291,50 @@ pub struct Embed {
 /// `generate`
 #[derive(Args)]
 pub struct Generate {
-    /// A GGUF file, or a folder as model hubs lay it out
+    /// A GGUF file, or a hub folder
     pub model: PathBuf,
     /// The text to continue
     pub prompt: Option<String>,
     /// Read the text to continue from a file; - is standard input
     #[arg(long, value_name = "F", conflicts_with = "prompt")]
     pub file: Option<PathBuf>,
-    /// At most so many tokens [default: until the model ends it]
+    /// Generate at most N tokens [default: until the model ends the text]
     #[arg(short = 'n', long = "tokens", value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
     pub devices: DeviceArgs,
-    /// Take the text as a user's turn, in the model's own template
+    /// Take the text as a user's turn in the model's own template
     #[arg(long)]
     pub chat: bool,
-    /// What the model is told before the conversation; takes the text as with --chat
+    /// Instructions to the model before the conversation; implies --chat
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
-    /// Take control tokens that are written out in PROMPT, the conversation or --system as these tokens, not as text
+    /// Parse control tokens that are written out in PROMPT, the conversation or --system, instead of taking them as
+    /// text
     #[arg(long)]
     pub special: bool,
-    /// End before this text, a control token's too, as often as you like
+    /// End before this text, which may be a control token's; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub stop: Vec<String>,
-    /// Divide logits by T before drawing; 0: always the likeliest token
+    /// Divide logits by T before drawing; 0: always the most likely token
     #[arg(long, value_name = "T", default_value = "0.8")]
     pub temp: f64,
-    /// Draw from the K likeliest tokens; 0: all
+    /// Draw from the K most likely tokens; 0: all
     #[arg(long, value_name = "K", default_value = "40")]
     pub top_k: usize,
-    /// Draw from the likeliest tokens whose probabilities sum to P
+    /// Draw from the most likely tokens whose probabilities sum to P
     #[arg(long, value_name = "P", default_value = "0.95")]
     pub top_p: f64,
-    /// Draw from tokens with P of the likeliest one's probability
+    /// Draw from tokens with at least P times the highest probability
     #[arg(long, value_name = "P", default_value = "0.05")]
     pub min_p: f64,
-    /// Make the last 64 tokens less likely; 1: no
+    /// Make the last 64 tokens less likely; 1: no penalty
     #[arg(long, value_name = "R", default_value = "1")]
     pub repeat_penalty: f64,
-    /// Draw the same again [default: a random one, which is said]
+    /// The seed of the random numbers [default: a random seed, which is printed]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Room for N tokens [default: the model's own, at most 4096]
+    /// Size of the context in tokens [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,
     /// The type of the cache of keys and values
@@ -341,7 +344,7 @@ pub struct Generate {
     pub products: Products,
     #[command(flatten)]
     pub neurons: Neurons,
-    /// JSON: an object a token, one to a line, then the totals
+    /// JSON: an object per token, one per line, then the totals
     #[arg(long)]
     pub json: bool,
 }
@@ -349,9 +352,9 @@ pub struct Generate {
 /// `logits`
 #[derive(Args)]
 pub struct Logits {
-    /// A GGUF file, or a folder as model hubs lay it out
+    /// A GGUF file, or a hub folder
     pub model: PathBuf,
-    /// The tokens, taken as they are
+    /// The tokens, used as given
     #[arg(long, value_name = "1,5,9", value_delimiter = ',', required = true)]
     pub tokens: Vec<u32>,
     #[command(flatten)]
@@ -371,13 +374,13 @@ pub struct Logits {
 /// `perplexity`
 #[derive(Args)]
 pub struct Perplexity {
-    /// A GGUF file, or a folder as model hubs lay it out
+    /// A GGUF file, or a hub folder
     pub model: PathBuf,
     /// The text; - is standard input
     pub file: PathBuf,
     #[command(flatten)]
     pub devices: DeviceArgs,
-    /// Tokens of a window
+    /// Tokens per window
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
     pub ctx: u32,
     /// The type of the cache of keys and values
@@ -395,7 +398,7 @@ pub struct Perplexity {
 /// `activity`
 #[derive(Args)]
 pub struct Activity {
-    /// A GGUF file, or a folder as model hubs lay it out
+    /// A GGUF file, or a hub folder
     pub model: PathBuf,
     /// The text; - is standard input
     pub file: PathBuf,
@@ -404,14 +407,15 @@ pub struct Activity {
     pub output: PathBuf,
     #[command(flatten)]
     pub devices: DeviceArgs,
-    /// What is compared with thresholds: `gate`, the activated gate; `hidden`, what the down projection takes; `positive`, whether the
-    /// gate is above 0, without one [default: positive of a model with ReLU, else gate]
+    /// The value compared with thresholds: `gate`, the activated gate; `hidden`, the input of the down projection;
+    /// `positive`, whether the gate is above 0, without a threshold [default: positive for a model with ReLU, else
+    /// gate]
     #[arg(long, value_name = "WHAT", value_parser = parse_tested)]
     pub by: Option<Tested>,
-    /// How much of a layer's neurons reach its threshold, on average over the tokens
+    /// The share of a layer's neurons that reach its threshold, on average over the tokens
     #[arg(long, value_name = "SHARE", default_value = "0.5")]
     pub share: f64,
-    /// Take at most N tokens of the text
+    /// Read at most N tokens of the text
     #[arg(long = "tokens", short = 'n', value_name = "N", default_value = "16384")]
     pub limit: usize,
     /// Replace OUT if it exists
@@ -425,13 +429,13 @@ pub struct Activity {
 /// `place`
 #[derive(Args)]
 pub struct PlaceModel {
-    /// A GGUF file, or a folder as model hubs lay it out
+    /// A GGUF file, or a hub folder
     pub model: PathBuf,
     #[command(flatten)]
     pub devices: DeviceArgs,
     #[command(flatten)]
     pub neurons: Neurons,
-    /// Room for N tokens [default: the model's own, at most 4096]
+    /// Size of the context in tokens [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,
     /// The type of the cache of keys and values
@@ -453,7 +457,7 @@ pub struct Devices {
 /// `bench`
 #[derive(Args)]
 pub struct Bench {
-    /// A language model to measure: a GGUF file, or a folder as model hubs lay it out
+    /// A language model to measure: a GGUF file, or a hub folder
     pub model: Option<PathBuf>,
     /// Tokens of the prompt; 0: none
     #[arg(short = 'p', long, value_name = "N", default_value = "512", requires = "model",
@@ -463,14 +467,14 @@ pub struct Bench {
     #[arg(short = 'n', long, value_name = "N", default_value = "64", requires = "model",
           value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
     pub tokens: u32,
-    /// Tokens that stand before those that are generated
+    /// Tokens before those that are generated
     #[arg(short = 'd', long, value_name = "N", default_value = "0", requires = "model",
           value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
     pub depth: u32,
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types(), requires = "model")]
     pub cache: DType,
-    /// No product may round an activation to fewer bits
+    /// Forbid products that round activations to fewer bits
     #[arg(long, requires = "model")]
     pub exact: bool,
     #[command(flatten)]
@@ -488,7 +492,7 @@ pub struct Bench {
     /// Without a model: rows and columns of the weights, a multiple of 256
     #[arg(long, value_name = "N", default_value = "4096", value_parser = parse_side, conflicts_with = "model")]
     pub side: u32,
-    /// Without a model: seconds for each line
+    /// Without a model: seconds per line
     #[arg(long, value_name = "S", default_value = "0.5", value_parser = parse_seconds, conflicts_with = "model")]
     pub seconds: f64,
     /// JSON instead of tables

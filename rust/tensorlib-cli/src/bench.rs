@@ -1,5 +1,5 @@
-//! `tensorlib bench`: what this machine does with the formats, in a minute and through the public API. The project's
-//! own benchmarks (`cargo xtask bench`) measure more, and more carefully.
+//! `tensorlib bench`: measures encoding, decoding and products on this machine, in a minute and through the public API.
+//! The project's own benchmarks (`cargo xtask bench`) measure more, and more carefully.
 
 use crate::args::Bench;
 use crate::bench_model;
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::time::Instant;
 use tensorlib::{Backend, Context, DType, Graph};
 
-/// Floats that formats are measured with: 16 MiB, more than a core's own caches.
+/// The number of floats that types are measured with: 16 MiB, more than a core's own caches.
 const ELEMENTS: usize = 4 << 20;
 
 /// Runs the command.
@@ -53,7 +53,7 @@ pub fn run(options: &Bench, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// Floats in billions of bytes a second.
+/// The speed of processing these floats in GB per second.
 fn gigabytes(seconds: f64) -> f64 {
     (ELEMENTS * 4) as f64 / seconds / 1e9
 }
@@ -104,8 +104,9 @@ fn products(dtype: DType, options: &Bench, values: &[f32], cpu: &Backend, all: &
     Ok(())
 }
 
-/// A wrong result must not look fast. The sum may be taken in any order and activations may be rounded to 8 bits on the
-/// way: half a percent of the product of both norms is far above either, and far below a wrong row.
+/// Checks the product, because a wrong result must not look fast. The sum may be taken in any order and activations may
+/// be rounded to 8 bits: half a percent of the product of both norms is far above either error, and far below that of a
+/// wrong row.
 fn check(dtype: DType, a: &[f32], b: &[f32], got: f32) -> Outcome<()> {
     let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
     let (want, norms) = (dot(a, b), (dot(a, a) * dot(b, b)).sqrt());
@@ -116,9 +117,9 @@ fn check(dtype: DType, a: &[f32], b: &[f32], got: f32) -> Outcome<()> {
         .hint("please report this"))
 }
 
-/// The median time of a call, over as many as fit in that many seconds, three at least.
+/// The median time of a call, over as many calls as fit in `seconds`, at least three.
 fn median(seconds: f64, mut call: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
-    call()?; // pages and caches
+    call()?; // fill pages and caches
     let (begin, mut times) = (Instant::now(), Vec::new());
     while times.len() < 3 || begin.elapsed().as_secs_f64() < seconds {
         let start = Instant::now();
@@ -129,7 +130,7 @@ fn median(seconds: f64, mut call: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     Ok(times[times.len() / 2].max(1e-9))
 }
 
-/// Numbers around zero, about normal: sums of four from a multiplicative generator.
+/// Numbers around zero, roughly normal: sums of four from a multiplicative generator.
 fn random(n: usize) -> Vec<f32> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut uniform = || {

@@ -1,4 +1,4 @@
-//! What this machine can do at most: bytes read and multiplications in registers, a second, by all threads at once.
+//! Measures the limits of this machine: bytes read and multiplications in registers per second, on all threads at once.
 
 use crate::failure::Outcome;
 use std::hint::black_box;
@@ -6,24 +6,24 @@ use std::sync::Barrier;
 use std::time::Instant;
 use tensorlib::{Context, DType};
 
-/// Bytes that a reading goes through, all threads together: more than any cache holds.
+/// The number of bytes that a reading test covers, on all threads together: more than any cache holds.
 const READ: usize = 512 << 20;
 
-/// The limits of some threads.
+/// The limits of a number of threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    /// Reading from memory, in GB a second.
+    /// Reading from memory, in GB per second.
     pub read: f64,
-    /// Multiplications and additions of F32 in registers, in billions a second; 0 where they are not known for this processor.
+    /// Multiplications and additions of F32 in registers, in billions per second; 0 if unknown for this processor.
     pub f32: f64,
-    /// The same of bytes.
+    /// Multiplications and additions of bytes in registers, in billions per second; 0 if unknown for this processor.
     pub i8: f64,
 }
 
 impl Machine {
-    /// Measures, a second or two long. `isa` is the instruction set of the kernels that are to be judged.
+    /// Measures for a second or two. `isa` is the instruction set of the kernels to judge.
     pub fn measure(threads: usize, isa: &str) -> Outcome<Self> {
-        // The engine's memory, which has large pages where the system gives any, as weights do.
+        // Uses the engine's memory, which has large pages if the system provides any, as weights do.
         let ctx = Context::new();
         let data = ctx.zeros(DType::I32, [(READ / 4) as i64])?;
         data.write(&vec![1i32; READ / 4])?;
@@ -43,16 +43,16 @@ impl Machine {
         })
     }
 
-    /// The better of both in each: what others did to one of two measurements.
+    /// The better of both for each limit, as other processes may disturb one of two measurements.
     pub fn best_of(self, other: Self) -> Self {
         Machine { read: self.read.max(other.read), f32: self.f32.max(other.f32), i8: self.i8.max(other.i8) }
     }
 }
 
-/// Integers of a line of the caches.
+/// Integers per cache line.
 const LINE: usize = 16;
 
-/// From the beginning to the end. (Some processors fetch one stream faster than several, others are the other way round.)
+/// Reads from the beginning to the end. Some processors fetch one stream faster than several, others the reverse.
 fn one_stream(part: &[i32]) -> i32 {
     let mut sums = [[0i32; LINE]; 4];
     for lines in part.chunks_exact(4 * LINE) {
@@ -65,7 +65,7 @@ fn one_stream(part: &[i32]) -> i32 {
     sums.iter().flatten().fold(0, |all, sum| all.wrapping_add(*sum))
 }
 
-/// A line of each quarter in turn.
+/// Reads a line of each quarter in turn.
 fn four_streams(part: &[i32]) -> i32 {
     let quarter = part.len() / 4 / LINE * LINE;
     let stream = |i: usize| part[i * quarter..(i + 1) * quarter].chunks_exact(LINE);
@@ -78,7 +78,7 @@ fn four_streams(part: &[i32]) -> i32 {
     sums.iter().fold(0, |all, sum| all.wrapping_add(*sum))
 }
 
-/// Billions of operations a second, where there is such a loop.
+/// Billions of operations per second, if there is a loop for this processor.
 fn peak(threads: usize, one: Option<registers::Loop>) -> f64 {
     const ROUNDS: u64 = 4_000_000;
     let Some(one) = one else { return 0.0 };
@@ -86,7 +86,7 @@ fn peak(threads: usize, one: Option<registers::Loop>) -> f64 {
     one.operations * ROUNDS as f64 * threads as f64 / seconds / 1e9
 }
 
-/// The shortest of five runs in which all threads do this at once: from the first one's beginning to the last one's end.
+/// The shortest of five runs in which all threads work at once: from the beginning of the first to the end of the last.
 fn best(threads: usize, work: impl Fn(usize) + Sync) -> f64 {
     let (work, mut best) = (&work, f64::INFINITY);
     for _ in 0..5 {
@@ -102,7 +102,7 @@ fn best(threads: usize, work: impl Fn(usize) + Sync) -> f64 {
                 })
             };
             let all: Vec<_> = (0..threads).map(run).collect();
-            // A panic in there is a defect, and shows itself.
+            // A panic in a thread is a defect, and reports itself.
             all.into_iter()
                 .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
@@ -117,7 +117,7 @@ fn best(threads: usize, work: impl Fn(usize) + Sync) -> f64 {
 
 /// Loops of independent chains that never leave the registers.
 mod registers {
-    /// A loop, and the multiplications and additions of a round of it.
+    /// A loop, and the multiplications and additions of an iteration.
     pub struct Loop {
         pub run: fn(u64),
         pub operations: f64,
@@ -126,8 +126,9 @@ mod registers {
     #[cfg(target_arch = "x86_64")]
     const CHAINS: f64 = 12.0;
 
-    /// Twelve chains of instructions that read and write the register of this number (`\\i`): two a cycle of four or five
-    /// cycles' latency keep ten under way. All registers are zero, as numbers that are not normal might take longer.
+    /// Twelve chains of instructions that read and write the register of this number (`\\i`): at two per cycle and a
+    /// latency of four or five cycles, ten are in flight. All registers are zero, as subnormal numbers might take
+    /// longer.
     #[cfg(target_arch = "x86_64")]
     macro_rules! chains {
         ($name:ident, $($step:literal),+) => {
@@ -163,11 +164,11 @@ mod registers {
     chains!(i8_avx512, "vpdpbusd zmm\\i, zmm12, zmm13");
     #[cfg(target_arch = "x86_64")]
     chains!(f32_avx2, "vfmadd231ps ymm\\i, ymm12, ymm13");
-    // Products of bytes summed in 16 bits. (They are widened now and then, which is not counted.)
+    // Products of bytes, summed in 16 bits. Kernels widen the sums from time to time, which is not counted.
     #[cfg(target_arch = "x86_64")]
     chains!(i8_avx2, "vpmaddubsw ymm14, ymm12, ymm13", "vpaddw ymm\\i, ymm\\i, ymm14");
 
-    /// By the kernels' instruction set; none where it is not known.
+    /// The F32 loop for the kernels' instruction set; `None` if unknown.
     pub fn f32_loop(isa: &str) -> Option<Loop> {
         match isa {
             #[cfg(target_arch = "x86_64")]
@@ -178,7 +179,7 @@ mod registers {
         }
     }
 
-    /// The same of bytes by bytes.
+    /// The loop of bytes by bytes for the kernels' instruction set; `None` if unknown.
     pub fn i8_loop(isa: &str) -> Option<Loop> {
         match isa {
             #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! `tensorlib bench MODEL`: tokens a second, beside what this machine could do in the same run.
+//! `tensorlib bench MODEL`: tokens per second, compared with the machine's limits in the same run.
 
 use crate::args::Bench;
 use crate::bench_machine::Machine;
@@ -15,7 +15,7 @@ use std::time::Instant;
 use tensorlib::Backend;
 use tensorlib_models::{Decoder, DecoderOptions, Session};
 
-/// Each speed is the best of so many runs: what others do on the machine makes it slower, nothing makes it faster.
+/// Each speed is the best of this many runs: other processes can only slow a run down.
 const RUNS: usize = 3;
 
 /// A speed and its limits.
@@ -23,9 +23,9 @@ struct Speed {
     what: &'static str,
     tokens: usize,
     depth: usize,
-    /// Seconds of all of them.
+    /// Seconds for all tokens.
     seconds: f64,
-    /// Bytes that the weights and the cache have for it, all tokens together.
+    /// Bytes of weights and cache that all tokens need.
     bytes: f64,
     /// Multiplications and additions with weights.
     operations: f64,
@@ -55,7 +55,7 @@ pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> 
     let mut machine = if on_cpu { Machine::measure(threads, &isa)? } else { Machine::default() };
     let (mut speeds, decoder) = measure(options, model, &load, &backend)?;
     models::say_memory(&options.devices, &backend, &decoder.memory());
-    drop(decoder); // its packed copies, before there are those of another
+    drop(decoder); // frees its packed copies before another decoder makes its own
     if on_cpu {
         machine = machine.best_of(Machine::measure(threads, &isa)?);
         let shares = bench_share::measure(options, model, &load)?;
@@ -69,7 +69,7 @@ pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> 
     Ok(Exit::Success)
 }
 
-/// Room for what is measured.
+/// The context that the measurement needs.
 fn context(options: &Bench) -> usize {
     (options.depth + options.tokens).max(options.prompt) as usize
 }
@@ -123,7 +123,7 @@ fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
     Ok(Speed { what: "generation", tokens: n, depth, seconds, bytes, operations, share: None })
 }
 
-/// The shortest of some runs, behind one that makes plans and packed copies.
+/// The shortest of some runs, after one that makes plans and packed copies.
 fn best(mut once: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
     once()?;
     let mut best = f64::INFINITY;

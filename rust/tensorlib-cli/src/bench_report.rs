@@ -1,4 +1,4 @@
-//! What `tensorlib bench` found, as tables and as JSON.
+//! The results of `tensorlib bench`, as tables and as JSON.
 
 use crate::failure::Outcome;
 use crate::text::Table;
@@ -6,15 +6,15 @@ use serde_json::{json, Value as Json};
 use std::io::Write;
 use tensorlib::DType;
 
-/// A format's speed there and back, in GB of floats a second.
+/// The speed of encoding and decoding a type, in GB of floats per second.
 pub struct Codec {
-    /// The format.
+    /// The type.
     pub dtype: DType,
-    /// By all threads.
+    /// Encoding, on all threads.
     pub encode: f64,
-    /// By one thread.
+    /// Decoding, on one thread.
     pub decode: f64,
-    /// The error of the way there and back, over the values.
+    /// The error of encoding and decoding, relative to the values.
     pub relative: f64,
 }
 
@@ -22,35 +22,35 @@ pub struct Codec {
 pub struct Product {
     /// The weights' type.
     pub dtype: DType,
-    /// Columns.
+    /// The number of columns.
     pub n: u32,
     /// The median time.
     pub seconds: f64,
-    /// Billions of multiplications and additions a second.
+    /// Billions of multiplications and additions per second.
     pub gflops: f64,
-    /// Weights read, in GB a second.
+    /// Weights read, in GB per second.
     pub read: f64,
 }
 
-/// All of it.
+/// All results.
 pub struct Report {
     /// The instruction set of the kernels.
     pub isa: String,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds for each line.
+    /// Seconds per line.
     pub seconds: f64,
     /// Rows and columns of the weights.
     pub side: u32,
-    /// A copy by one thread, in GB a second.
+    /// A copy by one thread, in GB per second.
     pub memcpy: f64,
-    /// Formats.
+    /// The types.
     pub codecs: Vec<Codec>,
-    /// Products.
+    /// The products.
     pub products: Vec<Product>,
 }
 
-/// As tables.
+/// Prints the results as tables.
 pub fn print(report: &Report, out: &mut dyn Write) -> Outcome<()> {
     let Report { isa, threads, seconds, side, memcpy, .. } = report;
     writeln!(out, "cpu, {isa}, {threads} threads; medians over {seconds} s each")?;
@@ -70,7 +70,7 @@ pub fn print(report: &Report, out: &mut dyn Write) -> Outcome<()> {
     Ok(table.print(out)?)
 }
 
-/// As JSON.
+/// Prints the results as JSON.
 pub fn print_json(report: &Report, out: &mut dyn Write) -> Outcome<()> {
     let codecs = report.codecs.iter().map(|c| {
         json!({ "type": c.dtype.name(), "encode_gb_s": c.encode, "decode_gb_s": c.decode,

@@ -1,4 +1,4 @@
-//! What share of a model's time is products, from the engine's own timeline (`TENSORLIB_TRACE`).
+//! The share of products in a model's time, from the engine's own timeline (`TENSORLIB_TRACE`).
 
 use crate::args::Bench;
 use crate::failure::{Exit, Failure, Outcome};
@@ -7,30 +7,30 @@ use crate::neurons::LoadOptions;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
-/// The variable that the engine takes the timeline's name from.
+/// The environment variable with the timeline's file name.
 const VARIABLE: &str = "TENSORLIB_TRACE";
-/// Tokens that are generated for it.
+/// The number of tokens generated for the timeline.
 const TOKENS: usize = 8;
 
-/// Shares of the time that graphs took; none for what was not run.
+/// Shares of the time of graphs; `None` for a phase that was not run.
 #[derive(Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Of the prompt.
+    /// The share in the prompt.
     pub prompt: Option<f64>,
-    /// Of tokens one by one.
+    /// The share in generating tokens one by one.
     pub generation: Option<f64>,
 }
 
-/// A file that is gone at the end.
+/// A temporary file, removed at the end.
 struct Timeline(PathBuf);
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // the system's temporary folder is emptied anyway
+        let _ = std::fs::remove_file(&self.0); // the system cleans its temporary folder anyway
     }
 }
 
-/// Runs a prompt and some tokens once more, with a timeline. Products count with what is fused into them.
+/// Runs a prompt and some tokens once more, with a timeline. Products include the operations fused into them.
 pub fn measure(options: &Bench, model: &Path, load: &LoadOptions) -> Outcome<Shares> {
     let name = format!("tensorlib-bench-{}.json", std::process::id());
     let timeline = Timeline(std::env::temp_dir().join(name));
@@ -45,7 +45,7 @@ pub fn measure(options: &Bench, model: &Path, load: &LoadOptions) -> Outcome<Sha
     let decoder = models::decoder_again(&options.devices, &backend, model, load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
-    // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.
+    // The number of graphs for a longer prompt is unknown here; a prompt that fits one graph is enough.
     let prompt = prompt.min(512);
     let mut groups = Vec::new();
     for _ in 0..2 * usize::from(prompt > 0) {
@@ -65,7 +65,7 @@ pub fn measure(options: &Bench, model: &Path, load: &LoadOptions) -> Outcome<Sha
     }
     drop(session);
     drop(decoder);
-    drop(backend); // what is left is written
+    drop(backend); // writes the rest of the timeline
     let text = std::fs::read_to_string(&timeline.0).map_err(|e| Failure::io(&timeline.0, "read", &e))?;
     shares(&text, &groups).ok_or_else(|| {
         Failure::new(Exit::Internal, "bench: the timeline is not what was run").hint("please report this")
@@ -79,8 +79,8 @@ enum Group {
     Other,
 }
 
-/// Of a timeline's lines: a graph ends behind its steps, and there is one for each of `groups`. The first of a group makes
-/// plans and copies, and does not count.
+/// Computes shares from a timeline's lines: a graph's line follows its steps, and each of `groups` has one graph. The
+/// first of a group makes plans and copies, and does not count.
 fn shares(text: &str, groups: &[Group]) -> Option<Shares> {
     let (mut products, mut graphs) = (0.0, Vec::new());
     let events = text.lines().filter_map(|line| serde_json::from_str::<Json>(line.trim_end_matches(',')).ok());

@@ -1,4 +1,4 @@
-//! What a model may take of each device, and tensors that are put on one, on the command line.
+//! Options for devices: memory budgets, and tensors placed by hand.
 
 use crate::text::parse_size;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// `--budget DEVICE=SIZE`.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// Which device.
+    /// The device.
     pub device: String,
     /// Bytes.
     pub bytes: u64,
@@ -26,9 +26,9 @@ impl FromStr for Budget {
 /// `--put PATTERN=DEVICE`.
 #[derive(Clone, Debug)]
 pub struct Put {
-    /// Which tensors.
+    /// The pattern of tensors' names.
     pub pattern: String,
-    /// Which device.
+    /// The device.
     pub device: String,
 }
 

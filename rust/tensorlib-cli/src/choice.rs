@@ -1,15 +1,16 @@
-//! Which tensors of a model `quantize` takes: not those of --skip, and not those of types that GGUF lacks.
+//! Selects the tensors that `quantize` converts or copies: all except those of --skip and those of types that GGUF
+//! lacks.
 
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
 use std::collections::HashSet;
 use tensorlib_models::files::{scale_of, Entry, Stored};
 
-/// What was chosen, in the file's order.
+/// The selection, in the file's order.
 pub struct Choice {
-    /// These.
+    /// The selected tensors.
     pub taken: Vec<Entry>,
-    /// Those, and why not.
+    /// The tensors left out, and why.
     pub left_out: Vec<(Entry, Why)>,
 }
 
@@ -22,7 +23,7 @@ pub enum Why {
     NoType,
 }
 
-/// Chooses; every pattern has to fit a tensor.
+/// Selects tensors; every pattern has to match one.
 pub fn choose(entries: Vec<Entry>, skip: &[String], keep: &[Keep]) -> Outcome<Choice> {
     let keep: Vec<&str> = keep.iter().map(|k| k.pattern.as_str()).collect();
     let skip: Vec<&str> = skip.iter().map(String::as_str).collect();
@@ -56,7 +57,7 @@ fn check_fits(option: &str, patterns: &[&str], entries: &[Entry], why: &str) -> 
         .hint("`tensorlib inspect --tensors IN` lists the names; * is any text, ? any character, all else itself"))
 }
 
-/// A --keep that changes nothing since those before it come first is hardly meant.
+/// Warns of a --keep that changes nothing because earlier ones match first, which is hardly intended.
 fn warn_of_shadows(keep: &[&str], entries: &[Entry]) {
     let first = |t: &Entry| keep.iter().position(|p| fits(p, &t.name));
     let used: HashSet<usize> = entries.iter().filter_map(first).collect();
@@ -65,8 +66,8 @@ fn warn_of_shadows(keep: &[&str], entries: &[Entry]) {
     }
 }
 
-/// Values of 8-bit floats that are to be multiplied by a tensor beside them are no weights without it: a model of them
-/// would be written without an error, and be useless.
+/// 8-bit floats that are multiplied by a tensor of scales are no weights without it: a model of them would be written
+/// without an error, and be useless.
 fn check_scales(entries: &[Entry]) -> Outcome<()> {
     let names: HashSet<&str> = entries.iter().map(|t| t.name.as_str()).collect();
     let floats = entries.iter().filter(|t| matches!(t.stored, Stored::Fp8(_)));

@@ -1,5 +1,5 @@
-//! `tensorlib compare`: the error of each tensor, in pieces, by several threads. Sums are in double precision and are
-//! added in the order of the pieces, so they do not depend on the number of threads.
+//! `tensorlib compare`: the error of each tensor, computed in pieces on several threads. Sums are in double precision
+//! and are added in the order of the pieces, so they do not depend on the number of threads.
 
 use crate::args::Compare;
 use crate::failure::{Exit, Outcome};
@@ -13,10 +13,10 @@ use std::sync::Mutex;
 use tensorlib::Kind;
 use tensorlib_models::files::{pieces, Entry, Piece, Source, Stored};
 
-/// Elements that a thread compares at once: 2 x 4 MiB of floats. A multiple of every block.
+/// The number of elements that a thread compares at once: 2 x 4 MiB of floats. A multiple of every block size.
 const PIECE: usize = 1 << 20;
 
-/// What is known of the differences in some elements.
+/// Sums over the differences of some elements.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     n: u64,
@@ -25,7 +25,7 @@ struct Sums {
     whole: f64,
     max: f64,
     max_at: u64,
-    /// NaNs and infinities that the other side has not.
+    /// NaNs and infinities that the other side lacks.
     not_finite: u64,
 }
 
@@ -42,7 +42,7 @@ impl Sums {
         (self.off / self.n.max(1) as f64).sqrt()
     }
 
-    /// RMSE over the RMS of A. Infinite where A is zero and B is not, or where values are not finite on one side only.
+    /// RMSE over the RMS of A. Infinite if A is zero and B is not, or if a value is finite on one side only.
     fn relative(&self) -> f64 {
         match () {
             _ if self.not_finite > 0 => f64::INFINITY,
@@ -56,7 +56,7 @@ impl Sums {
     }
 }
 
-/// A tensor of both files.
+/// A tensor that both files have.
 struct Pair {
     a: Entry,
     b: Entry,
@@ -64,20 +64,20 @@ struct Pair {
 }
 
 impl Pair {
-    /// Weights: integers are indices and the like, whose squares would drown all else in a sum.
+    /// Whether the tensor counts in totals: integers are indices and the like, whose squares would dominate a sum.
     fn counts(&self) -> bool {
         self.a.stored.dtype().is_some_and(|t| t.kind() != Kind::Integer)
     }
 }
 
-/// All that was found.
+/// All results of a comparison.
 #[derive(Default)]
 struct Findings {
     pairs: Vec<Pair>,
     only_a: Vec<String>,
     only_b: Vec<String>,
     shapes: Vec<(Entry, Entry)>,
-    /// Of types that the engine has not: there are no values to compare.
+    /// Tensors of types that the engine lacks: there are no values to compare.
     unread: Vec<(Entry, Entry)>,
 }
 
@@ -85,7 +85,7 @@ struct Findings {
 pub fn run(options: &Compare, out: &mut dyn Write) -> Outcome<Exit> {
     let (a, b) = (open::source(&options.a)?, open::source(&options.b)?);
     let mut found = matched(&a, &b);
-    // Where there are no others, that is no comparison.
+    // Without any other tensors nothing is compared, which is an error.
     if let ([], [(of_a, of_b), ..]) = (&found.pairs[..], &found.unread[..]) {
         of_a.known_type().and(of_b.known_type())?;
     }
@@ -139,7 +139,7 @@ fn compare(a: &Source, b: &Source, pair: &Pair, threads: usize) -> Outcome<Sums>
             }
             Ok(())
         };
-        // A thread that is not to be had is one helper less.
+        // If a thread cannot be started, the others do its work.
         let helper = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads.min(all.len())).filter_map(helper).collect();
         let mut outcome = work();
@@ -260,7 +260,7 @@ fn print_json(found: &Findings, failed: &[&str], exit: Exit, out: &mut dyn Write
     Ok(writeln!(out, "{all:#}")?)
 }
 
-/// What is not finite is null: a relative error to zeros, the decibels of exact values.
+/// Infinite numbers become null: an error relative to zeros, the decibels of exact values.
 fn sums_json(sums: &Sums) -> Json {
     json!({ "elements": sums.n, "rmse": sums.rmse(), "relative": sums.relative(), "snr_db": sums.decibels(),
             "max": sums.max, "not_finite": sums.not_finite })

@@ -1,23 +1,23 @@
-//! What `inspect` tells of a file, whichever way it is printed: metadata with their types' names, sums per type of
+//! The contents of a file that `inspect` prints as text or JSON: metadata with their types' names, totals per type of
 //! tensor.
 
 use tensorlib::{Array, Value};
 use tensorlib_models::files::{Entry, Source};
 
-/// Sums over the tensors of one type.
+/// Totals over the tensors of one type.
 pub struct TypeTotal {
     /// The type's name.
     pub type_name: String,
-    /// Tensors of it.
+    /// The number of tensors.
     pub tensors: u64,
-    /// Their elements.
+    /// The number of their elements.
     pub elements: u64,
-    /// Their bytes.
+    /// The number of their bytes.
     pub bytes: u64,
 }
 
 impl TypeTotal {
-    /// Bits that an element takes.
+    /// Bits per element.
     pub fn bits(&self) -> f64 {
         if self.elements == 0 {
             return 0.0;
@@ -26,7 +26,7 @@ impl TypeTotal {
     }
 }
 
-/// Sums per type, in the order of first appearance, and over all.
+/// Totals per type, in the order of first appearance, and the total of all.
 pub fn totals(entries: &[Entry]) -> (Vec<TypeTotal>, TypeTotal) {
     let new = |type_name: &str| TypeTotal { type_name: type_name.into(), tensors: 0, elements: 0, bytes: 0 };
     let (mut rows, mut all): (Vec<TypeTotal>, _) = (Vec::new(), new("all"));
@@ -44,7 +44,7 @@ pub fn totals(entries: &[Entry]) -> (Vec<TypeTotal>, TypeTotal) {
     (rows, all)
 }
 
-/// All keys, safetensors' texts as strings.
+/// All keys; texts of safetensors are strings.
 pub fn metadata(source: &Source) -> Vec<(String, Value)> {
     match source {
         Source::Gguf(file) => file.metadata().map(|(k, v)| (k.to_string(), v)).collect(),
@@ -52,7 +52,7 @@ pub fn metadata(source: &Source) -> Vec<(String, Value)> {
     }
 }
 
-/// The type of a value in the format's words: `u32`, `array of string`.
+/// The type of a value in the format's terms: `u32`, `array of string`.
 pub fn value_type(value: &Value) -> String {
     let name = match value {
         Value::U8(_) => "u8",

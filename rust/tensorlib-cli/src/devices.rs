@@ -1,4 +1,4 @@
-//! `tensorlib devices`: what this machine computes on.
+//! `tensorlib devices`: lists the devices of this machine.
 
 use crate::args::Devices;
 use crate::failure::{Exit, Outcome};
@@ -10,7 +10,7 @@ use tensorlib::{Backend, DeviceInfo};
 /// Runs the command.
 pub fn run(options: &Devices, out: &mut dyn Write) -> Outcome<Exit> {
     let (devices, isas) = (tensorlib::devices(), tensorlib::isas());
-    let cpu = Backend::cpu()?; // fails where TENSORLIB_ISA asks for an instruction set that is not there
+    let cpu = Backend::cpu()?; // fails if TENSORLIB_ISA names an instruction set that this CPU lacks
     if options.json {
         let all: Vec<Json> = devices.iter().map(as_json).collect();
         let cpu = json!({ "isa": cpu.isa(), "isas": isas, "threads": cpu.n_threads() });

@@ -1,4 +1,4 @@
-//! `tensorlib embed`: lines of text to vectors.
+//! `tensorlib embed`: converts lines of text to vectors.
 
 use crate::args::Embed;
 use crate::failure::{warn, Exit, Outcome};
@@ -12,9 +12,10 @@ use std::io::Write;
 use std::time::Duration;
 use tensorlib_models::{Encoder, EncoderOptions};
 
-/// Lines that are read before they are sorted by length and computed: enough for batches of like lengths.
+/// The number of lines that are read before they are sorted by length and computed: enough for batches of similar
+/// lengths.
 const WINDOW: usize = 4096;
-/// Without a further line for so long, those that came are computed.
+/// If no further line comes within this time, the lines read so far are computed.
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// Runs the command.
@@ -69,7 +70,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// The tokens of the next lines, and whether there are more. Lines that came are not kept waiting for others.
+/// The tokens of the next lines, and whether there are more. Lines that were read do not wait for others.
 fn window(
     input: &Lines,
     encoder: &Encoder,

@@ -1,28 +1,28 @@
-//! What ends a command early: an exit code, a message, and what to try.
+//! The early end of a command: an exit code, a message, and a hint.
 
 use crate::text::printable;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a command returns.
+/// The result of a command.
 pub type Outcome<T> = Result<T, Failure>;
 
 /// How the process ends. The numbers are documented in `--help`, the man page and the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All went well, or nobody reads the output any more.
+    /// The command succeeded, or nobody reads the output any more.
     Success = 0,
-    /// A comparison failed, or the data do not allow what was asked for.
+    /// A comparison failed, or the data do not allow the command.
     Refused = 1,
-    /// Bad usage; clap's own errors have this code too.
+    /// Wrong usage; clap's own errors have this code too.
     Usage = 2,
     /// A file cannot be read or written.
     Io = 3,
-    /// A file's contents are not what its format allows.
+    /// A file's contents violate its format.
     Format = 4,
-    /// No memory.
+    /// Memory is exhausted.
     Memory = 5,
     /// A defect of this program or the library.
     Internal = 70,
@@ -34,12 +34,12 @@ pub enum Exit {
     Terminated = 143,
 }
 
-/// The end of a command.
+/// A failure that ends a command.
 #[derive(Debug)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// One line for a human.
+    /// One line for the user.
     pub message: String,
     /// What to try.
     pub hint: Option<String>,
@@ -51,13 +51,13 @@ impl Failure {
         Failure { exit, message: message.into(), hint: None }
     }
 
-    /// With a hint.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// A file that the system will not open, read or write.
+    /// A failure for a file that the system does not open, read or write.
     pub fn io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let failure = Failure::new(Exit::Io, format!("{}: cannot be {doing}: {error}", path.display()));
         match error.kind() {
@@ -67,17 +67,17 @@ impl Failure {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints the failure to standard error.
     pub fn report(&self) {
         if self.message.is_empty() {
             return;
         }
         let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {}", printable(hint)));
         let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", printable(&self.message));
-        // no one to tell if that fails
+        // if that fails there is nobody to tell
     }
 
-    /// Names what was worked on: `tensor 'x': ...`.
+    /// Prefixes the subject of the failure: `tensor 'x': ...`.
     pub fn about(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
@@ -104,7 +104,7 @@ impl From<tensorlib::Error> for Failure {
     }
 }
 
-/// Of standard output: files have [`Failure::io`].
+/// Errors of standard output; files use [`Failure::io`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -114,8 +114,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A line on standard error that stops nothing.
+/// Prints a warning to standard error and goes on.
 pub fn warn(message: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "tensorlib: warning: {}", printable(&message.to_string()));
-    // no one to tell if that fails
+    // if that fails there is nobody to tell
 }

@@ -1,4 +1,4 @@
-//! `tensorlib generate`: a text continued, or a conversation.
+//! `tensorlib generate`: continues a text, or converses.
 
 use crate::args::Generate;
 use crate::failure::{warn, Exit, Failure, Outcome};
@@ -14,7 +14,7 @@ use tensorlib_models::{generate, Chat, Ending, Message, Piece, Sampler, SamplerO
 /// Runs the command.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    // A random state is what the standard library gives each of its maps.
+    // The standard library gives each map a random state.
     let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
     let seed = options.seed.unwrap_or_else(random);
     let mut sampler = Sampler::new(SamplerOptions {
@@ -67,7 +67,7 @@ fn system(options: &Generate) -> Vec<Message> {
     options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
 }
 
-/// Generates behind these tokens, and prints as it goes. The totals and the whole text.
+/// Generates after these tokens and prints as it goes. Returns the totals and the whole text.
 fn answer(
     options: &Generate,
     session: &mut Session,
@@ -78,7 +78,7 @@ fn answer(
     let (mut failed, mut whole) = (None, String::new());
     let show = |piece: Piece| {
         let shown = if piece.token.is_none() && piece.text.is_empty() {
-            Ok(()) // between the parts of a long prompt
+            Ok(()) // a piece between the parts of a long prompt
         } else if options.json {
             let mut object = json!({ "token": piece.token, "text": piece.text });
             if let Some(channel) = piece.channel {
@@ -88,7 +88,7 @@ fn answer(
         } else {
             write!(out, "{}", piece.text)
         };
-        // What a model thinks aloud is no part of what it has said.
+        // The model's reasoning is not part of its answer.
         if piece.channel.is_none_or(|channel| channel == "final") {
             whole += piece.text;
         }
@@ -107,7 +107,7 @@ fn answer(
     Ok((totals?, whole))
 }
 
-/// Turn after turn, as long as there are lines.
+/// Converses, turn by turn, as long as there are lines.
 fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, out: &mut dyn Write) -> Outcome<Exit> {
     let decoder = session.decoder().clone();
     let tokenizer = decoder.tokenizer();
@@ -116,7 +116,7 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
     let lines = Lines::new()?;
     loop {
         if io::stdin().is_terminal() {
-            let _ = write!(io::stderr(), "> "); // no one to ask if that fails
+            let _ = write!(io::stderr(), "> "); // if that fails there is nobody to ask
         }
         let Some(bytes) = lines.wait()? else { return Ok(signals::exit().unwrap_or(Exit::Success)) };
         let line = String::from_utf8_lossy(&bytes);
@@ -128,7 +128,7 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
         }
         turns.push(Message { role: "user", content: line.into_owned() });
         let tokens = chat.encode(tokenizer, &turns, options.special)?;
-        // What the session has of it already stays; the last token is fed again for its logits.
+        // Keeps the tokens that the session already has; the last token is fed again for its logits.
         let same = tokens.iter().zip(&known).take_while(|(a, b)| a == b).count();
         let same = same.min(session.len()).min(tokens.len().saturating_sub(1));
         session.truncate(same);

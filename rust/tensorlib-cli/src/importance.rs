@@ -1,8 +1,8 @@
-//! Weights of columns: how much each input of a matrix matters, from a file with a vector per tensor name.
+//! Importance of columns: how much each input of a matrix matters, from a file with a vector per tensor name.
 //!
-//! Two ways of naming are taken: `NAME` with the weights themselves, and that of the field's imatrix files:
-//! `NAME.in_sum2` with sums of squares and `NAME.counts` with how many there were, for each matrix of a stack of
-//! experts; the weight is their mean. A matrix without a count says nothing, and gets ones.
+//! Two naming schemes are supported: `NAME` with the weights themselves, and that of imatrix files of other tools:
+//! `NAME.in_sum2` with sums of squares and `NAME.counts` with their numbers, for each matrix of a stack of experts; the
+//! weight is their mean. A matrix with a count of 0 gets ones.
 
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::open;
@@ -14,7 +14,7 @@ use tensorlib_models::files::{pieces, Entry, Source};
 const SUMS: &str = ".in_sum2";
 const COUNTS: &str = ".counts";
 
-/// Weights by tensor name: of one row, or of one for each matrix.
+/// Weights by tensor name: one row, or a row for each matrix.
 pub struct Importance(HashMap<String, Vec<f32>>);
 
 impl Importance {
@@ -23,7 +23,7 @@ impl Importance {
         Importance(HashMap::new())
     }
 
-    /// Reads a file, and compares it with the tensors that are to be encoded.
+    /// Reads a file and compares it with the tensors that will be encoded.
     pub fn open(path: &Path, steps: &[Step]) -> Outcome<Self> {
         let source = open::source(path)?;
         let mut read: HashMap<String, (Entry, Vec<f32>)> = HashMap::new();
@@ -81,7 +81,7 @@ impl Importance {
         Ok(())
     }
 
-    /// How many matrices of a tensor have weights of their own.
+    /// The number of matrices of a tensor with separate weights.
     pub fn groups(&self, entry: &Entry) -> usize {
         self.0.get(&entry.name).map_or(1, |w| w.len() / entry.row().max(1)).max(1)
     }

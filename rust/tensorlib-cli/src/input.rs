@@ -1,5 +1,4 @@
-//! Lines of standard input, which a thread waits for: meanwhile there are signals to be seen, and lines that came before to
-//! be answered.
+//! Reads lines of standard input on a thread, so that meanwhile signals are noticed and earlier lines are answered.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::signals;
@@ -7,26 +6,26 @@ use std::io::{self, BufRead};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// Lines that may wait.
+/// The most lines that may wait.
 const WAITING: usize = 4096;
-/// How often signals are looked at.
+/// How often signals are checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Lines as they come.
+/// Lines as they arrive.
 pub struct Lines(Receiver<io::Result<Vec<u8>>>);
 
-/// What there is.
+/// What is available.
 pub enum Next {
     /// A line, without its end.
     Line(Vec<u8>),
-    /// Nothing yet.
+    /// No line yet.
     Nothing,
-    /// All lines have come.
+    /// The input has ended.
     End,
 }
 
 impl Lines {
-    /// Of standard input.
+    /// Starts to read standard input.
     pub fn new() -> Outcome<Self> {
         let (sender, receiver) = sync_channel(WAITING);
         let read = move || {
@@ -46,7 +45,7 @@ impl Lines {
         Ok(Lines(receiver))
     }
 
-    /// The next line, where one comes within this time.
+    /// The next line, if one arrives within this time.
     pub fn within(&self, time: Duration) -> Outcome<Next> {
         match self.0.recv_timeout(time) {
             Ok(Ok(line)) => Ok(Next::Line(line)),
@@ -56,7 +55,7 @@ impl Lines {
         }
     }
 
-    /// The next line; none at the end, or once a signal has come.
+    /// The next line; `None` at the end of input, or after a signal.
     pub fn wait(&self) -> Outcome<Option<Vec<u8>>> {
         while !signals::came() {
             match self.within(LOOK)? {

@@ -1,4 +1,4 @@
-//! `tensorlib inspect`: what is in a file.
+//! `tensorlib inspect`: shows the contents of files.
 
 use crate::args::Inspect;
 use crate::contents::{metadata, totals, value_type};
@@ -11,13 +11,13 @@ use std::path::Path;
 use tensorlib::{Array, Value};
 use tensorlib_models::files::{Entry, Source};
 
-/// Elements of an array, and characters of a text, that are shown without --full.
+/// The elements of an array, and the characters of a text, that are shown without --full.
 const SHOWN_ELEMENTS: usize = 6;
 const SHOWN_CHARACTERS: usize = 80;
 
 /// Runs the command.
 pub fn run(options: &Inspect, out: &mut dyn Write) -> Outcome<Exit> {
-    // All are opened first, and what fails is said last: a name that is wrong is not to be lost behind pages of others.
+    // Opens all files first and reports failures last, so that pages of other files do not hide a wrong name.
     let (mut files, mut failed) = (Vec::new(), Vec::new());
     for path in &options.files {
         match open::source(path) {
@@ -106,7 +106,7 @@ fn shown(value: &Value, full: bool) -> String {
         Value::I16(v) => v.to_string(),
         Value::U32(v) => v.to_string(),
         Value::I32(v) => v.to_string(),
-        Value::F32(v) => format!("{v:?}"), // 1e30, not a one with 30 zeros
+        Value::F32(v) => format!("{v:?}"), // 1e30 instead of a one with 30 zeros
         Value::Bool(v) => v.to_string(),
         Value::U64(v) => v.to_string(),
         Value::I64(v) => v.to_string(),
@@ -117,7 +117,7 @@ fn shown(value: &Value, full: bool) -> String {
     }
 }
 
-/// A text in quotation marks, whatever is in it on one line.
+/// A text in quotation marks, always on one line.
 fn shown_text(text: &str, full: bool) -> String {
     let n = text.chars().count();
     if full || n <= SHOWN_CHARACTERS {

@@ -1,4 +1,4 @@
-//! `tensorlib inspect --json`. The structure is documented in the README; what is in it stays.
+//! `tensorlib inspect --json`. The README documents the structure; its keys are never removed.
 
 use crate::args::Inspect;
 use crate::contents::{metadata, totals, value_type, TypeTotal};
@@ -62,7 +62,7 @@ fn total(t: &TypeTotal) -> Json {
     json!({ "tensors": t.tensors, "elements": t.elements, "bytes": t.bytes, "bits_per_weight": t.bits() })
 }
 
-/// A number; NaN and infinities, which JSON lacks, are texts.
+/// A number; NaN and infinities, which JSON lacks, become texts.
 pub fn number(v: f64) -> Json {
     if v.is_finite() {
         json!(v)
@@ -71,7 +71,7 @@ pub fn number(v: f64) -> Json {
     }
 }
 
-/// By way of its shortest text: 0.1 and not 0.10000000149011612.
+/// Converts through the shortest text: 0.1 instead of 0.10000000149011612.
 fn single(v: f32) -> Json {
     number(v.to_string().parse().unwrap_or(f64::NAN))
 }

@@ -1,4 +1,4 @@
-//! `tensorlib logits`: what a language model says of the token behind each of these.
+//! `tensorlib logits`: a language model's logits after each of some tokens.
 
 use crate::args::Logits;
 use crate::failure::{warn, Exit, Outcome};

@@ -1,4 +1,4 @@
-//! `tensorlib`: model files on the command line. README.md shows each command; `args.rs` is where options are said.
+//! `tensorlib`: model files on the command line. README.md shows each command; `args.rs` defines the options.
 
 mod activity;
 mod args;
@@ -51,7 +51,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // A panic is a defect; its own words are on standard error already.
+    // A panic is a defect; its message is already on standard error.
     let ended = std::panic::catch_unwind(|| run(&arguments.command)).unwrap_or_else(|_| {
         Err(Failure::new(Exit::Internal, "internal error").hint("please report this with the lines above"))
     });
@@ -80,7 +80,7 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::Completions(options) => manual::completions(options.shell, &mut out),
         Command::Man(options) => manual::man(options.dir.as_deref(), &mut out),
     };
-    // What was found before a failure is worth showing.
+    // Results from before a failure are worth showing.
     let flushed = out.flush();
     let exit = exit?;
     flushed?;

@@ -1,4 +1,4 @@
-//! `tensorlib completions` and `tensorlib man`: both are made from the command line's own description.
+//! `tensorlib completions` and `tensorlib man`: both are generated from the definition of the command line.
 
 use crate::args::Arguments;
 use crate::failure::{Exit, Failure, Outcome};
@@ -9,13 +9,13 @@ use std::path::Path;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell, out: &mut dyn Write) -> Outcome<Exit> {
-    let mut script = Vec::new(); // the generator panics where it cannot write
+    let mut script = Vec::new(); // the generator panics if it cannot write
     clap_complete::generate(shell, &mut Arguments::command(), "tensorlib", &mut script);
     out.write_all(&script)?;
     Ok(Exit::Success)
 }
 
-/// Prints the tool's page, or writes it and those of the subcommands into a folder.
+/// Prints the man page, or writes it and those of the subcommands into a folder.
 pub fn man(dir: Option<&Path>, out: &mut dyn Write) -> Outcome<Exit> {
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();

@@ -1,5 +1,5 @@
-//! The system's allocator, whose failure is exit code 5 and not an abort: Rust's collections have no other way to tell.
-//! The engine's own allocations fail with a status of their own.
+//! The system's allocator, with exit code 5 on failure instead of an abort: Rust's collections cannot report it
+//! otherwise. The engine's own allocations fail with a status.
 
 use crate::failure::Exit;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for OrExit {
 
 fn or_exit(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {
-        // Numbers are formatted on the stack, and standard error has no buffer.
+        // Numbers are formatted on the stack, and standard error is unbuffered.
         let _ = writeln!(std::io::stderr(), "tensorlib: no memory for {size} bytes more");
         std::process::exit(Exit::Memory as i32);
     }

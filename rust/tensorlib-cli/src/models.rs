@@ -1,4 +1,4 @@
-//! Where a model computes, and the texts that it is given.
+//! Opens models on the chosen devices, and reads the texts for them.
 
 use crate::args::{DeviceArgs, Neurons, Products};
 use crate::failure::{warn, Exit, Failure, Outcome};
@@ -18,18 +18,18 @@ pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
     Ok(backend)
 }
 
-/// How a language model is to be opened.
+/// The options for opening a language model.
 pub fn load_options(options: &Products, neurons: &Neurons, context: usize) -> Outcome<LoadOptions> {
     let load = DecoderOptions::new().exact(options.exact).context(context);
     LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(file, 1.0)), neurons)
 }
 
-/// Opens a language model there, with room for a cache of this type.
+/// Opens a language model on the chosen devices, with memory for a cache of this type.
 pub fn decoder(options: &DeviceArgs, model: &Path, load: &LoadOptions, cache: DType) -> Outcome<Decoder> {
     decoder_on(options, &backend(options)?, model, load, cache)
 }
 
-/// The same on this backend: of several devices on those where it fits.
+/// Opens a language model on this backend; on a joined one it is placed so that it fits.
 pub fn decoder_on(
     options: &DeviceArgs,
     backend: &Backend,
@@ -42,7 +42,7 @@ pub fn decoder_on(
     Ok(decoder)
 }
 
-/// The same of a model whose warnings were printed when it was opened before.
+/// Opens a model whose warnings were printed when it was opened before.
 pub fn decoder_again(
     options: &DeviceArgs,
     backend: &Backend,
@@ -52,7 +52,7 @@ pub fn decoder_again(
 ) -> Outcome<Decoder> {
     load.check_devices(backend.devices().len())?;
     let mut opened = load.options.clone().expert_slots(options.expert_slots.into());
-    // Patterns of --put are looked at in any case.
+    // Patterns of --put are checked in any case.
     if backend.devices().len() > 1 || !options.put.is_empty() {
         opened = opened.placement(placement::fit_decoder(options, backend, model, load, cache)?.placement);
     }
@@ -61,7 +61,7 @@ pub fn decoder_again(
     Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
 }
 
-/// With --verbose: where it was computed, and what the weights took.
+/// With --verbose: prints the device and the memory of the weights.
 pub fn say_memory(options: &DeviceArgs, backend: &Backend, memory: &Memory) {
     if !options.verbose {
         return;
@@ -81,7 +81,7 @@ pub fn say_memory(options: &DeviceArgs, backend: &Backend, memory: &Memory) {
     }
 }
 
-/// With --verbose: what the model and the cache took.
+/// With --verbose: prints the memory of the model and its cache.
 pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
     say_memory(options, session.decoder().backend(), &session.decoder().memory());
     if options.verbose {
@@ -95,17 +95,17 @@ pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
     }
 }
 
-/// A line on standard error.
+/// Prints a line to standard error.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
+    let _ = writeln!(io::stderr(), "{line}"); // if that fails there is nobody to tell
 }
 
-/// The tokens of a text of this length that is measured with; which ones does not matter.
+/// The tokens of a text of this length for measurements; which tokens does not matter.
 pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
     (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
 }
 
-/// A text file, or standard input for `-`, whole.
+/// Reads a whole text file, or standard input for `-`.
 pub fn text_of(path: &Path) -> Outcome<String> {
     if path == Path::new("-") {
         return io::read_to_string(io::stdin()).map_err(|e| match e.kind() {

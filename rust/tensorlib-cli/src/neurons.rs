@@ -1,15 +1,15 @@
-//! Which neurons of a language model are computed, and how they are divided over devices: what `--activity` names.
+//! The file of `--activity`: which neurons of a language model are computed, and how they are divided between devices.
 
 use crate::args::Neurons;
 use crate::failure::{Exit, Failure, Outcome};
 use tensorlib_models::{read_split, Activity, DecoderOptions, SplitLayer};
 
-/// How a language model is to be opened.
+/// Options for opening a language model.
 #[derive(Clone)]
 pub struct LoadOptions {
-    /// All but where its tensors lie.
+    /// All options except the placement of tensors.
     pub options: DecoderOptions,
-    /// Of each layer the neurons on the first device, where a file says it.
+    /// Each layer's neurons on the first device, if a file lists them.
     pub split: Option<Vec<SplitLayer>>,
 }
 
@@ -23,7 +23,7 @@ impl LoadOptions {
         Ok(LoadOptions { options: options.with_activity(Activity::read(path)?), split: None })
     }
 
-    /// A division takes two devices.
+    /// Fails for a division without two devices.
     pub fn check_devices(&self, devices: usize) -> Outcome<()> {
         if self.split.is_none() || devices > 1 {
             return Ok(());

@@ -1,10 +1,10 @@
-//! The way to the files that commands are given.
+//! Opens the files that commands are given.
 
 use crate::failure::{warn, Exit, Failure, Outcome};
 use std::path::Path;
 use tensorlib_models::files::Source;
 
-/// Opens a model's files, and says on standard error what is odd about them.
+/// Opens a model's files, and prints warnings about their oddities.
 pub fn source(path: &Path) -> Outcome<Source> {
     if path == Path::new("-") {
         let message = "-: standard input cannot be read: a model is read at many places, not from front to back";

@@ -1,8 +1,9 @@
-//! Where a command writes a model. What would go wrong at the end is said at the beginning.
+//! The destination of a model that a command writes. Problems that would appear at the end are reported at the
+//! beginning.
 //!
-//! The engine gives a file its name when it is whole. A symbolic link is followed first, or that would put a file in the
-//! link's place and leave the one that it led to as it was. Standard output gets the bytes of a file in a folder of its
-//! own: nothing of a model that cannot be finished.
+//! The engine gives a file its name when it is complete. A symbolic link is followed first; otherwise the file would
+//! replace the link and leave the link's target as it was. For standard output the file is made in a temporary folder,
+//! so that nothing of a model that cannot be finished is sent.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::signals;
@@ -11,35 +12,35 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use tensorlib_models::files::parsed;
 
-/// What is copied to standard output at once.
+/// The number of bytes copied to standard output at once.
 const COPIED: usize = 1 << 20;
 
-/// What a command was asked to write.
+/// The destination that a command was given.
 pub struct Target<'a> {
     /// OUT.
     pub path: &'a Path,
-    /// Whether it is cut into parts.
+    /// Whether it is split into shards.
     pub split: bool,
-    /// Whether what is there may be replaced.
+    /// Whether existing files may be replaced.
     pub force: bool,
-    /// Nothing is to be written.
+    /// Whether nothing is written.
     pub dry_run: bool,
 }
 
-/// A place that can be written to.
+/// A destination that can be written to.
 pub struct Output {
     path: PathBuf,
-    /// Of the file for standard output.
+    /// The folder of the file for standard output.
     folder: Option<Folder>,
 }
 
 impl Output {
-    /// Looks at OUT; `inputs` are the files that are read meanwhile.
+    /// Checks OUT; `inputs` are the files that are read meanwhile.
     pub fn check(target: &Target, inputs: &[PathBuf]) -> Outcome<Self> {
         if target.path == Path::new("-") {
             return Self::standard(target);
         }
-        // Parts have names of their own: a link's name is of no use to them.
+        // Shards have other names than a link at OUT, so the link does not matter.
         let path = if target.split { target.path.to_path_buf() } else { followed(target.path)? };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
@@ -82,22 +83,22 @@ impl Output {
         &self.path
     }
 
-    /// Whether standard output is the model's, and other words are for standard error.
+    /// Whether the model goes to standard output, so that messages have to go to standard error.
     pub fn is_standard(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Brings a finished file to where it was asked for, and says these words where they do not disturb it.
+    /// Delivers a finished file and prints this message, to standard error if the model goes to standard output.
     pub fn deliver_and_say(self, words: &str, out: &mut dyn Write) -> Outcome<()> {
         if self.is_standard() {
             self.deliver(out)?;
-            let _ = io::stderr().write_all(words.as_bytes()); // no one to tell if that fails
+            let _ = io::stderr().write_all(words.as_bytes()); // if that fails there is nobody to tell
             return Ok(());
         }
         Ok(out.write_all(words.as_bytes())?)
     }
 
-    /// Brings a finished file to where it was asked for.
+    /// Delivers a finished file to its destination.
     pub fn deliver(self, out: &mut dyn Write) -> Outcome<()> {
         if !self.is_standard() {
             return Ok(());
@@ -116,7 +117,7 @@ impl Output {
     }
 }
 
-/// Where a symbolic link leads in the end; any other path as it is.
+/// The final target of a symbolic link; any other path unchanged.
 fn followed(path: &Path) -> Outcome<PathBuf> {
     if !path.is_symlink() {
         return Ok(path.to_path_buf());
@@ -128,7 +129,7 @@ fn followed(path: &Path) -> Outcome<PathBuf> {
     })
 }
 
-/// What is there already and would be replaced.
+/// Checks the existing files that would be replaced.
 fn check_taken(target: &Target, path: &Path, inputs: &[PathBuf]) -> Outcome<()> {
     let real = path.canonicalize().ok();
     if real.is_some() && inputs.iter().any(|input| input.canonicalize().ok() == real) {
@@ -148,7 +149,7 @@ fn check_taken(target: &Target, path: &Path, inputs: &[PathBuf]) -> Outcome<()> 
     Ok(())
 }
 
-/// What is there under the names of OUT's parts, `NAME-00001-of-00003.gguf`, of any count.
+/// The existing files with the names of OUT's shards, `NAME-00001-of-00003.gguf`, of any count.
 fn parts_of(output: &Path, folder: &Path) -> Vec<PathBuf> {
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".gguf").unwrap_or(&name);
@@ -166,7 +167,7 @@ fn io_error(path: &Path, what: &str) -> Failure {
     Failure::new(Exit::Io, format!("{}: {what}", path.display()))
 }
 
-/// A folder of this process' own for temporary files, removed with all that is in it.
+/// A temporary folder of this process, removed with its contents.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -179,7 +180,7 @@ impl Folder {
             let path = std::env::temp_dir().join(format!("tensorlib-{}-{number}", std::process::id()));
             match builder.create(&path) {
                 Ok(()) => return Ok(Folder(path)),
-                // Left behind by a process of our number that was killed.
+                // Left by a killed process with our number.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 100 => number += 1,
                 Err(e) => return Err(Failure::io(&path, "made", &e)),
             }
@@ -189,6 +190,6 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0); // it is in the folder for what may be thrown away
+        let _ = std::fs::remove_dir_all(&self.0); // it is in the folder for temporary files anyway
     }
 }

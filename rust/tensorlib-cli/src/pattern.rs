@@ -1,4 +1,4 @@
-//! Tensors chosen by name on the command line.
+//! Tensors selected by name on the command line.
 
 use crate::types::is_storage;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use tensorlib::DType;
 /// `--keep PATTERN=TYPE`.
 #[derive(Clone, Debug)]
 pub struct Keep {
-    /// Which tensors.
+    /// The pattern of tensors' names.
     pub pattern: String,
-    /// None: as it is.
+    /// None: unchanged.
     pub dtype: Option<DType>,
 }
 
@@ -17,7 +17,7 @@ impl FromStr for Keep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // The last one: names may have a =, types have none.
+        // The last =, because names may contain one and types do not.
         let Some((pattern, name)) = text.rsplit_once('=').filter(|(pattern, _)| !pattern.is_empty()) else {
             return Err("PATTERN=TYPE is valid, as 'output.*=q6_K' or '*norm*=same'".into());
         };
@@ -32,10 +32,10 @@ impl FromStr for Keep {
     }
 }
 
-/// Whether a whole name fits a pattern: `*` is any text, `?` any character.
+/// Whether a whole name matches a pattern: `*` is any text, `?` any character.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // Where the last star was, and how much of the name it has taken: going back there is all that is ever needed.
+    // The position of the last star, and how much of the name it has matched: backtracking to it suffices.
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
         if pattern.get(p) == Some(&'*') {

@@ -1,4 +1,4 @@
-//! `tensorlib perplexity`: how well a language model foretells a text.
+//! `tensorlib perplexity`: how well a language model predicts a text.
 
 use crate::args::Perplexity;
 use crate::failure::{Exit, Outcome};

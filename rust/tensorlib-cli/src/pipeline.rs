@@ -1,8 +1,8 @@
 //! The stream of `quantize`: one thread reads and decodes the next piece while this one encodes and writes.
 //!
-//! Memory: up to three pieces of floats (one being read, one waiting, one being encoded) and one that is encoded,
-//! whatever the file: 12 MiB with few threads, 96 MiB with many. Blocks do not depend on each other, so a cut row gives
-//! the same bytes as a whole one.
+//! Memory: up to three pieces of floats (one being read, one waiting, one being encoded) and an encoded one, whatever
+//! the size of the file: 12 MiB with few threads, 96 MiB with many. Blocks do not depend on each other, so a row that
+//! is cut gives the same bytes as a whole one.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::importance::Importance;
@@ -15,24 +15,24 @@ use std::sync::mpsc::{sync_channel, SyncSender};
 use tensorlib::{Backend, GgufWriter};
 use tensorlib_models::files::{pieces, Piece, Source};
 
-/// Bytes that are copied at once.
+/// The number of bytes copied at once.
 const COPIED: usize = 4 << 20;
 
-/// Elements of a piece, a multiple of every block: four chunks of the engine's 65536 for each thread, so that they end
-/// together. Not more, as Ctrl-C waits for the end of a piece (the slowest types take 0.1 s for a chunk).
+/// Elements of a piece, a multiple of every block size: four chunks of the engine's 65536 per thread, so that threads
+/// end together. A piece is not larger because Ctrl-C waits for its end (the slowest types take 0.1 s per chunk).
 fn piece_size(threads: usize) -> usize {
     (threads << 18).clamp(1 << 20, 8 << 20).next_power_of_two()
 }
 
-/// What to do and with what.
+/// The inputs of the stream.
 pub struct Job<'a> {
-    /// The input.
+    /// The model that is read.
     pub source: &'a Source,
-    /// All tensors.
+    /// The steps of all tensors.
     pub steps: &'a [Step],
-    /// Weights.
+    /// The importance of columns.
     pub importance: &'a Importance,
-    /// Who encodes.
+    /// The backend that encodes.
     pub backend: &'a Backend,
     /// The display.
     pub progress: &'a Progress,
@@ -45,14 +45,14 @@ enum Data<'a> {
 
 struct Chunk<'a> {
     step: usize,
-    /// The first of its tensor.
+    /// Whether it is the first piece of its tensor.
     first: bool,
-    /// Bytes of input that it stands for.
+    /// The bytes of input that it stands for.
     input: u64,
     data: Outcome<Data<'a>>,
 }
 
-/// Writes all tensors; they are declared already.
+/// Writes all tensors, which are already declared.
 pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
     let (sender, receiver) = sync_channel(1);
     let mut ranges = Ranges::new(job.steps.len());
@@ -91,7 +91,7 @@ fn describe(step: &Step) -> String {
     format!("{} {} -> {}", step.entry.name, step.entry.type_name, step.to)
 }
 
-/// The reader's thread: ends when all is read, or nobody listens any more.
+/// The reader's thread: ends when everything is read, or nobody receives any more.
 fn read_all<'a>(job: &Job<'a>, sender: &SyncSender<Chunk<'a>>) {
     for (step, at) in job.steps.iter().enumerate() {
         let read = if at.is_copy() { copy(job, step, at, sender) } else { decode(job, step, at, sender) };
@@ -101,7 +101,7 @@ fn read_all<'a>(job: &Job<'a>, sender: &SyncSender<Chunk<'a>>) {
     }
 }
 
-/// None: nobody listens.
+/// None: nobody receives any more.
 fn copy<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>>) -> Option<()> {
     for piece in pieces(at.entry.nbytes, 1, 1, COPIED) {
         let data = job.source.bytes(&at.entry, piece.start, piece.n).map(Data::Bytes).map_err(Failure::from);
@@ -124,7 +124,7 @@ fn decode<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'
 fn encode(job: &Job, step: &Step, values: &[f32], piece: &Piece) -> Outcome<Vec<u8>> {
     let weights = job.importance.of(&step.entry, piece.group, piece.column, piece.row);
     job.backend.quantize(step.to, values, piece.row, weights).map_err(|error| {
-        // The engine counts from the beginning of the piece; the user looks at the tensor.
+        // The engine counts from the beginning of the piece; the message has the position in the tensor.
         let Some(at) = values.iter().position(|v| !v.is_finite()) else {
             return Failure::from(error)
                 .about(format_args!("tensor '{}' from element {}", step.entry.name, piece.start));

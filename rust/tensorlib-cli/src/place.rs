@@ -1,4 +1,4 @@
-//! `tensorlib place`: which device each tensor of a model would lie on, and what it takes of each.
+//! `tensorlib place`: shows which device each tensor of a model would lie on, and the memory that it takes.
 
 use crate::args::PlaceModel;
 use crate::failure::{warn, Exit, Outcome};
@@ -50,7 +50,7 @@ pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// Tensors of one name in several layers on one device as a line.
+/// Prints a line for tensors of several layers with the same name on the same device.
 fn print_groups(outline: &Outline, devices: &[String], out: &mut dyn Write) -> Outcome<()> {
     let mut groups: BTreeMap<(usize, String), (Vec<u64>, usize)> = BTreeMap::new();
     for Placed { name, device, bytes } in &outline.tensors {

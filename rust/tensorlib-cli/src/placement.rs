@@ -1,4 +1,4 @@
-//! A model over several devices: what fits where.
+//! Places a model on several devices within their budgets.
 
 use crate::args::DeviceArgs;
 use crate::failure::{Exit, Failure, Outcome};
@@ -8,7 +8,7 @@ use std::path::Path;
 use tensorlib::{Backend, DType};
 use tensorlib_models::{fit, fit_neurons, fit_split, Decoder, Encoder, EncoderOptions, HotNeurons, Outline, Placement};
 
-/// The devices to compute on: as they were named, or those that have budgets, and the CPU.
+/// The devices to compute on: those that --device names, or those with budgets, and the CPU.
 pub fn devices(options: &DeviceArgs) -> Vec<String> {
     if let Some(named) = &options.device {
         return named.split(',').map(String::from).collect();
@@ -22,7 +22,7 @@ pub fn devices(options: &DeviceArgs) -> Vec<String> {
     all
 }
 
-/// Whether all devices that budgets and patterns name are the backend's.
+/// Checks that the backend has all devices that budgets and patterns name.
 pub fn check(options: &DeviceArgs, backend: &Backend) -> Outcome<()> {
     let named = options.budget.iter().map(|b| ("--budget", &b.device));
     for (option, name) in named.chain(options.put.iter().map(|p| ("--put", &p.device))) {
@@ -38,7 +38,7 @@ fn number(backend: &Backend, device: &str) -> Option<usize> {
     backend.devices().iter().position(|name| name.eq_ignore_ascii_case(device))
 }
 
-/// Of each device: what was said, nine tenths of what a GPU has free, and all of the CPU's.
+/// The budget of each device: the option's, or nine tenths of a GPU's free memory, or no limit for the CPU.
 pub fn budgets(options: &DeviceArgs, backend: &Backend) -> Vec<Option<u64>> {
     let said = |name: &str| options.budget.iter().find(|b| b.device.eq_ignore_ascii_case(name)).map(|b| b.bytes);
     let free = |name: &str| {
@@ -48,17 +48,17 @@ pub fn budgets(options: &DeviceArgs, backend: &Backend) -> Vec<Option<u64>> {
     backend.devices().iter().map(|name| said(name).or_else(|| free(name))).collect()
 }
 
-/// A placement, and what is known of it.
+/// A placement and its properties.
 pub struct Fitted {
-    /// Where tensors lie.
+    /// The devices of the tensors.
     pub placement: Placement,
-    /// What each device has to take.
+    /// The memory taken on each device.
     pub outline: Outline,
-    /// The neurons on the first device, where they were chosen for a budget.
+    /// The neurons on the first device, if they were chosen for a budget.
     pub hot: Option<HotNeurons>,
 }
 
-/// A placement by which a language model fits into the budgets.
+/// A placement in which a language model fits the budgets.
 pub fn fit_decoder(
     options: &DeviceArgs,
     backend: &Backend,
@@ -86,7 +86,7 @@ pub fn fit_decoder(
     fitted(Fitted { placement, outline, hot })
 }
 
-/// The same of an encoder.
+/// A placement in which an encoder fits the budgets.
 pub fn fit_encoder(
     options: &DeviceArgs,
     backend: &Backend,
@@ -103,7 +103,7 @@ pub fn fit_encoder(
     Ok(found)
 }
 
-/// Refuses patterns of --put that no tensor fits.
+/// Refuses patterns of --put that match no tensor.
 fn check_patterns(options: &DeviceArgs, outline: &Outline) -> Outcome<()> {
     let unused =
         options.put.iter().filter(|put| !outline.tensors.iter().any(|tensor| fits(&put.pattern, &tensor.name)));
@@ -115,7 +115,7 @@ fn check_patterns(options: &DeviceArgs, outline: &Outline) -> Outcome<()> {
         .hint("`tensorlib place MODEL --json` lists the names; * is any text, ? any character, all else itself"))
 }
 
-/// The device that a tensor was put on by hand.
+/// The device on which a tensor is placed by hand.
 fn chosen(options: &DeviceArgs, backend: &Backend, tensor: &str) -> Option<usize> {
     let put = options.put.iter().find(|put| fits(&put.pattern, tensor))?;
     number(backend, &put.device)

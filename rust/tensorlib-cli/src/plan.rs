@@ -1,4 +1,4 @@
-//! What `quantize` makes of each tensor: decided before a byte is written, so that `--dry-run` shows the same.
+//! Decides what `quantize` does with each tensor before a byte is written, so that `--dry-run` shows the same.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
@@ -6,29 +6,29 @@ use crate::types::is_quantised;
 use tensorlib::{DType, Kind};
 use tensorlib_models::files::{nbytes, Entry, Stored};
 
-/// What becomes of a tensor.
+/// What happens to a tensor.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The tensor.
     pub entry: Entry,
     /// The type that its values are read as.
     pub from: DType,
-    /// Its type then.
+    /// Its type in OUT.
     pub to: DType,
-    /// Why it is not what --type says; empty where it is.
+    /// Why its type is not that of --type; empty if it is.
     pub why: String,
-    /// Its bytes then.
+    /// Its bytes in OUT.
     pub nbytes: u64,
 }
 
 impl Step {
-    /// Whether bytes are copied as they are.
+    /// Whether bytes are copied unchanged.
     pub fn is_copy(&self) -> bool {
         self.entry.stored == Stored::As(self.to)
     }
 }
 
-/// The wishes of the command line.
+/// The options of the command line.
 pub struct Wishes<'a> {
     /// --type
     pub dtype: DType,
@@ -60,7 +60,7 @@ fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
     Ok(Step { entry, from, to, why, nbytes })
 }
 
-/// What GGUF has no room for.
+/// Refuses what GGUF cannot store.
 fn check_writable(entry: &Entry) -> Outcome<()> {
     let Entry { name, shape, .. } = entry;
     let what = match () {
@@ -73,7 +73,7 @@ fn check_writable(entry: &Entry) -> Outcome<()> {
         .hint(format!("change it in the model, or leave it out: --skip '{name}'")))
 }
 
-/// What the user asked for by name must be possible.
+/// Checks that a type chosen by name is possible.
 fn explicit(entry: &Entry, from: DType, to: DType, pattern: &str) -> Outcome<DType> {
     if from == to {
         return Ok(to);

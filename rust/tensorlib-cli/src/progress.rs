@@ -1,4 +1,4 @@
-//! How far it is: a bar on a terminal, a line per tensor where that is asked for, else nothing.
+//! Shows progress: a bar on a terminal, a line per tensor if asked for, otherwise nothing.
 
 use crate::text::{bytes, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -16,33 +16,33 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For so many bytes of input.
+    /// Shows progress over `total` bytes of input.
     pub fn new(total: u64, verbose: bool, quiet: bool) -> Self {
         let show = io::stderr().is_terminal() && !quiet && !verbose;
         let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         Progress { bar: bar(total, target), verbose, begin: Instant::now() }
     }
 
-    /// A tensor begins.
+    /// Announces the beginning of a tensor.
     pub fn tensor(&self, number: usize, of: usize, what: &str) {
         let what = printable(what);
         if self.verbose {
-            let _ = writeln!(io::stderr(), "[{}/{of}] {what}", number + 1); // no one to tell if that fails
+            let _ = writeln!(io::stderr(), "[{}/{of}] {what}", number + 1); // if that fails there is nobody to tell
         }
         self.bar.set_message(what);
     }
 
-    /// So many bytes of input more are done.
+    /// Adds `n` bytes of finished input.
     pub fn add(&self, n: u64) {
         self.bar.inc(n);
     }
 
-    /// What is being done with no bytes to count.
+    /// Names an activity without bytes to count.
     pub fn note(&self, what: &'static str) {
         self.bar.set_message(what);
     }
 
-    /// Takes the bar away. Returns the seconds since the beginning.
+    /// Removes the bar. Returns the seconds since the beginning.
     pub fn end(&self) -> f64 {
         self.bar.finish_and_clear();
         self.begin.elapsed().as_secs_f64()
@@ -55,7 +55,7 @@ impl Drop for Progress {
     }
 }
 
-/// Counts lines, where the output is a file and someone looks on.
+/// Counts lines, if the output is a file and standard error a terminal.
 pub fn lines_bar() -> ProgressBar {
     let show = io::stderr().is_terminal() && !io::stdout().is_terminal();
     let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
@@ -85,7 +85,7 @@ mod tests {
     use indicatif::TermLike;
     use std::sync::{Arc, Mutex};
 
-    /// A terminal that keeps what is written.
+    /// A terminal that keeps what is written to it.
     #[derive(Clone, Debug, Default)]
     struct Paper(Arc<Mutex<String>>);
 

@@ -19,7 +19,7 @@ use tensorlib_models::files::Source;
 
 const FILE_TYPE: &str = "general.file_type";
 const QUANTIZATION: &str = "general.quantization_version";
-/// The version of GGUF's formats with blocks: 2 since their scales are F16.
+/// The version of GGUF's quantised types: 2 since their scales are F16.
 const QUANTIZATION_VERSION: u32 = 2;
 
 /// Runs the command.
@@ -104,7 +104,7 @@ fn set_metadata(options: &Quantize, source: &Source, steps: &[Step], writer: &mu
     if own.iter().any(|(key, _)| *key == FILE_TYPE) || file.get(FILE_TYPE).is_none() {
         return Ok(writer.copy_metadata(file)?);
     }
-    // The old number would be wrong and there is no new one: all keys but that.
+    // The old number would be wrong and there is no new one, so this key is left out.
     for (key, value) in file.metadata() {
         let set_here =
             own.iter().any(|(other, _)| *other == key) || key == "general.alignment" || key.starts_with("split.");

@@ -1,4 +1,4 @@
-//! What `tensorlib quantize` says: what it would do, what it did, and what is lost by that.
+//! The messages of `tensorlib quantize`: its plan, its result, and warnings of losses.
 
 use crate::args::Quantize;
 use crate::choice::Why;
@@ -64,14 +64,14 @@ fn sizes(steps: &[Step]) -> String {
     format!("{}, {} -> {}, {bits:.2} bits per weight", count(steps.len(), "tensor"), bytes(before), bytes(after))
 }
 
-/// What was done.
+/// The summary of a run.
 pub fn summary(options: &Quantize, steps: &[Step], left_out: &[LeftOut], parts: usize, seconds: f64) -> String {
     let input: u64 = steps.iter().map(|s| s.entry.nbytes).sum();
     let parts = if parts > 1 { format!(" ({parts} parts)") } else { String::new() };
     let mut text = format!("{}{parts}: {} ({})\n", options.output.display(), sizes(steps), rate(input, seconds));
     let as_asked = steps.iter().filter(|s| s.to == options.dtype).count();
     text += &format!("  {}: {as_asked}\n", options.dtype);
-    // Why tensors are not what was asked for.
+    // The reasons for types other than the requested one.
     let mut others: BTreeMap<(String, &str), usize> = BTreeMap::new();
     for s in steps.iter().filter(|s| s.to != options.dtype) {
         *others.entry((s.to.name(), &s.why)).or_default() += 1;

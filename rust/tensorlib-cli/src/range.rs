@@ -1,34 +1,34 @@
-//! Numbers that are not finite, before or after `quantize` has stored them: no error for types without blocks, and a model
-//! with such weights answers nothing that makes sense.
+//! Finds numbers that are not finite, before or after `quantize` has stored them. Plain types accept them without an
+//! error, but a model with such weights gives no useful results.
 
 use crate::failure::warn;
 use crate::plan::Step;
 use tensorlib::{DType, Kind};
 
-/// F32 from here on is rounded to infinity in F16.
+/// F32 values of at least this are rounded to infinity in F16.
 const F16_END: f32 = 65520.0;
-/// Tensors that are named.
+/// The most tensors that are named.
 const NAMED: usize = 8;
 
-/// What was seen of a tensor.
+/// The findings of a tensor.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// Values that are NaN or infinite in the source.
     not_finite: u64,
-    /// Finite ones that the new type has no number for.
+    /// Finite values that overflow the new type.
     overflow: u64,
 }
 
-/// What was seen of all tensors.
+/// The findings of all tensors.
 pub struct Ranges(Vec<Seen>);
 
 impl Ranges {
-    /// Of so many tensors.
+    /// No findings yet for this number of tensors.
     pub fn new(tensors: usize) -> Self {
         Ranges(vec![Seen::default(); tensors])
     }
 
-    /// Looks at values that become the type of the step.
+    /// Checks values that are converted to the step's type.
     pub fn look(&mut self, step: usize, to: DType, values: &[f32]) {
         let seen = &mut self.0[step];
         for value in values {
@@ -40,7 +40,7 @@ impl Ranges {
         }
     }
 
-    /// Looks at bytes that are copied. Blocks are not looked at: their encoders take finite numbers only.
+    /// Checks bytes that are copied. Blocks are skipped: their encoders accept finite numbers only.
     pub fn look_at_bytes(&mut self, step: usize, dtype: DType, bytes: &[u8]) {
         if dtype.kind() == Kind::Floating {
             if let Ok(values) = dtype.dequantize(bytes) {
@@ -49,7 +49,7 @@ impl Ranges {
         }
     }
 
-    /// A line for each tensor, on standard error.
+    /// Prints a line per tensor to standard error.
     pub fn report(&self, steps: &[Step]) {
         let odd = self.0.iter().zip(steps).filter(|(seen, _)| seen.not_finite + seen.overflow > 0);
         for (seen, step) in odd.clone().take(NAMED) {

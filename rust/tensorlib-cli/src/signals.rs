@@ -1,17 +1,18 @@
-//! Ctrl-C and other polite signals: they stop the work between two pieces, so that a file in the making is removed.
+//! Handles Ctrl-C and other polite signals: they stop the work between two pieces, so that an incomplete file is
+//! removed.
 
 use crate::failure::{Exit, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What the handlers write: the number of the signal that came last.
+/// Written by the handlers: the number of the last signal.
 struct Caught {
     number: Arc<AtomicUsize>,
 }
 
 static CAUGHT: OnceLock<Caught> = OnceLock::new();
 
-/// Signals that ask a process to end, and the exit codes that shells give for them.
+/// Signals that ask a process to end, and the exit codes that shells use for them.
 #[cfg(unix)]
 const SIGNALS: [(i32, Exit); 3] = [
     (signal_hook::consts::SIGINT, Exit::Interrupted),
@@ -22,13 +23,13 @@ const SIGNALS: [(i32, Exit); 3] = [
 const SIGNALS: [(i32, Exit); 2] =
     [(signal_hook::consts::SIGINT, Exit::Interrupted), (signal_hook::consts::SIGTERM, Exit::Terminated)];
 
-/// From now on a first signal is what [`check`] looks at; a second one ends the process.
+/// From now on [`check`] reports the first signal; a second one ends the process.
 pub fn catch() {
     CAUGHT.get_or_init(|| {
         let (number, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for (signal, exit) in SIGNALS {
-            // Where one cannot be set, it ends the process as it always did. The first of these sees what an earlier signal
-            // has left, so they have this order.
+            // If a handler cannot be set, the signal ends the process as before. The first handler sees the state that
+            // an earlier signal left, so their order matters.
             let _ = signal_hook::flag::register_conditional_shutdown(signal, exit as i32, again.clone());
             let _ = signal_hook::flag::register(signal, again.clone());
             let _ = signal_hook::flag::register_usize(signal, number.clone(), usize::try_from(signal).unwrap_or(0));
@@ -37,18 +38,18 @@ pub fn catch() {
     });
 }
 
-/// The exit code of the signal that has come.
+/// The exit code for the signal that arrived.
 pub fn exit() -> Option<Exit> {
     let number = CAUGHT.get()?.number.load(Ordering::SeqCst);
     SIGNALS.into_iter().find(|(signal, _)| usize::try_from(*signal) == Ok(number)).map(|(_, exit)| exit)
 }
 
-/// Whether a signal has come.
+/// Whether a signal arrived.
 pub fn came() -> bool {
     exit().is_some()
 }
 
-/// An error once a signal has come; `left` is what the user then has.
+/// Fails after a signal; `left` says what the user has then.
 pub fn check(left: &str) -> Outcome<()> {
     match exit() {
         Some(exit) => Err(Failure::new(exit, format!("interrupted: {left}"))),

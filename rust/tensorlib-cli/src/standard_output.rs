@@ -1,5 +1,5 @@
-//! Standard output, which may be closed when the program starts: what is written would be lost without an error, as Rust's
-//! runtime opens the null device in its place.
+//! Standard output, which may be closed when the program starts. Rust's runtime opens the null device instead, so
+//! output would be lost without an error.
 
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(target_os = "linux")]
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at file descriptor 1 before the runtime does.
+/// Checks file descriptor 1 before the runtime does.
 #[cfg(target_os = "linux")]
 extern "C" fn look() {
     extern "C" {
@@ -36,7 +36,7 @@ fn is_closed() -> bool {
     false
 }
 
-/// Standard output, or errors where it is closed.
+/// Standard output, or errors if it is closed.
 pub struct StandardOutput(io::StdoutLock<'static>);
 
 impl StandardOutput {

@@ -1,4 +1,4 @@
-//! Numbers and tables for humans.
+//! Formats numbers and tables for people.
 
 use std::io::{self, Write};
 
@@ -30,7 +30,7 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A text from a file with its control characters escaped: a file's words must not steer the terminal.
+/// A text from a file with its control characters escaped: a file's contents must not control the terminal.
 pub fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] }).collect()
 }
@@ -53,24 +53,24 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     n.checked_mul(1 << shift).filter(|n| *n > 0).ok_or_else(wrong)
 }
 
-/// Rows of cells under a head; a column is as wide as its widest cell. Names are on the left, numbers on the right.
+/// Rows of cells below headings; a column is as wide as its widest cell. Names are left-aligned, numbers right-aligned.
 pub struct Table {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A head starting with `>` is for a column of numbers.
+    /// A heading starting with `>` is for a column of numbers.
     pub fn new(head: &[&'static str]) -> Self {
         Table { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// One row more. Cells may hold what a file says.
+    /// Adds a row. Cells may contain text from a file.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
     }
 
-    /// Writes it, indented by two blanks.
+    /// Prints the table, indented by two spaces.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let title = |c: usize| self.head[c].trim_start_matches('>');
         let width = |c: usize| {

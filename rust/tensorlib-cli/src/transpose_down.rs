@@ -1,4 +1,4 @@
-//! `tensorlib transpose-down`: a model whose down projections have a row for each neuron.
+//! `tensorlib transpose-down`: rewrites a model so that its down projections have a row per neuron.
 
 use crate::args::TransposeDown;
 use crate::failure::{Exit, Failure, Outcome};
@@ -14,7 +14,7 @@ use std::path::Path;
 use tensorlib::{Gguf, GgufWriter, GgufWriterOptions};
 use tensorlib_models::files::{pieces, Entry, Source};
 
-/// Bytes that are copied at once.
+/// The number of bytes copied at once.
 const COPIED: usize = 4 << 20;
 
 /// Runs the command.
@@ -43,7 +43,7 @@ pub fn run(options: &TransposeDown, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// What a tensor is called when it is transposed; nothing where it stays.
+/// The name of a tensor after transposing; `None` if it stays as it is.
 fn named(entry: Entry) -> Outcome<(Entry, Option<String>)> {
     let layer = entry.name.strip_prefix("blk.").and_then(|rest| rest.strip_suffix(".ffn_down.weight"));
     let is_down = layer.is_some_and(|layer| layer.parse::<u32>().is_ok()) && entry.dims().len() == 2;
@@ -101,7 +101,7 @@ fn copy(source: &Source, entry: &Entry, writer: &mut GgufWriter, progress: &Prog
     Ok(())
 }
 
-/// Some rows of the result at a time: columns of the matrix, which is mapped.
+/// Transposes some rows of the result at a time, which are columns of the mapped matrix.
 fn transpose(source: &Source, entry: &Entry, writer: &mut GgufWriter, progress: &Progress) -> Outcome<()> {
     let size = entry.known_type()?.size();
     let (columns, rows) = (entry.row(), entry.shape[1] as usize);

@@ -1,4 +1,4 @@
-//! What the tool asks of types.
+//! The tool's questions about types.
 
 use tensorlib::{DType, Kind};
 
@@ -7,13 +7,13 @@ pub fn is_storage(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::Floating | Kind::Weight)
 }
 
-/// Whether a type stores blocks.
+/// Whether a type is quantised.
 pub fn is_quantised(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::Weight | Kind::Activation)
 }
 
-/// The number that `general.file_type` has for a file that is mostly of a type, in GGUF's public numbering; nothing for
-/// types that it does not have.
+/// The number of `general.file_type` for a file that is mostly of one type, in GGUF's public numbering; `None` for
+/// types without one.
 pub fn file_type(dtype: DType) -> Option<u32> {
     Some(match dtype {
         DType::F32 => 0,
@@ -24,7 +24,7 @@ pub fn file_type(dtype: DType) -> Option<u32> {
         DType::Q5_0 => 8,
         DType::Q5_1 => 9,
         DType::Q2_K => 10,
-        // Of the mixtures' S, M and L: S, which comes nearest to one type for all.
+        // The numbers of mixtures: S of S, M and L comes closest to one type for all tensors.
         DType::Q3_K => 11,
         DType::Q4_K => 14,
         DType::Q5_K => 16,

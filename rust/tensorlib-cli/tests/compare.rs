@@ -1,4 +1,4 @@
-//! `compare`: its numbers are those of a direct computation, and its exit code tells.
+//! `compare`: its numbers equal those of a direct computation, and its exit code reports differences.
 
 mod common;
 use common::*;
@@ -23,7 +23,7 @@ fn numbers_of_a_round_trip() {
     }
     let json = tool(&["compare", &a, &b, "--json", "--threads", "3"]).json();
     let (row, close) = (&json["tensors"][0], |got: &serde_json::Value, want: f64| {
-        // The same numbers in another order of sums: n roundings of 2^-53 are below 1e-9.
+        // The sums are in another order: n roundings of 2^-53 are below 1e-9.
         assert!((got.as_f64().unwrap() - want).abs() <= 1e-9 * want, "{got} {want}");
     });
     close(&row["rmse"], (off / n as f64).sqrt());
@@ -34,7 +34,7 @@ fn numbers_of_a_round_trip() {
     assert_eq!((row["type_a"].as_str(), row["type_b"].as_str()), (Some("f32"), Some("q4_K")));
     assert_eq!(json["tensors"][1]["rmse"], 0.0);
     assert_eq!(json["success"], true);
-    // However many threads, the same digits.
+    // Every number of threads gives the same digits.
     assert_eq!(tool(&["compare", &a, &b, "--json", "--threads", "1"]).json(), json);
     tool(&["compare", &a, &b]).expect(0, &["q4_K", "exact", "all"]);
 }
@@ -46,7 +46,7 @@ fn a_limit() {
     write_gguf(&a, &[("x", &[4], &[1., 1., 1., 1.]), ("y", &[2], &[1., 1.])]);
     write_safetensors(&b, &[("x", &[4], &[1.1, 1., 1., 1.]), ("y", &[2], &[1., 1.])], &[]);
     tool(&["compare", &a, &b]).expect(0, &[]);
-    tool(&["compare", &a, &b, "--fail-above", "0.06"]).expect(0, &[]); // it is 0.05
+    tool(&["compare", &a, &b, "--fail-above", "0.06"]).expect(0, &[]); // the error is 0.05
     tool(&["compare", &a, &b, "--fail-above", "0.04"]).expect(1, &["relative error above 0.04: x"]);
     let ended = tool(&["compare", &a, &b, "--fail-above", "0.04", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

@@ -1,4 +1,4 @@
-//! Bad input, each with its exit code and words that the message must have.
+//! Invalid input, with its exit code and words of the message.
 
 mod common;
 use common::*;
@@ -133,12 +133,12 @@ fn data_that_do_not_allow_it() {
     tool(&["quantize", &input, &output, "--type", "q4_k"]).expect(1, &words);
     assert_eq!(folder.names(), ["m.gguf"]);
     tool(&["quantize", &input, &output, "--type", "q4_k", "--keep", "bad=same"]).expect(0, &[]);
-    // What is quantised already.
+    // A file that is already quantised.
     let again = folder.path("again.gguf");
     tool(&["quantize", &output, &again, "--type", "q6_k"]).expect(1, &["'fine' is q4_K already", "--allow-requantize"]);
-    // Nothing changes, so nothing is lost.
+    // Without changes nothing is lost.
     tool(&["quantize", &output, &again, "--type", "q4_k", "--keep", "bad=same"]).expect(0, &[]);
-    // Weights that do not fit.
+    // Importance weights that do not fit.
     let small = folder.path("s.gguf");
     write_gguf(&small, &[("w", &[256, 2], &values(512, 0))]);
     let run = |w: &[f32], words: &[&str]| {

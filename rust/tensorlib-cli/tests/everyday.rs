@@ -1,5 +1,5 @@
-//! What everyday use asks of the tool: pipes that stay open, signals, closed outputs, texts that are no UTF-8, files of
-//! other kinds, patterns that fit nothing, numbers that are none.
+//! Everyday conditions: pipes that stay open, signals, closed outputs, texts that are not UTF-8, files of other kinds,
+//! patterns without a match, numbers that are not finite.
 
 mod common;
 #[path = "../../tensorlib-models/tests/common/mod.rs"]
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tensorlib::{DType, Value};
 
-/// A decoder's GGUF file, changed.
+/// A decoder's GGUF file with changes.
 fn decoder(folder: &Folder, extra: &[(&str, Value)], change: impl Fn(&mut models::tiny::Tensors)) -> String {
     let path = folder.path("decoder.gguf");
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();
@@ -143,8 +143,8 @@ fn control_tokens_of_users_are_text_unless_asked_for() {
         let ended = tool(&[&["generate", &path, text, "-n", "0", "--json"][..], more].concat());
         ended.json()["prompt_tokens"].as_u64().unwrap()
     };
-    // The beginning of a text, the space before its first word, and the characters: runs of those that there is no token for
-    // are one.
+    // The token of the text's beginning, the space before its first word, and the characters; a run of characters
+    // without tokens counts as one.
     assert_eq!((count("a", &[]), count("</s>", &[]), count("</s>", &["--special"])), (3, 5, 2));
     assert_eq!((count("</s>", &["--chat"]), count("</s>", &["--chat", "--special"])), (6, 3));
 }

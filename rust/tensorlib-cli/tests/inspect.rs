@@ -50,7 +50,7 @@ fn a_gguf_file_as_json() {
 #[test]
 fn a_safetensors_file() {
     let folder = Folder::new("inspect-safetensors");
-    // By its first bytes, whatever its name.
+    // The first bytes decide the kind, whatever the name.
     let path = folder.path("m.gguf");
     write_safetensors(&path, &[("w", &[3, 2], &values(6, 0))], &[("made by", "a test\x1b[31m")]);
     let ended = tool(&["inspect", &path]);
@@ -61,7 +61,7 @@ fn a_safetensors_file() {
     assert_eq!(json["files"][0]["tensors"][0]["shape"], serde_json::json!([3, 2]));
 }
 
-/// Names are a file's own words too, wherever they are shown.
+/// Names also come from files, wherever they are shown.
 #[test]
 fn no_name_steers_the_terminal() {
     let folder = Folder::new("inspect-escapes");
@@ -89,7 +89,7 @@ fn a_file_that_fails_does_not_stop_the_others() {
     small_model(&good);
     std::fs::write(&text, "no model").unwrap();
     let ended = tool(&["inspect", &missing, &good, &text, &good]);
-    // The first failure's code; every failure is said, behind what was found.
+    // The code is that of the first failure; every failure is reported, after the other output.
     ended.expect(3, &["none.gguf: cannot be opened", "text.gguf: begins with", "hint"]);
     assert_eq!(ended.out.matches("GGUF version 3").count(), 2);
     assert_eq!(tool(&["inspect", &text, &missing]).code, Some(4));

@@ -1,4 +1,4 @@
-//! `embed`, `generate` and `logits`, with tiny models of random weights.
+//! `embed`, `generate` and `logits` with tiny models of random weights.
 
 mod common;
 #[path = "../../tensorlib-models/tests/common/mod.rs"]
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Stdio;
 use tensorlib::{DType, Value};
 
-/// A decoder's GGUF file, with what its metadata have beside.
+/// A decoder's GGUF file with additional metadata.
 fn decoder(folder: &Folder, extra: &[(&str, Value)]) -> String {
     let path = folder.path("decoder.gguf");
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();
@@ -24,13 +24,13 @@ fn decoder(folder: &Folder, extra: &[(&str, Value)]) -> String {
     path
 }
 
-/// The tool with this text as its input.
+/// Runs the tool with this input.
 fn tool_with(args: &[&str], input: &[u8]) -> Ended {
     let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        let _ = stdin.write_all(&input); // it may end before all is read
+        let _ = stdin.write_all(&input); // it may end before it has read everything
     });
     let out = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -43,7 +43,7 @@ fn rows(ended: &Ended) -> Vec<Vec<f64>> {
     ended.out.lines().map(|line| line.split(' ').map(|x| x.parse().unwrap()).collect()).collect()
 }
 
-/// The model that is kept beside the examples writes plays: what README begins with.
+/// The model of the examples writes plays; README begins with it.
 #[test]
 fn plays_go_on_without_a_download() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.gguf");
@@ -51,7 +51,8 @@ fn plays_go_on_without_a_download() {
     let run = || tool(&["generate", model, "ROMEO:", "-n", "120", "--seed", "7"]);
     let text = run();
     assert_eq!(text.code, Some(0), "{text:?}");
-    // English of that time: every tenth character is a space or more, 40 of 100 letters are vowels in words of 1 to 12 letters.
+    // English of that time: every tenth character or more is a space, and 40 of 100 letters are vowels, in words of 1
+    // to 12 letters.
     let words: Vec<&str> = text.out.split_whitespace().collect();
     let letters = text.out.chars().filter(|c| c.is_ascii_alphabetic()).count();
     let vowels = text.out.chars().filter(|c| "aeiouAEIOU".contains(*c)).count();
@@ -118,7 +119,7 @@ fn text_and_totals() {
     first.expect(0, &["prompt: ", "generation: 12 tokens", "tokens/s", "ended by: length"]);
     assert_eq!(first.out.lines().count(), 1);
     assert_eq!(tool(&greedy).out, first.out);
-    // The same, token by token.
+    // The JSON output, token by token.
     let json = tool(&[&greedy[..], &["--json"]].concat());
     assert_eq!(json.code, Some(0));
     let objects: Vec<Json> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -127,13 +128,13 @@ fn text_and_totals() {
     let (totals, tokens) = objects.split_last().unwrap();
     assert_eq!(tokens.iter().filter(|o| o["token"].is_u64()).count(), 12);
     assert_eq!((totals["tokens"].as_u64(), totals["ending"].as_str()), (Some(12), Some("length")));
-    // Drawn: a seed is the whole of the chance.
+    // The seed alone determines random draws.
     let drawn = |seed: &str| tool(&["generate", &path, "hello", "-n", "30", "--temp", "1.5", "--seed", seed]);
     drawn("5").expect(0, &["seed 5"]);
     assert_eq!(drawn("5").out, drawn("5").out);
     assert_ne!(drawn("5").out, drawn("6").out);
     tool(&["generate", &path, "hello", "-n", "1"]).expect(0, &["seed "]);
-    // From a file.
+    // The prompt from a file.
     let file = folder.path("prompt.txt");
     std::fs::write(&file, "hello").unwrap();
     let from_file = tool(&["generate", &path, "--file", &file, "-n", "12", "--temp", "0"]);
@@ -167,7 +168,7 @@ fn perplexity_is_that_of_double_precision() {
     let path = decoder(&folder, &[]);
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();
     let tensors = model.spec.tensors(3, DType::F32);
-    // A letter is a token; the first of the text is that of its beginning, which stands at the beginning of each window.
+    // Each letter is a token; the token for the text's beginning begins each window.
     let text: String = (0..70u8).map(|i| char::from(b'a' + i.wrapping_mul(7) % 26)).collect();
     let file = folder.path("text.txt");
     std::fs::write(&file, &text).unwrap();
@@ -203,7 +204,7 @@ fn all_endings() {
     let short = tool(&["generate", &path, "hello", "-n", "12", "--temp", "0", "--stop", &stop]);
     short.expect(0, &["ended by: stop"]);
     assert_eq!(short.out.trim_end_matches('\n'), &whole[..whole.find(&stop).unwrap()]);
-    // At last the model ends it itself: any token comes where nothing is likely.
+    // Eventually the model ends the text: any token may be drawn when all are equally likely.
     tool(&["generate", &path, "a", "--temp", "1000", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--seed", "1"])
         .expect(0, &["ended by: end of text (token 2)"]);
 }
@@ -219,7 +220,7 @@ fn conversations_go_by_the_models_template() {
     let plain = tool(&["generate", &path, "system. be kind! user. hello! bot", "-n", "8", "--temp", "0"]);
     let told = tool(&["generate", &path, "hello", "--system", "be kind", "-n", "8", "--temp", "0"]);
     assert_eq!((told.code, &told.out), (Some(0), &plain.out));
-    // Line by line; the second answer goes on behind the first.
+    // Line by line; the second answer continues after the first.
     let talk = tool_with(&["generate", &path, "-n", "4", "--temp", "0"], b"hello\n\nyes\n");
     assert_eq!((talk.code, talk.out.lines().count()), (Some(0), 2), "{talk:?}");
     let answer = talk.out.lines().next().unwrap();
@@ -292,7 +293,7 @@ fn a_reader_that_goes_ends_it_quietly() {
     assert_eq!((out.status.code(), String::from_utf8(out.stderr).unwrap().as_str()), (Some(0), ""));
 }
 
-/// A folder of an encoder.
+/// The folder of an encoder.
 fn encoder_folder(folder: &Folder) -> (String, encoder::Spec) {
     let (path, spec) = (folder.path("hub"), encoder::Spec::new());
     std::fs::create_dir_all(&path).unwrap();
@@ -354,7 +355,7 @@ fn a_vector_a_line() {
     assert_eq!(tool_with(&["embed", &path], b"").out, "");
     tool_with(&["embed", &path], b"w1 \xFF\n").expect(0, &["1 line with bytes that are no UTF-8"]);
     tool_with(&["embed", &path, "--pooling", "max"], b"").expect(2, &["mean and cls are valid"]);
-    // As GGUF.
+    // The encoder as a GGUF file.
     let gguf = folder.path("encoder.gguf");
     let number = |n: usize| Value::U32(n as u32);
     let mut metadata: Vec<(String, Value)> = vec![("general.architecture".into(), "bert".into())];
@@ -388,7 +389,7 @@ fn many_lines_stay_in_their_order() {
     }
 }
 
-/// The tool with two virtual CPUs beside the CPU.
+/// Runs the tool with two virtual CPUs in addition to the CPU.
 fn on_two(args: &[&str]) -> Ended {
     ended(command(args).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"))
 }
@@ -411,10 +412,10 @@ fn models_spread_over_devices_within_budgets() {
         let tensors = json["tensors"].as_array().unwrap();
         tensors.iter().find(|tensor| tensor["name"] == name).unwrap()["device"].clone()
     };
-    // Without --device those with budgets, and the CPU.
+    // Without --device: the devices with budgets, and the CPU.
     let by_budget = on_two(&["place", &path, "--ctx", "64", "--budget", &budget, "--json"]).json();
     assert_eq!(by_budget["tensors"], json["tensors"]);
-    // The embeddings first, then what is largest; the norm of the logits stays.
+    // The embeddings go first, then the largest tensors; the norm before the logits stays.
     assert_eq!((on("token_embd.weight"), on("output_norm.weight")), ("cpu".into(), "cpu:0".into()));
 
     let text = |more: &[&str]| on_two(&[&["generate", &path, "hello", "-n", "12", "--temp", "0"][..], more].concat());
@@ -441,7 +442,7 @@ fn models_spread_over_devices_within_budgets() {
     on_two(&["place", &folder.path("none")]).expect(3, &["none"]);
 }
 
-/// A model with ReLU, as it is and with transposed down projections.
+/// A model with ReLU, unchanged and with transposed down projections.
 fn with_neurons(folder: &Folder) -> (String, String) {
     let (plain, turned) = (folder.path("plain.gguf"), folder.path("turned.gguf"));
     let model = all().into_iter().find(|model| model.name == "llama with relu").unwrap();
@@ -465,7 +466,7 @@ fn neurons_that_are_not_active_are_left_out() {
     };
     let dense = logits(&plain, &[]);
     assert!(near(&logits(&turned, &[]), &dense) && near(&logits(&turned, &["--activity", &file]), &dense));
-    // Thresholds change something; safetensors and JSON the same.
+    // Thresholds change results; safetensors and JSON give the same ones.
     let (json, tensors) = (folder.path("b.json"), folder.path("b.safetensors"));
     let how = ["--by", "gate", "--share", "0.1", "--tokens", "40"];
     let found = activity(&turned, &json, &[&how[..], &["--json"]].concat()).json();
@@ -521,7 +522,7 @@ fn hot_neurons_go_to_the_first_device() {
         divided.iter().flatten().zip(logits(&[]).iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst < 1e-4, "{worst:e}");
 
-    // As PowerInfer's files say it.
+    // Divided as a file of PowerInfer says.
     let split = folder.path("split");
     let ctx = tensorlib::Context::new();
     let mut writer = tensorlib::GgufWriter::create(&split).unwrap();

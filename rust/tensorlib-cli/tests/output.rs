@@ -1,4 +1,4 @@
-//! Where `quantize` writes: standard output, links, and what must not be replaced.
+//! Destinations of `quantize`: standard output, links, and files that must not be replaced.
 
 mod common;
 use common::*;
@@ -21,7 +21,7 @@ fn a_dash_is_standard_output() {
     assert_eq!(ended.stdout, std::fs::read(&output).unwrap());
     assert!(String::from_utf8(ended.stderr).unwrap().contains("5 tensors"));
     assert_eq!(run(&["--quiet"]).stderr, b"");
-    // Nothing goes out of what cannot be finished.
+    // Nothing is sent if the file cannot be finished.
     let ended = run(&["--keep", "rows10*=q4_0"]);
     assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(1), &b""[..]));
     let ended = run(&["--split-size", "4K"]);
@@ -30,7 +30,7 @@ fn a_dash_is_standard_output() {
     assert!(String::from_utf8(run(&["--dry-run"]).stdout).unwrap().contains("nothing was written"));
     assert_eq!(folder.names(), ["m.gguf", "q.gguf", "tmp"]);
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
-    // A file of that name has its folder before it.
+    // A folder in the path selects a file of that name.
     let ended = command(&["quantize", "m.gguf", "./-", "--type", "q4_k"]).current_dir(&folder.0).output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
     assert!(folder.names().contains(&"-".to_string()));
@@ -52,7 +52,7 @@ fn a_reader_that_has_gone_is_no_failure() {
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
-/// A link's target is replaced, and the link stays.
+/// The target of a link is replaced, and the link stays.
 #[cfg(unix)]
 #[test]
 fn links_are_followed() {
@@ -73,7 +73,7 @@ fn links_are_followed() {
     assert!(!Path::new(&target).is_symlink());
     tool(&["inspect", &target]).expect(0, &["q4_K"]);
     assert_eq!(std::fs::read_dir(folder.path("store")).unwrap().count(), 1);
-    // To nothing, in a circle, to the input, to a folder.
+    // Links to nothing, in a cycle, to the input, to a folder.
     for (name, to, code, word) in [
         ("dangling", "none/such", 3, "a symbolic link to none/such, which cannot be followed"),
         ("circle", "circle", 3, "cannot be followed"),
@@ -85,7 +85,7 @@ fn links_are_followed() {
             run(&folder.path(name), more).expect(code, &[word, "hint"]);
         }
     }
-    // Parts have names of their own: no link is replaced by one, and none leads them elsewhere.
+    // Shards have names of their own: they replace no link, and no link redirects them.
     symlink("store/real.gguf", folder.path("p-00001-of-00004.gguf")).unwrap();
     let split = ["--force", "--split-size", "5K"];
     for name in ["p.gguf", "link.gguf"] {

@@ -1,4 +1,4 @@
-//! The tool as a process: killed runs, pipes that end, completions, man pages, the benchmark.
+//! The tool as a process: killed runs, closed pipes, completions, man pages, the benchmark.
 
 mod common;
 use common::*;
@@ -23,7 +23,7 @@ const COMMANDS: [&str; 14] = [
     "man",
 ];
 
-/// A run that takes long, in the midst of its work: the first tensor is announced, and there are seconds to go.
+/// A long run in the middle of its work: the first tensor is announced, and seconds remain.
 fn long_run(folder: &Folder) -> Child {
     let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
     let x = values(4 << 20, 0);
@@ -56,7 +56,7 @@ fn a_killed_run_leaves_no_file() {
     let mut child = long_run(&folder);
     child.kill().unwrap();
     assert_eq!(end_of(child), None);
-    // Where the system has files without a name nothing is left; elsewhere a hidden file, and never OUT.
+    // With files without names nothing is left; on other systems a hidden file, but never OUT.
     let left = folder.names();
     assert!(!left.contains(&"q.gguf".to_string()), "{left:?}");
     if cfg!(target_os = "linux") {
@@ -92,7 +92,7 @@ fn a_pipe_that_ends_is_no_failure() {
         &["man"],
     ] {
         let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        drop(child.stdout.take()); // as `| true`
+        drop(child.stdout.take()); // as in `| true`
         let mut errors = String::new();
         child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         assert_eq!((end_of(child), errors.as_str()), (Some(0), ""), "{args:?}");
@@ -110,7 +110,7 @@ fn an_output_that_is_full_is_one() {
 
 #[test]
 fn completions_know_all() {
-    // The last two have no completions of values.
+    // The last two shells have no completion of values.
     for (shell, value) in [("bash", "q4_K"), ("zsh", "q4_K"), ("fish", "q4_K"), ("elvish", ""), ("powershell", "")] {
         let ended = tool(&["completions", shell]);
         ended.expect(0, &COMMANDS).expect(0, &["importance", "fail-above", value]);
@@ -162,8 +162,8 @@ fn no_memory_is_a_code_of_its_own() {
     let folder = Folder::new("process-memory");
     let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
     write_gguf(&input, &[("w", &[1024, 4096], &values(4 << 20, 0))]);
-    // With a limit that grows, runs fail for want of memory (or of threads, or because the file cannot be mapped) until
-    // one succeeds; none ends by a signal, and none leaves a file.
+    // With a growing limit, runs fail because of memory (or threads, or a file that cannot be mapped) until one
+    // succeeds; none is killed by a signal, and none leaves a file.
     let (mut codes, mut mib) = (Vec::new(), 8);
     while codes.last() != Some(&0) && mib < 4096 {
         let script = format!("ulimit -v {}; exec \"$@\"", mib << 10);
@@ -171,7 +171,7 @@ fn no_memory_is_a_code_of_its_own() {
         sh.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_tensorlib"), "quantize", &input, &output]);
         let ended = sh.args(["--type", "q4_0", "--threads", "1"]).output().unwrap();
         let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
-        // Below some size the loader itself has no room: 127, or a signal before main.
+        // Below some size the loader itself fails: 127, or a signal before main.
         let begun = errors.contains("tensorlib: ") && ended.status.code() != Some(127);
         if begun || ended.status.success() {
             codes.push(ended.status.code().unwrap_or_else(|| panic!("{mib} MiB: {ended:?}")));

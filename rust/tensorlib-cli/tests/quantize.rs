@@ -1,4 +1,4 @@
-//! `quantize`: what becomes what, and that the bytes are those of the crate.
+//! `quantize`: the type of each tensor in OUT; the bytes equal those of the crate.
 
 mod common;
 use common::*;
@@ -31,7 +31,7 @@ fn a_small_model() {
     assert_eq!(file.u64("general.quantization_version").unwrap(), 2);
     assert_eq!(file.string("general.architecture").unwrap(), "test");
     assert!(file.get("test.list").is_some());
-    // The bytes are the crate's own; what is kept is the same byte for byte.
+    // The bytes equal those of the crate; unconverted tensors are equal byte for byte.
     let blocks = |name| file.tensor_info(name).unwrap().data.to_vec();
     assert_eq!(blocks("blk.0.weight"), DType::Q4_K.quantize(&values(512 * 6, 0), 512, None).unwrap());
     assert_eq!(blocks("rows96.weight"), DType::Q8_0.quantize(&values(96 * 4, 2), 96, None).unwrap());
@@ -167,7 +167,7 @@ fn importance_by_either_name() {
     let want = DType::Q4_K.quantize(&x, 512, Some(&weights)).unwrap();
     assert_ne!(want, DType::Q4_K.quantize(&x, 512, None).unwrap());
     assert_eq!(run(&plain, &["'other'", "1 tensors that are quantised have no weights"])[0], want);
-    // The field's own: sums over 4 and, for each matrix of a stack, counts of their own; one was never used.
+    // An imatrix file: sums over 4, with counts for each matrix of a stack, one of which was never used.
     let sums: Vec<f32> = weights.iter().map(|w| w * 4.0).collect();
     let of_stack: Vec<f32> = (0..256 * 3).map(|i| (1 + i % 5) as f32 * if i < 256 { 2.0 } else { 8.0 }).collect();
     let mut writer = GgufWriterOptions::new().create(&field).unwrap();
@@ -197,7 +197,7 @@ fn importance_by_either_name() {
 fn rows_longer_than_a_piece() {
     let folder = Folder::new("quantize-long");
     let (input, output, importance) = (folder.path("m.gguf"), folder.path("q.gguf"), folder.path("i.gguf"));
-    let (row, rows) = ((1 << 20) + 4096, 2); // a piece has 1 Mi elements with one thread
+    let (row, rows) = ((1 << 20) + 4096, 2); // with one thread a piece has 1 Mi elements
     let x = values(row * rows, 0);
     write_gguf(&input, &[("w", &[row as i64, 2], &x)]);
     let weights: Vec<f32> = (0..row).map(|i| 1.0 + (i % 3) as f32).collect();
@@ -219,7 +219,7 @@ fn split_output() {
     let first = folder.path(&names[1]);
     assert_eq!(types(&first).len(), 5);
     tool(&["inspect", &first]).expect(0, &[" parts"]);
-    // Parts in, one file out; nothing is lost on the way there.
+    // Shards in, one file out, without loss.
     let whole = folder.path("whole.gguf");
     tool(&["quantize", &first, &whole, "--type", "q8_0"]).expect(0, &["5 tensors"]);
     tool(&["compare", &first, &whole, "--fail-above", "0"]).expect(0, &["exact"]);

@@ -5,7 +5,7 @@ use common::*;
 use serde_json::json;
 use tensorlib::{DType, Gguf};
 
-/// Shards of one tensor each, `t0`, `t1` ..., under these names.
+/// Writes shards of one tensor each, `t0`, `t1` ..., under these names.
 fn write_shards(folder: &Folder, names: &[&str]) {
     for (i, name) in names.iter().enumerate() {
         let tensor = format!("t{i}");
@@ -24,7 +24,7 @@ fn write_index(folder: &Folder, map: serde_json::Value) -> String {
     path
 }
 
-/// That a file has the tensors of so many shards, in their order, and what is in them.
+/// Checks that a file has the tensors of n shards, in their order and with their values.
 fn check_output(path: &str, n: usize) {
     let file = Gguf::open(path).unwrap();
     let names: Vec<String> = file.tensors().map(|t| t.name.to_string()).collect();
@@ -53,7 +53,7 @@ fn any_shard_stands_for_all() {
         assert_eq!(tool(&["inspect", "--json", &path]).json()["files"][0]["parts"], names.len());
         tool(&["compare", &path, &output]).expect(0, &["t0", "t1"]);
     }
-    // One of one, and a name that only looks like a number.
+    // A single shard, and a name that only looks numbered.
     let folder = Folder::new("shards-one");
     for name in ["m-00001-of-00001.safetensors", "m-5-of-3.safetensors"] {
         write_shards(&folder, &[name]);
@@ -74,7 +74,7 @@ fn a_missing_shard_is_named() {
     std::fs::remove_file(folder.path(THREE[2])).unwrap();
     tool(&["inspect", &input]).expect(3, &["m-00002-of-00003.safetensors, m-00003-of-00003.safetensors"]);
     assert_eq!(folder.names(), [THREE[0]]);
-    // Two files of one number: neither is dropped without a word.
+    // Two files with one number: neither is silently dropped.
     std::fs::copy(&input, folder.path("m-1-of-00003.safetensors")).unwrap();
     tool(&["inspect", &input]).expect(3, &["has the number of", "m-1-of-00003.safetensors", "hint"]);
     std::fs::remove_file(folder.path("m-1-of-00003.safetensors")).unwrap();
@@ -86,7 +86,7 @@ fn a_missing_shard_is_named() {
 #[test]
 fn an_index_names_the_shards() {
     let folder = Folder::new("shards-index");
-    // Other names than those that are counted, one of them in a folder, one by a link as caches have them.
+    // Names without numbers: one in a folder, one through a link, as in caches.
     std::fs::create_dir(folder.path("sub")).unwrap();
     write_shards(&folder, &["a.safetensors", "sub/b.safetensors", "blob"]);
     #[cfg(unix)]
@@ -101,7 +101,7 @@ fn an_index_names_the_shards() {
     assert_eq!(file.string("safetensors.metadata.format").unwrap(), "pt");
     tool(&["compare", &index, &output]).expect(0, &[]);
     tool(&["inspect", &index]).expect(0, &["safetensors, 3 parts"]);
-    // What it forgets is taken all the same, and said.
+    // Tensors that the index leaves out are still read, with a warning.
     let index = write_index(&folder, json!({ "t0": "a.safetensors" }));
     write_safetensors(&folder.path("a.safetensors"), &[("t0", &[1], &[1.]), ("more", &[1], &[1.])], &[]);
     tool(&["inspect", &index]).expect(0, &["warning", "'more'", "tensors: 2"]);
@@ -139,13 +139,13 @@ fn an_index_that_is_not_true() {
     write_safetensors(&folder.path("b.safetensors"), &[("t0", &[1], &[1.]), ("t1", &[1], &[1.])], &[]);
     tool(&["inspect", &write_index(&folder, good)])
         .expect(4, &["b.safetensors: tensor 't0' is in", "a.safetensors too"]);
-    // Other JSON, and none.
+    // Other JSON, and invalid JSON.
     let path = folder.path("config.json");
     for (text, words) in [("\n {\"a\": 1}     ", "without an object 'weight_map'"), ("{ no JSON at all", "no index")] {
         std::fs::write(&path, text).unwrap();
         tool(&["inspect", &path]).expect(4, &[words, "weight_map"]);
     }
-    // A shard that is none.
+    // A shard that is not safetensors.
     std::fs::write(folder.path("a.safetensors"), "text").unwrap();
     let index = write_index(&folder, json!({ "t0": "a.safetensors" }));
     tool(&["inspect", &index]).expect(4, &["a.safetensors: 4 bytes", "hint"]);
@@ -163,7 +163,7 @@ fn no_shard_is_written_over() {
     run(&index, &shard).expect(2, &["is the input as well"]);
     run(&index, &index).expect(2, &["is the input as well"]);
     assert_eq!(std::fs::read(&shard).unwrap(), before);
-    // Parts of GGUF too.
+    // Shards of GGUF, too.
     let parts = folder.path("p.gguf");
     tool(&["quantize", &index, &parts, "--type", "f32", "--split-size", "600"]).expect(0, &["3 parts"]);
     run(&folder.path("p-00001-of-00003.gguf"), &folder.path("p-00003-of-00003.gguf"))

@@ -1,4 +1,4 @@
-//! `transpose-down`: which matrices are transposed, and that all else is as it was.
+//! `transpose-down`: some matrices are transposed, and everything else is unchanged.
 
 mod common;
 use common::*;
@@ -51,7 +51,7 @@ fn rows_become_columns() {
     assert_eq!(to.string("general.architecture").unwrap(), "test");
     assert!(to.get("test.list").is_some());
     assert_eq!(folder.names(), ["m.gguf", "t.gguf"]);
-    // Words and files as of `quantize`.
+    // Messages and files as in `quantize`.
     tool(&["transpose-down", &input, &output]).expect(3, &["exists already", "--force"]);
     let quiet = tool(&["transpose-down", &input, &output, "--force", "-q"]);
     assert_eq!((quiet.code, &*quiet.out, &*quiet.err), (Some(0), "", ""));

@@ -1,10 +1,10 @@
-//! Types of safetensors files that the engine lacks: 8-bit floats become F32 on the way in, others are left out.
+//! Types of safetensors files that the engine lacks: 8-bit floats are read as F32, others are left out.
 
 mod common;
 use common::*;
 use tensorlib::{DType, Gguf};
 
-/// 1 to 1.875 in E4M3, in eighths, and the same as floats.
+/// 1 to 1.875 in E4M3, in eighths, and these values as floats.
 fn eighths(n: usize) -> (Vec<u8>, Vec<f32>) {
     ((0..n).map(|i| 0x38 | (i % 8) as u8).collect(), (0..n).map(|i| 1.0 + (i % 8) as f32 / 8.0).collect())
 }
@@ -31,7 +31,7 @@ fn eight_bit_floats_are_what_the_plan_says() {
     assert_eq!(data("norm"), (DType::F32, as_bytes(&x[..8])));
     assert_eq!(data("n"), (DType::I64, 7i64.to_le_bytes().to_vec()));
     tool(&["inspect", &input]).expect(0, &["f8_e4m3", "f8_e5m2", "192 B"]);
-    // All 256 codes go there and back without a loss.
+    // All 256 codes survive the round trip.
     tool(&["quantize", &input, &output, "--type", "f32", "--force"]).expect(0, &[]);
     tool(&["compare", &input, &output, "--fail-above", "0"]).expect(0, &["exact"]);
 }
@@ -52,7 +52,7 @@ fn scales_that_would_not_be_applied() {
     run("w", "w_scale", &[]).expect(1, &["'w_scale'"]);
     assert_eq!(folder.names(), ["m.safetensors"]);
     run("a.weight", "a.input_scale", &[]).expect(0, &["2 tensors"]);
-    // Who says so gets the values alone.
+    // Skipping the scales explicitly gives the bare values.
     run("a.weight", "a.weight_scale_inv", &["--skip", "*weight_scale_inv"]).expect(0, &["1 tensor,"]);
     let file = Gguf::open(&output).unwrap();
     assert_eq!(file.tensor_info("a.weight").unwrap().data, DType::Q8_0.quantize(&x, 32, None).unwrap());
@@ -82,14 +82,14 @@ fn types_that_gguf_lacks_are_left_out() {
     let names: Vec<String> = file.tensors().map(|t| t.name.to_string()).collect();
     assert_eq!(names, ["i8", "i16"]);
     assert_eq!(file.tensor_info("i16").unwrap().data, [1, 2]);
-    // What is skipped by name is no surprise, and no warning.
+    // Tensors skipped by name need no warning.
     let skip = ["--force", "--skip", "u*", "--skip", "mask", "--skip", "bytes"];
     let ended = tool(&[&args[..], &skip].concat());
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
-    // Nothing but such tensors.
+    // Only tensors of such types.
     write_raw_safetensors(&input, &tensors[..3]);
     tool(&[&args[..], &["--force"]].concat()).expect(1, &["nothing is left to write", "3 have types that GGUF lacks"]);
-    // Where no values can be read there is nothing to compare, and they are no weights.
+    // Tensors whose values cannot be read can neither be compared nor be weights.
     tool(&["compare", &input, &input]).expect(1, &["'mask' is of type bool"]);
     let small = folder.path("s.gguf");
     small_model(&small);

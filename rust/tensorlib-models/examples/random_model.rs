@@ -1,10 +1,11 @@
-//! Writes a model of a real shape with random weights, for measuring: what it says is noise, what it costs is not.
+//! Writes a model of a real shape with random weights, for measurements: its output is noise, its cost is real.
 //!
 //!     cargo run --release -p tensorlib-models --example random_model -- tinyllama q4_0 /tmp/tinyllama-q4_0.gguf
 //!     cargo run --release -p tensorlib-cli -- bench /tmp/tinyllama-q4_0.gguf
 //!
-//! Shapes: `tinyllama` (22 layers of 2048) and `minilm` (6 layers of 384). Types: any storage type, for all matrices, and
-//! `q4_K_M`: as files of that name have it, values, the way down and the output in q6_K where they weigh most.
+//! Shapes: `tinyllama` (22 layers of 2048) and `minilm` (6 layers of 384). Types: any storage type, for all matrices,
+//! and `q4_K_M`, which keeps values, down projections and the output in q6_K in the layers where they matter most, as
+//! files of that name do.
 
 use std::error::Error;
 use tensorlib::{Backend, Context, DType, GgufWriter, Value};
@@ -56,7 +57,7 @@ struct Model {
     writer: GgufWriter,
     random: u64,
     dtype: DType,
-    /// Some matrices in q6_K.
+    /// Whether some matrices are q6_K.
     mixed: bool,
 }
 
@@ -65,7 +66,7 @@ impl Model {
         self.writer.set(key, value)
     }
 
-    /// From -1 to 1, by SplitMix64 (Steele, Lea and Flood, 2014).
+    /// A number from -1 to 1, by SplitMix64 (Steele, Lea and Flood, 2014).
     fn next(&mut self) -> f32 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.random ^ (self.random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -73,7 +74,7 @@ impl Model {
         (z >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
-    /// `spread` keeps the size of what a product makes of numbers of size 1.
+    /// `spread` is chosen so that products of numbers of size 1 have size 1.
     fn matrix(&mut self, name: &str, [inputs, rows]: [i64; 2], heavy: bool) -> tensorlib::Result<()> {
         let dtype = if self.mixed && heavy { DType::Q6_K } else { self.dtype };
         let spread = (3.0 / inputs as f32).sqrt();
@@ -94,7 +95,8 @@ impl Model {
     }
 }
 
-/// The three quarters of layers whose values and way down files named q4_K_M keep in 4 bits are those that this is false of.
+/// Whether files named q4_K_M keep the layer's values and down projection in 6 bits; false for about half of the
+/// layers, which use 4.
 fn is_heavy(layer: i64, layers: i64) -> bool {
     layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2
 }
@@ -117,7 +119,7 @@ fn llama(model: &mut Model, shape: &Llama) -> tensorlib::Result<()> {
         model.set(&format!("llama.{key}"), value as u32)?;
     }
     model.set("llama.attention.layer_norm_rms_epsilon", 1e-5f32)?;
-    // Three special tokens, the 256 bytes, which are enough for any text, and names for the rest.
+    // Three special tokens, the 256 bytes, which suffice for any text, and names for the rest.
     let token = |i: i64| match i {
         0 => "<unk>".into(),
         1 => "<s>".into(),

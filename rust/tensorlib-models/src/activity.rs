@@ -1,12 +1,12 @@
-//! How often each neuron of a model's feed-forward parts is active, and its file.
+//! How often each neuron of a model's feed-forward blocks is active, and the file format for it.
 //!
-//! A file is JSON, or safetensors where its name ends so:
+//! A file is JSON, or safetensors if its name ends in `.safetensors`:
 //!
 //! ```text
 //! {"architecture": "llama", "tested": "gate", "tokens": 4096, "layers": [{"threshold": 0.02, "frequencies": [0.9, ..]}, ..]}
 //! ```
 //!
-//! Safetensors have `blk.N.frequencies` and `blk.N.threshold`, F32, and the rest as texts beside them.
+//! Safetensors files have `blk.N.frequencies` and `blk.N.threshold`, F32, and everything else as metadata.
 
 use crate::files::{SafeSet, Stored};
 use crate::settings::read_json;
@@ -15,22 +15,22 @@ use serde_json::{json, Value as Json};
 use std::path::Path;
 use tensorlib::{safetensors, Context, DType};
 
-/// What is compared with a threshold. A tie is active.
+/// The value that is compared with a threshold to decide whether a neuron is active. A tie is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
-    /// Whether the gate is above 0: of a ReLU.
+    /// The sign of the gate: active above 0, for models with ReLU.
     Positive,
     /// The magnitude of the activated gate (CATS).
     Gate,
-    /// The magnitude of what the down projection takes: the activated gate times the rest (TEAL).
+    /// The magnitude of the down projection's input: the activated gate times the up projection (TEAL).
     Hidden,
 }
 
 impl Tested {
-    /// All of them.
+    /// All kinds of tests.
     pub const ALL: [Tested; 3] = [Tested::Positive, Tested::Gate, Tested::Hidden];
 
-    /// Its name in files.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
             Tested::Positive => "positive",
@@ -45,16 +45,16 @@ impl Tested {
     }
 }
 
-/// A layer's neurons.
+/// The activity of a layer's neurons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerActivity {
-    /// From this on a neuron is active; 0 of [`Tested::Positive`].
+    /// A neuron is active from this value on; 0 for [`Tested::Positive`].
     pub threshold: f32,
-    /// Of each neuron, in how many of the tokens it was, from 0 to 1.
+    /// For each neuron, the fraction of tokens in which it was active, from 0 to 1.
     pub frequencies: Vec<f32>,
 }
 
-/// How often each neuron of a model is active.
+/// How often each neuron of a model is active on a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
     architecture: String,
@@ -64,27 +64,27 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Of a text that was counted.
+    /// The activity counted on a text.
     pub(crate) fn new(architecture: &str, tested: Tested, tokens: u64, layers: Vec<LayerActivity>) -> Self {
         Activity { architecture: architecture.to_string(), tested, tokens, layers }
     }
 
-    /// The architecture of the model that it was measured with.
+    /// The architecture of the measured model.
     pub fn architecture(&self) -> &str {
         &self.architecture
     }
 
-    /// What was tested.
+    /// The value that was compared with the thresholds.
     pub fn tested(&self) -> Tested {
         self.tested
     }
 
-    /// Tokens of the text.
+    /// The number of tokens in the text.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// The layers' neurons.
+    /// The layers' activities, in the order of the layers.
     pub fn layers(&self) -> &[LayerActivity] {
         &self.layers
     }
@@ -92,7 +92,7 @@ impl Activity {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming what is not as it should be.
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the invalid entry.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let read = match is_safetensors(path) {
@@ -102,7 +102,8 @@ impl Activity {
         read.and_then(Self::checked).map_err(|e| e.about(path.display()))
     }
 
-    /// Writes a file: safetensors where its name ends so, else JSON. It has its name when it is whole.
+    /// Writes a file: safetensors if its name ends so, otherwise JSON. The file appears under its name only when it is
+    /// complete.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Memory`](crate::ErrorKind).
@@ -118,7 +119,7 @@ impl Activity {
         let written =
             std::fs::write(&unfinished, format!("{text}\n")).and_then(|()| std::fs::rename(&unfinished, path));
         written.map_err(|e| {
-            let _ = std::fs::remove_file(&unfinished); // it may not be there
+            let _ = std::fs::remove_file(&unfinished); // it may not exist
             Error::io(path, "written", &e)
         })
     }
@@ -201,7 +202,7 @@ impl Activity {
         Ok(self)
     }
 
-    /// Whether it can be that of a model: of this architecture, with so many layers of so many neurons.
+    /// Checks that this activity fits a model of this architecture, with `layers` layers of `neurons` neurons each.
     pub(crate) fn check(&self, architecture: &str, layers: usize, neurons: usize) -> Result<()> {
         let of = |what: String| {
             let message = format!("the activity is of another model: {what}");

@@ -1,24 +1,25 @@
-//! How the architecture that a model's settings name is found among those that there are.
+//! Finds the known architecture that a model's settings name.
 
 use crate::settings::{Fields, Settings};
 use crate::weights::{HubNames, Quantization};
 use crate::{Error, Result};
 
-/// An architecture: its names, what its settings say, and the names of its tensors in hub folders.
+/// An architecture: its names, how its settings are read, and its tensors' names in hub folders.
 pub(crate) struct Architecture<Shape> {
-    /// As `general.architecture` and `model_type` have it.
+    /// The values of `general.architecture` and `model_type`.
     pub names: &'static [&'static str],
     pub shape: fn(&Settings) -> Result<Shape>,
     pub hub_names: fn() -> HubNames,
 }
 
-/// What is known of settings that no code asks for.
+/// Settings that are known although no code reads them.
 pub(crate) struct Known<'a> {
     pub config: &'a [&'a Fields],
     pub gguf: &'a [&'a Fields],
 }
 
-/// The model that the settings describe, and its names. `kind`: what the architectures are of, for the message.
+/// Reads the model that the settings describe, and its tensors' names. `kind`: the kind of architectures, for the
+/// message.
 pub(crate) fn read<Shape>(
     all: &[Architecture<Shape>],
     kind: &str,

@@ -5,19 +5,21 @@ use crate::decoder::BATCH;
 use crate::{Decoder, Error, Result};
 use tensorlib::DType;
 
-/// Magnitudes are counted by their first bits: 8 of the exponent and 9 digits, so that those of a bin differ by 1/512 at most.
+/// Magnitudes are counted by their first bits: 8 of the exponent and 9 of the fraction, so magnitudes in a bin differ
+/// by at most 1/512.
 const BINS: usize = 1 << 17;
 const BITS_LEFT: u32 = 14;
 
 impl Activity {
-    /// Runs tokens through a model, in windows of up to 512, and counts. `tested`: nothing for what suits the model: the gate's sign of
-    /// a ReLU, else its magnitude. Each layer's threshold is one that `share` of its neurons reach, over all tokens, within 1/512
-    /// of the threshold; two runs are made for that, but for [`Tested::Positive`]. `progress(tokens done, of all)` is called after each
-    /// window; `false` stops.
+    /// Runs tokens through a model, in windows of up to 512, and counts active neurons. `tested`: what to compare;
+    /// `None` chooses the gate's sign for models with ReLU, otherwise the gate's magnitude. Each layer's threshold is
+    /// one that `share` of its neurons reach over all tokens, accurate to 1/512 of the threshold. Finding it takes a
+    /// second run, except for [`Tested::Positive`]. `progress(tokens done, of all)` is called after each window;
+    /// `false` stops.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, a share outside of 0 to 1, or a stop;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model with experts, or one that was opened with an activity; as
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, a share outside 0 to 1, or a stop;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model with experts, or one opened with an activity; as
     /// [`Session::feed`](crate::Session::feed).
     pub fn measure(
         decoder: &Decoder,
@@ -85,7 +87,7 @@ impl Activity {
     }
 }
 
-/// The least magnitude of those bins that hold the `wanted` largest values.
+/// The lower bound of the bins that hold the `wanted` largest values.
 fn largest(bins: &[u64], wanted: f64) -> f32 {
     let mut above = 0;
     let first = bins.iter().rposition(|count| {

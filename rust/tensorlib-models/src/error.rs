@@ -1,33 +1,33 @@
-//! What can go wrong between a file and its model's answer.
+//! Errors of reading and running models.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// What the functions of this crate return.
+/// The result of every function of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a failure is about.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A file cannot be read.
     Io,
-    /// A file's contents are not what its format, or the model's own hyperparameters, allow.
+    /// A file's contents violate its format or contradict the model's hyperparameters.
     Format,
-    /// A model, a type or a setting that this crate does not know.
+    /// This crate does not support the model, type or setting.
     Unsupported,
-    /// An argument that is not valid, or not for this model.
+    /// An argument is invalid, in general or for this model.
     Invalid,
-    /// No memory.
+    /// Memory is exhausted.
     Memory,
-    /// Another thread uses what is needed. The same call may succeed later.
+    /// Another thread is using the model or context. The same call may succeed later.
     Busy,
-    /// A defect of this crate or of the engine, or a device that failed.
+    /// A defect of this crate or of the engine, or a device failure.
     Internal,
 }
 
-/// A failure: in one line what was wrong and what would be valid, and what to try.
+/// A failure: a line that says what was wrong and what would be valid, and a hint.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -61,12 +61,12 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// A file that is there and is not one to read from.
+    /// An error for a path that exists but is not a file to read from.
     pub(crate) fn no_file(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Io, message)
     }
 
-    /// A file that the system will not open or read.
+    /// An error for a file that the system does not open or read.
     pub(crate) fn io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let failure = Self::new(ErrorKind::Io, format!("{}: cannot be {doing}: {error}", path.display()));
         match error.kind() {
@@ -81,19 +81,19 @@ impl Error {
         self
     }
 
-    /// Names what was worked on: `tensor 'x': ...`.
+    /// Prefixes the subject of the failure: `tensor 'x': ...`.
     #[must_use]
     pub fn about(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// What it is about.
+    /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to try, where there is something.
+    /// What to try, if there is a hint.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -134,7 +134,7 @@ impl From<tensorlib::Error> for Error {
     }
 }
 
-/// What to try with a file that the engine does not read: a file of another version is not a damaged one.
+/// The hint for a file that the engine does not read: a file of another version is not damaged.
 fn hint_of_format(message: &str) -> &'static str {
     if message.contains("big-endian") {
         return "get the little-endian file of the model, or convert it again on a little-endian machine";

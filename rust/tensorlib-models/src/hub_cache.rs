@@ -1,9 +1,10 @@
-//! Folders of a hub's own cache: `models--OWNER--NAME`, with a folder for each state of the model.
+//! Folders of a hub's cache: `models--OWNER--NAME`, with a folder for each revision of the model.
 
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// The folder with the model's files: the folder itself, or of a cache the state that `refs/main` names, or the only one.
+/// The folder with the model's files: the folder itself or, for a cache, the revision that `refs/main` names or the
+/// only one.
 pub fn resolved(folder: &Path) -> Result<PathBuf> {
     let snapshots = folder.join("snapshots");
     if folder.join("config.json").exists() || !snapshots.is_dir() {

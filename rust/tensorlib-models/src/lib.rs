@@ -1,5 +1,4 @@
-//! Models from the files that people have: GGUF files and folders as model hubs lay them out, computed by
-//! [`tensorlib`].
+//! Language models and text encoders from GGUF files and folders of model hubs, computed by [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 
 mod activity;

@@ -1,4 +1,4 @@
-//! What a model's path leads to: settings, tensors, tokenizer.
+//! Opens the files of a model's path: settings, tensors, tokenizer.
 
 use crate::files::Source;
 use crate::hub_cache;
@@ -9,28 +9,28 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Names of a hub folder's tensors, the first that is there.
+/// Names of a hub folder's tensor files; the first that exists is used.
 const TENSORS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
 
 /// A model's files, opened.
 pub struct Package {
     pub settings: Settings,
     pub files: Source,
-    /// What is odd about the files, so far.
+    /// Oddities of the files found so far.
     pub warnings: Warnings,
     folder: Option<PathBuf>,
 }
 
 impl Package {
-    /// A hub folder or a GGUF file, which is read into memory.
+    /// Opens a hub folder, or a GGUF file, which is read into memory.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_by(path, Source::open)
     }
 
-    /// The same, with GGUF files mapped.
+    /// Opens a model as [`Package::open`] does, but maps GGUF files.
     ///
     /// # Safety
-    /// That of [`Source::open_mapped`].
+    /// As for [`Source::open_mapped`].
     pub unsafe fn open_mapped(path: &Path) -> Result<Self> {
         // SAFETY: as the caller promises.
         Self::open_by(path, |path| unsafe { Source::open_mapped(path) })
@@ -72,7 +72,7 @@ impl Package {
         }
     }
 
-    /// How vectors of sentences are made. What is said of pooling is not looked at where it was `chosen`.
+    /// How vectors of sentences are made. The files' pooling is ignored if one was `chosen`.
     pub fn sentence_settings(&self, chosen: Option<Pooling>) -> Result<SentenceSettings> {
         match &self.folder {
             None => SentenceSettings::of_gguf(&self.settings, chosen),

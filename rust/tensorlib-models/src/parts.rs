@@ -1,11 +1,11 @@
-//! What layers are made of: products with weights, norms.
+//! Building blocks of layers: products with weights, and norms.
 
 use crate::weights::{LowRank, Rows, Weights};
 use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 
-/// Whether a product with this matrix must not round x. With BF16 it never may: columns of 8 bits' precision cost a
-/// few layers 1 % of the logits, which is more than people expect of 16-bit weights, and F32 columns are as fast as with
+/// Whether a product with this matrix must not round x. With BF16 it never may round: columns of 8 bits would change
+/// the logits by 1 % after a few layers, more than people expect of 16-bit weights, and F32 columns are as fast as with
 /// F16.
 pub fn is_exact(weight: &Tensor, asked: bool) -> bool {
     asked || weight.dtype() == DType::BF16
@@ -19,7 +19,7 @@ pub fn product(ctx: &Context, weight: &Tensor, x: &Tensor, exact: bool) -> Resul
     })
 }
 
-/// A product with a matrix, and a bias where there is one.
+/// A product with a matrix, with its adapters and an optional bias.
 pub struct Linear {
     weight: Tensor,
     additions: Vec<LowRank>,
@@ -27,12 +27,12 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// `NAME.weight`, [inputs, outputs], and `NAME.bias`, [outputs], where it is there.
+    /// Loads `NAME.weight`, [inputs, outputs], and `NAME.bias`, [outputs], if it exists.
     pub fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64) -> Result<Self> {
         Self::load_rows(weights, name, inputs, outputs, None)
     }
 
-    /// The same of these rows alone, or of all.
+    /// [`Linear::load`] with only these rows of the matrix, or with all of them.
     pub fn load_rows(weights: &Weights, name: &str, inputs: i64, outputs: i64, rows: Option<&Rows>) -> Result<Self> {
         let (matrix, shape) = (format!("{name}.weight"), [inputs, outputs]);
         if rows.is_some() && weights.shape_of(&format!("{name}.bias")).is_some() {
@@ -45,18 +45,18 @@ impl Linear {
         Ok(Linear { weight, additions, bias })
     }
 
-    /// Whether an adapter adds to it.
+    /// Whether an adapter adds to the product.
     pub fn has_additions(&self) -> bool {
         !self.additions.is_empty()
     }
 
-    /// The matrix, where the product with it is all that there is, and may round x unless `exact` asks for none of that.
+    /// The matrix, if its product is the whole result and may round x; `exact` forbids rounding.
     pub fn plain(&self, exact: bool) -> Option<&Tensor> {
         let is_plain = self.additions.is_empty() && self.bias.is_none() && !is_exact(&self.weight, exact);
         is_plain.then_some(&self.weight)
     }
 
-    /// Of x's columns. `exact`: no kernel may round them.
+    /// The result for x's columns. `exact`: no kernel may round them.
     pub fn forward(&self, ctx: &Context, x: &Tensor, exact: bool) -> Result<Tensor> {
         let mut sum = product(ctx, &self.weight, x, exact)?;
         for addition in &self.additions {
@@ -72,13 +72,13 @@ impl Linear {
 /// The kinds of norms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
-    /// Rows less their mean, by their standard deviation.
+    /// Subtracts each row's mean and divides by its standard deviation.
     Layer,
-    /// Rows by the root of their mean square.
+    /// Divides each row by its root mean square.
     Rms,
 }
 
-/// A norm with its factors, and a bias where there is one.
+/// A norm with its factors, and an optional bias.
 pub struct Norm {
     kind: NormKind,
     eps: f64,
@@ -87,13 +87,13 @@ pub struct Norm {
 }
 
 impl Norm {
-    /// `NAME.weight` and, where it is there, `NAME.bias`, [n] both.
+    /// Loads `NAME.weight` and, if it exists, `NAME.bias`, both [n].
     pub fn load(weights: &Weights, name: &str, n: i64, kind: NormKind, eps: f64) -> Result<Self> {
         let weight = weights.get(&format!("{name}.weight"), &[n])?;
         Ok(Norm { kind, eps, weight, bias: weights.find(&format!("{name}.bias"), &[n])? })
     }
 
-    /// Of x's rows.
+    /// The result for x's rows.
     pub fn forward(&self, ctx: &Context, x: &Tensor) -> Result<Tensor> {
         let scaled = match self.kind {
             NormKind::Layer => ctx.norm(x, self.eps)?,

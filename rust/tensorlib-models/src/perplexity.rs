@@ -1,21 +1,21 @@
-//! How well a model foretells a text.
+//! Perplexity: how well a model predicts a text.
 
 use crate::{Decoder, Error, Result, Session};
 use tensorlib::DType;
 
-/// Tokens whose logits are held at a time.
+/// The number of tokens whose logits are held at a time.
 const PART: usize = 64;
 
-/// The perplexity of a text: e to the mean of what its tokens cost, -ln of the probability that the model gave each.
+/// The perplexity of a text: e to the mean cost of its tokens, -ln of the probability that the model gave to each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Perplexity {
     /// The mean cost of a token, in nats.
     pub mean: f64,
-    /// The standard error of that mean, tokens taken as independent.
+    /// The standard error of that mean, with tokens taken as independent.
     pub error: f64,
-    /// Tokens that were foretold.
+    /// The number of predicted tokens.
     pub tokens: usize,
-    /// Windows that the text was cut into.
+    /// The number of windows that the text was cut into.
     pub windows: usize,
 }
 
@@ -25,19 +25,20 @@ impl Perplexity {
         self.mean.exp()
     }
 
-    /// Its standard error, to first order.
+    /// The standard error of the value, to first order.
     pub fn value_error(&self) -> f64 {
         self.value() * self.error
     }
 }
 
-/// Foretells tokens in windows of `window`, each by itself, and counts those of its second half: the first half is what
-/// they are foretold from. Where texts of the model begin with a token of their own, it stands in place of a window's first.
-/// Tokens behind the last whole window are left out. `progress(windows done, of all)` is called after each; `false` stops.
+/// Predicts tokens in independent windows of `window` tokens and counts those of each window's second half; the first
+/// half is their context. If texts of the model begin with a special token, it replaces a window's first token. Tokens
+/// after the last whole window are left out. `progress(windows done, of all)` is called after each window; `false`
+/// stops.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`](crate::ErrorKind) for a window below 4 tokens or above the model's context, fewer tokens than one
-/// window, or a stop; as [`Session::feed`].
+/// [`ErrorKind::Invalid`](crate::ErrorKind) for a window below 4 tokens or above the model's context, fewer tokens than
+/// one window, or a stop; as [`Session::feed`].
 pub fn perplexity(
     decoder: &Decoder,
     cache: DType,
@@ -85,13 +86,13 @@ pub fn perplexity(
     Ok(Perplexity { mean, error, tokens: counted, windows })
 }
 
-/// What the tokens of a window's second half cost, but its first one.
+/// The costs of the tokens of a window's second half, except its first.
 fn costs(session: &mut Session, window: &[u32]) -> Result<Vec<f64>> {
     let half = window.len() / 2;
     let vocabulary = session.decoder().vocabulary();
     session.feed(&window[..half])?;
     let mut costs = Vec::new();
-    // Logits behind a token foretell the next one; behind the last there is none.
+    // Logits after a token predict the next one; nothing follows the last.
     let second = &window[half..window.len() - 1];
     for (i, part) in second.chunks(PART).enumerate() {
         let logits = session.feed_all(part)?;

@@ -1,4 +1,5 @@
-//! How a text's vector comes from those of its tokens, as the files of sentence-transformers say it, or a GGUF file.
+//! How a text's vector follows from its tokens' vectors, as the files of sentence-transformers or a GGUF file define
+//! it.
 
 use crate::settings::{check_fields, optional_json, Fields, Key, Settings};
 use crate::warnings::Warnings;
@@ -6,30 +7,30 @@ use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// How a text's vector comes from those of its tokens.
+/// How a text's vector follows from its tokens' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// Their mean.
     Mean,
-    /// That of the first token.
+    /// The vector of the first token.
     Cls,
 }
 
-/// What a model says about sentences.
+/// A model's settings for sentences.
 #[derive(Debug, Default)]
 pub(crate) struct SentenceSettings {
     pub pooling: Option<Pooling>,
     pub max_tokens: Option<usize>,
-    /// What stands before each text.
+    /// The text put before each text.
     pub prompt: String,
-    /// Texts are brought to lower case first.
+    /// Whether texts are converted to lower case first.
     pub lower_case: bool,
 }
 
 /// GGUF's setting.
 const POOLING_TYPE: Key = Key("pooling_type", "");
 
-/// A layer after the pooling would make other vectors.
+/// Any other layer after the pooling would change the vectors.
 const KNOWN_MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
 /// The settings of the first module; older folders have its model in the name.
 const TRANSFORMER_FILES: [&str; 7] = [
@@ -95,7 +96,7 @@ impl Object {
         Error::format(format!("{}: {name}: is {}: {valid} is valid", self.path, self.json[name]))
     }
 
-    /// true or false; a null, or nothing, is false.
+    /// true or false; false if it is null or missing.
     fn flag(&self, name: &str) -> Result<bool> {
         match &self.json[name] {
             Json::Null => Ok(false),
@@ -105,7 +106,7 @@ impl Object {
 }
 
 impl SentenceSettings {
-    /// Those of a GGUF file. What it says of pooling is not looked at where that was `chosen`.
+    /// Reads the settings of a GGUF file. Its pooling is ignored if one was `chosen`.
     pub(crate) fn of_gguf(settings: &Settings, chosen: Option<Pooling>) -> Result<Self> {
         /// "Unspecified", as a signed and an unsigned number.
         const UNSPECIFIED: [i64; 2] = [-1, 0xFFFF_FFFF];
@@ -130,7 +131,7 @@ impl SentenceSettings {
         Ok(SentenceSettings { pooling, ..Self::default() })
     }
 
-    /// Those of a folder.
+    /// Reads the settings of a folder.
     pub(crate) fn of_folder(folder: &Path, chosen: Option<Pooling>, warnings: &Warnings) -> Result<Self> {
         let pooling_file = folder.join(check_modules(folder, warnings)?).join("config.json");
         let mut found = SentenceSettings { pooling: chosen, ..Self::default() };
@@ -165,7 +166,7 @@ impl SentenceSettings {
     }
 }
 
-/// Refuses modules that are not known. The folder of the pooling's settings.
+/// Refuses unknown modules. Returns the folder of the pooling's settings.
 fn check_modules(folder: &Path, warnings: &Warnings) -> Result<String> {
     let (path, usual) = (folder.join("modules.json"), "1_Pooling".to_string());
     let Some(json) = optional_json(&path)? else { return Ok(usual) };
@@ -188,7 +189,7 @@ fn check_modules(folder: &Path, warnings: &Warnings) -> Result<String> {
     Ok(pooling.unwrap_or(usual))
 }
 
-/// A number of tokens; a null, and one that no text reaches, are no bound.
+/// A number of tokens; null, or a number that no text reaches, means no limit.
 fn length(file: &Object, name: &str) -> Result<Option<usize>> {
     let value = &file.json[name];
     if value.is_null() {
@@ -222,7 +223,7 @@ fn pooling_of(file: &Object) -> Result<Option<Pooling>> {
     let modes: Vec<&str> = modes.iter().map(String::as_str).collect();
     match modes[..] {
         [] => Ok(None),
-        // By the root of the number of tokens: the same direction, and vectors have length 1.
+        // Divided by the root of the number of tokens: the direction is the same, and vectors have length 1.
         ["mean" | "pooling_mode_mean_tokens" | "mean_sqrt_len_tokens" | "pooling_mode_mean_sqrt_len_tokens"] => {
             Ok(Some(Pooling::Mean))
         }

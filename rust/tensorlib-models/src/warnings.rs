@@ -1,4 +1,4 @@
-//! What is odd about a model's files and stops nothing.
+//! Collects oddities of a model's files that are no errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
-    /// Adds a line that is not there yet.
+    /// Adds a line unless it is there already.
     pub(crate) fn add(&self, message: impl Into<String>) {
         let (message, mut list) = (message.into(), self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if !list.contains(&message) {

@@ -1,50 +1,50 @@
-//! The memory of a model's weights. Products by a CPU are made with packed copies of them; once those are there the
-//! originals are given back, so that a model takes its size once and not twice.
+//! The memory of a model's weights. A CPU multiplies with packed copies of them; once these exist, the original data
+//! are freed, so that a model takes its size once and not twice.
 
 use crate::weights::Loaded;
 use crate::Result;
 use std::sync::{Mutex, PoisonError, RwLock};
 use tensorlib::{Backend, Context, Tensor};
 
-/// What the weights of a model take.
+/// The memory that the weights of a model take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// Tensors of the model.
+    /// The number of the model's tensors.
     pub tensors: usize,
-    /// Their bytes, as they are stored or were converted.
+    /// Their bytes, as stored or converted.
     pub stored: usize,
-    /// Of these, the tensors for which a packed copy stands in.
+    /// The number of tensors that a packed copy has replaced.
     pub replaced_tensors: usize,
-    /// Bytes of the originals of these, which were given back: to the system, or to the cache of the file that they are
-    /// mapped from.
+    /// Bytes of the original data of these tensors, which were released to the system, or to the cache of the file that
+    /// they are mapped from.
     pub given_back: usize,
-    /// Bytes of packed copies that the backend keeps, for all of its models, and of all else that the model itself holds
+    /// Bytes of packed copies that the backend keeps, for all of its models, plus everything else that the model holds
     /// in memory. Pages of mapped files do not count.
     pub held: usize,
 }
 
-/// Weights whose originals may be given back.
+/// Weights whose original data may be released.
 pub struct WeightMemory {
     backend: Backend,
     contexts: Vec<Context>,
     tensors: usize,
     stored: usize,
     state: Mutex<State>,
-    /// Held for reading by those that compute with the weights, and for writing while originals are given back. The engine refuses
-    /// what comes between the two (`Busy`) and does not wait.
+    /// Read-locked while the weights are used, write-locked while original data are released. The engine itself would
+    /// fail an overlap with `Busy` instead of waiting.
     in_use: RwLock<()>,
 }
 
 struct State {
     left: Vec<Tensor>,
     given_back: usize,
-    /// The backend's packed bytes when all that are left were last tried.
+    /// The backend's packed bytes when all remaining tensors were last tried.
     tried_at: usize,
 }
 
 impl WeightMemory {
-    /// Of these weights in these contexts.
+    /// Manages these weights in these contexts.
     pub fn new(loaded: Vec<Loaded>, contexts: &[Context], backend: &Backend) -> Self {
         let left: Vec<Tensor> = loaded.into_iter().map(|loaded| loaded.tensor).collect();
         WeightMemory {
@@ -57,17 +57,18 @@ impl WeightMemory {
         }
     }
 
-    /// Computes with the weights: no original is given back meanwhile. `compute` may not call this again.
+    /// Computes with the weights; no original data are released meanwhile. `compute` must not call this again.
     pub fn keep<T>(&self, compute: impl FnOnce() -> Result<T>) -> Result<T> {
         let _kept = self.in_use.read().unwrap_or_else(PoisonError::into_inner);
         compute()
     }
 
-    /// To be called after a graph was computed: gives back what copies were made of since, once other threads have computed theirs. What
-    /// cannot be given back stays; what a caller's own graph is using is tried again the next time.
+    /// Call it after a graph was computed: releases the original data of tensors that have copies since, after waiting
+    /// for other threads' computations. Data that cannot be released stay; data that a caller's own graph is using are
+    /// tried again the next time.
     pub fn give_back(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
-        // Only the CPU keeps copies, and there is nothing new to give back where there are no more of them.
+        // Only the CPU keeps copies, and without new copies there is nothing to release.
         if !self.backend.devices().iter().any(|device| device == "cpu")
             || self.backend.packed_memory() == state.tried_at
         {
@@ -89,7 +90,7 @@ impl WeightMemory {
         state.tried_at = if busy { 0 } else { self.backend.packed_memory() };
     }
 
-    /// What is not finite among the weights that are still as they were loaded, where something is.
+    /// Names a value that is not finite among the weights that are still as they were loaded.
     pub fn not_finite(&self) -> Option<String> {
         let state = self.state.lock().ok()?;
         state.left.iter().find_map(|tensor| {
@@ -98,7 +99,7 @@ impl WeightMemory {
         })
     }
 
-    /// What they take now.
+    /// The memory that the weights take now.
     pub fn memory(&self) -> Memory {
         let (left, given_back) =
             self.state.lock().map_or((self.tensors, 0), |state| (state.left.len(), state.given_back));

@@ -1,4 +1,4 @@
-//! Models with adapters (LoRA) beside double precision with the same additions merged into the matrices.
+//! Models with adapters (LoRA), compared with double precision where the additions are merged into the matrices.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn model(name: &str) -> Model {
     all().into_iter().find(|model| model.name == name).unwrap()
 }
 
-/// Additions to these matrices of a model.
+/// An adapter with additions to these matrices of a model.
 fn adapter(tensors: &Tensors, matrices: &[&str], seed: u64) -> Tensors {
     let (mut made, mut random) = (Tensors::default(), Random(seed));
     for name in matrices {
@@ -38,7 +38,7 @@ fn metadata(architecture: &str) -> Vec<(String, Value)> {
     ]
 }
 
-/// The files of a model, the one kind that it has or is asked for.
+/// The files of a model, of the kind that it has or that is asked for.
 fn model_files(folder: &Folder, model: &Model, tensors: &Tensors) -> PathBuf {
     if model.gguf.is_some() {
         let path = folder.path("model.gguf");
@@ -119,7 +119,7 @@ fn logits_are_those_of_matrices_merged_in_double_precision() {
         assert!(error(&without, &want(1.0)) > 1e-2, "{name}: the adapter is not seen");
         let worst = error(&logits(&path, &exact.clone().adapter(&files, 1.0)), &want(1.0));
         assert!(worst < 1e-4, "{name}: {worst:e}");
-        // Two of them add up, each by its scale.
+        // Two adapters add up, each with its own scale.
         let worst = error(&logits(&path, &exact.adapter(&files, 1.5).adapter(&files, -0.75)), &want(0.75));
         assert!(worst < 1e-4, "{name}, two: {worst:e}");
     }
@@ -242,7 +242,7 @@ fn files_that_are_no_adapters_of_the_model() {
         let error = refused(&hub_path, &files);
         assert!(error.to_string().contains(words) && error.to_string().contains("adapter_config.json"), "{error}");
     }
-    // One kind of file is not for the other kind of model.
+    // An adapter of one kind does not fit the other kind of model.
     let files = adapter_files(&folder, &hub, &good, &peft(""));
     assert!(refused(&path, &files).to_string().contains("the adapter is safetensors, the model GGUF"));
     good.write_gguf(&file, &metadata("llama"));

@@ -1,4 +1,4 @@
-//! Arguments that make no sense are refused where they are given; and what stands for a model can be printed.
+//! Invalid arguments are refused where they are given, and models can be printed.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{backend, Folder};
 use tensorlib::DType;
 use tensorlib_models::{Decoder, DecoderOptions, ErrorKind, Sampler, SamplerOptions};
 
-/// A small Llama of this type, opened.
+/// A small opened Llama of this type.
 fn opened(folder: &Folder, dtype: DType, options: &DecoderOptions) -> tensorlib_models::Result<Decoder> {
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();
     let path = folder.path("model.gguf");
@@ -31,7 +31,7 @@ fn types_of_caches_and_weights() {
     }
 }
 
-/// What the weights were before does not matter.
+/// The type of the stored weights does not matter.
 #[test]
 fn quantised_weights_are_converted_too() {
     let folder = Folder::new("arguments-converted");

@@ -1,4 +1,4 @@
-//! Logits of each architecture beside those of a forward pass in double precision.
+//! Logits of each architecture, compared with a forward pass in double precision.
 
 mod common;
 
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use tensorlib::DType;
 use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
 
-/// Tokens behind every window of the tiny models.
+/// More tokens than any window of the tiny models holds.
 fn tokens() -> Vec<u32> {
     (0..41).map(|i| (i * i * 7 + 3) % 61).collect()
 }
 
-/// The model's files: of each kind that it has.
+/// The model's files, of each kind that it has.
 fn files(folder: &Folder, model: &Model, tensors: &Tensors) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     if model.gguf.is_some() {
@@ -100,8 +100,9 @@ fn exact_products_of_any_weights() {
 
 #[test]
 fn products_that_round_and_small_caches_stay_near() {
-    // What is rounded: with blocks, columns by half a step of 1/127 of the largest of 32, which is some 0.5 % of an element;
-    // a logit is a sum of many such errors of either sign. Caches: F16 by 2^-12 of an element, Q8_0 as with blocks.
+    // Errors of rounding: quantised products round columns by half a step of 1/127 of the largest of 32, about 0.5 % of
+    // an element; a logit is a sum of many such errors of either sign. Caches: F16 by 2^-12 of an element, Q8_0 as
+    // quantised products.
     let bounds = [
         (DType::BF16, DType::F32, 1e-4),
         (DType::Q8_0, DType::F32, 6e-2),
@@ -111,10 +112,10 @@ fn products_that_round_and_small_caches_stay_near() {
     ];
     for (dtype, cache, bound) in bounds {
         let folder = Folder::new(&format!("round-{dtype}-{cache}"));
-        // Where experts are chosen, what is rounded may choose another: they have no such bound.
+        // Rounding may choose other experts, so models with experts have no such bound.
         for name in ["llama", "qwen2", "qwen3", "gemma2", "gemma3", "phi3"] {
             if cache == DType::Q8_0 && name != "qwen3" {
-                continue; // heads of 16 elements are no block
+                continue; // heads of 16 elements are not a whole block
             }
             let (path, spec, tensors) = file(&folder, name, dtype);
             let want = spec.logits(&tensors, &tokens()).concat();
@@ -139,7 +140,7 @@ fn a_long_prompt_goes_in_by_parts() {
     let mut session = decoder.session(DType::F32).unwrap();
     let worst = error(&session.feed(&tokens).unwrap(), &want[699]);
     assert!(worst < 1e-4, "{worst:e}");
-    // And back: what was there is not seen any more.
+    // Truncated tokens are no longer seen.
     session.truncate(130);
     assert_eq!(session.len(), 130);
     let worst = error(&session.feed_all(&tokens[130..400]).unwrap(), &want[130..400].concat());
@@ -168,7 +169,7 @@ fn settings_of_two_levels_that_contradict_each_other() {
     };
     let refused = |from: &str, to: &str| open(from, to).unwrap_err().to_string();
     let top = r#""mm_tokens_per_image": 256"#;
-    // Said twice, and of different things with one name.
+    // A setting at both levels: equal values are accepted, different ones refused.
     assert_eq!(open(top, r#""hidden_size": 64.0, "max_position_embeddings": 300"#).unwrap(), 300);
     let error = refused(top, r#""hidden_size": 65"#);
     assert!(error.contains("hidden_size: is 65, and in text_config 64: one value is valid"), "{error}");
@@ -249,7 +250,7 @@ fn bad_tokens_and_full_contexts() {
     assert_eq!(full.to_string(), "3 tokens behind 8: the context has room for 10");
     assert_eq!(session.len(), 8);
     session.feed(&[1; 2]).unwrap();
-    // Heads of 16 elements are no block.
+    // Heads of 16 elements are not a whole block.
     let refused = decoder.session(DType::Q8_0).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     assert!(refused.to_string().contains("multiples of 32 are valid"), "{refused}");

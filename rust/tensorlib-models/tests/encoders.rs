@@ -1,4 +1,4 @@
-//! Vectors of encoders beside those of a forward pass in double precision.
+//! Vectors of encoders, compared with a forward pass in double precision.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tensorlib::DType;
 use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 
-/// Lines of many lengths, some of them alike.
+/// Lines of many lengths, some of them equal.
 fn lines(spec: &Spec) -> Vec<Vec<u32>> {
     let longest = spec.positions - spec.first_position;
     let lengths = [3, 1, 7, 3, longest, 12, 7, 3, 2, longest - 1, 1];
@@ -94,8 +94,8 @@ fn weights_in_blocks_stay_near() {
     for (kind, spec) in [("bert", Spec::new()), ("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic())] {
         let (path, tensors) = (folder.path(kind), spec.tensors(3, DType::F32));
         write_folder(&path, &spec, &tensors, kind, "");
-        // A weight is off by half a step of 1/127 of its block's largest, so a product of 64 is by some 0.3 %, and two
-        // layers with six products each some times that.
+        // A weight is off by half a step of 1/127 of its block's largest, so a product of 64 is off by about 0.3 %, and
+        // two layers with six products each by a few times that.
         let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().stored_as(DType::Q8_0)).unwrap();
         let off = worst(&encoder, &spec, &tensors, true);
         assert!(off > 1e-5 && off < 0.05, "{kind}: {off:e}");
@@ -116,7 +116,7 @@ fn folders_say_how_to_pool_and_where_to_cut() {
     assert_eq!(encoder.tokenize(&long).unwrap(), (vec![3; 16], true));
     assert_eq!(encoder.tokenize("w5 w7").unwrap(), (vec![5, 7], false));
     let vectors = encoder.embed(&[long.as_str(), "", "w5 w7"]).unwrap();
-    assert_eq!(vectors[1], vec![0.0; 64]); // this tokenizer has no special tokens, so there is nothing
+    assert_eq!(vectors[1], vec![0.0; 64]); // this tokenizer has no special tokens, so the line is empty
     for vector in [&vectors[0], &vectors[2]] {
         let length: f32 = vector.iter().map(|x| x * x).sum();
         assert!((length - 1.0).abs() < 1e-5);
@@ -146,7 +146,7 @@ fn bad_tokens_and_a_stop() {
     assert!(stopped.contains("stopped"), "{stopped}");
 }
 
-/// What an encoder of this folder or file says that it is not opened for.
+/// The error for which this folder or file is not opened.
 fn refused(path: &Path) -> String {
     Encoder::open(path, &backend(), &EncoderOptions::new()).err().unwrap().to_string()
 }
@@ -197,7 +197,7 @@ fn settings_that_are_not_known() {
     ];
     for (kind, other, words) in table {
         let (path, spec) = (folder.path(kind), &families.iter().find(|(name, _)| *name == kind).unwrap().1);
-        // Of two settings with one name the parser takes the second.
+        // The parser takes the second of two settings with one name.
         std::fs::write(path.join("config.json"), config(spec, kind, &format!(", {other}"))).unwrap();
         let error = refused(&path);
         assert!(error.contains(words), "{other}: {error}");
@@ -251,7 +251,7 @@ fn tensors_that_are_missing() {
         write_folder(&folder.path(kind), &spec, &tensors, kind, "");
         let error = refused(&folder.path(kind));
         assert!(error.contains(words), "{error}");
-        // With a prefix, the name has it as well.
+        // With a prefix, the name includes it.
         let prefix = if spec.family == Family::Nomic { "bert." } else { "mpnet." };
         write_folder(&folder.path(kind), &spec, &tensors, kind, prefix);
         let (words, error) = (words.replacen("'", &format!("'{prefix}"), 1), refused(&folder.path(kind)));
@@ -271,7 +271,7 @@ fn positions_behind_those_that_were_trained() {
     write_folder(&path, &spec, &spec.tensors(5, DType::F32), "nomic_bert", "");
     let tokens = || Encoder::open(&path, &cpu, &EncoderOptions::new()).unwrap().max_tokens();
     assert_eq!(tokens(), 40);
-    // With a factor longer lines are turned in another way, which depends on their neighbours.
+    // With a factor, longer lines are rotated differently, depending on the other lines.
     std::fs::write(path.join("config.json"), config(&spec, "nomic_bert", r#", "rotary_scaling_factor": 2"#)).unwrap();
     assert_eq!(tokens(), 32);
 }
@@ -341,7 +341,7 @@ fn fields_of_sentence_files_are_honoured_or_refused() {
         assert!(refused(&path).contains(words), "{}", refused(&path));
         write(name, "{}");
     }
-    // What stands before each text, and small letters.
+    // A prompt before each text, and conversion to lower case.
     write("sentence_bert_config.json", r#"{"do_lower_case": true}"#);
     let prompts = r#"{"prompts": {"q": "w7 w8 ", "d": ""}, "default_prompt_name": "q", "similarity_fn_name": "cosine", "__version__": {}}"#;
     write("config_sentence_transformers.json", prompts);
@@ -357,7 +357,7 @@ fn fields_of_sentence_files_are_honoured_or_refused() {
     assert!(refused(&path).contains("is_decoder: is true: false is supported"), "{}", refused(&path));
 }
 
-/// Folders of the first days have other names for what norms multiply by and add.
+/// The first published folders have other names for the factors and biases of norms.
 #[test]
 fn norms_named_gamma_and_beta() {
     let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-gamma"));
@@ -390,7 +390,7 @@ fn vectors_that_are_not_finite() {
     assert!(error.contains("tensor 'blk.1.layer_output_norm.bias' holds NaN"), "{error}");
 }
 
-/// A conversion may not make infinities of weights.
+/// A conversion must not turn weights into infinities.
 #[test]
 fn weights_beyond_the_range_of_f16_are_not_converted() {
     let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-range"));

@@ -1,5 +1,5 @@
-//! Settings, keys and tensors that a model's files have beside those of the tiny models: honoured, refused by name, or
-//! reported once. What is honoured is compared with double precision.
+//! Settings, keys and tensors that a model's files may have and the tiny models do not: supported, refused by name, or
+//! reported once. Supported ones are compared with double precision.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn model(name: &str) -> Model {
     all().into_iter().find(|model| model.name == name).unwrap()
 }
 
-/// A folder of the model, with further settings behind the others: of two with one name the second counts.
+/// A folder of the model with further settings at the end: of two with one name the second counts.
 fn folder_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &str) -> PathBuf {
     let path = folder.path("hub");
     std::fs::create_dir_all(&path).unwrap();
@@ -159,7 +159,7 @@ fn keys_of_gguf_are_honoured_refused_or_reported() {
     for word in ["llama: fields that are not known are ignored: frobnicate", "tokenizer.ggml.odd", "other.key"] {
         assert!(warnings.contains(word), "{warnings}");
     }
-    // 0 is none: as if nothing were said.
+    // 0 means none, as if the setting were missing.
     let none = [
         ("llama.attention.sliding_window", Value::U32(0)),
         ("llama.expert_count", Value::U32(0)),
@@ -199,7 +199,7 @@ fn keys_of_gguf_are_honoured_refused_or_reported() {
     expect_logits(&gguf_of(&folder, &gemma, &tensors, &further), &every_third, &tensors);
 }
 
-/// What a folder leaves out, and what it has as null, are not the same.
+/// A missing setting and a null differ.
 #[test]
 fn nulls_and_what_is_left_out() {
     let folder = Folder::new("fields-null");
@@ -216,7 +216,7 @@ fn nulls_and_what_is_left_out() {
     let tensors = mistral.spec.tensors(4, DType::F32);
     let all_keys = Spec { window: None, ..mistral.spec.clone() };
     expect_logits(&folder_of(&folder, &mistral, &tensors, r#", "sliding_window": null"#), &all_keys, &tensors);
-    // A first layer with a window of 0 of the later ones.
+    // The first layer with a window is layer 0, so all layers have one.
     let qwen = model("qwen2");
     let tensors = qwen.spec.tensors(4, DType::F32);
     let windows = Spec { window: Some((4, |_| true)), ..qwen.spec.clone() };
@@ -250,7 +250,7 @@ fn tensors_that_nothing_asks_for() {
         |tokens| Decoder::open(&path, &backend(), &DecoderOptions::new().context(tokens)).unwrap().warnings().len();
     assert_eq!((warned(1024), warned(1025)), (0, 1));
 
-    // A matrix that the embeddings are tied to is not read.
+    // The matrix that the embeddings were tied to is not read.
     let mut tied = llama.spec.tensors(3, DType::F32);
     let spec = Spec { tied: true, ..llama.spec.clone() };
     let path = folder_of(&folder, &llama, &tied, r#", "tie_word_embeddings": true"#);
@@ -258,7 +258,7 @@ fn tensors_that_nothing_asks_for() {
     expect_logits(&path, &spec, &tied);
 }
 
-/// Elements of E4M3 by their sign, exponent and mantissa, in double precision.
+/// Values of E4M3 by sign, exponent and mantissa, in double precision.
 fn e4m3(code: u8) -> f64 {
     let (exponent, fraction) = (i32::from(code >> 3 & 15), f64::from(code & 7) / 8.0);
     let magnitude = if exponent == 0 { fraction * 2f64.powi(-6) } else { (1.0 + fraction) * 2f64.powi(exponent - 7) };
@@ -269,8 +269,8 @@ fn e4m3(code: u8) -> f64 {
     }
 }
 
-/// The folder's tensors, with the matrix of each layer's queries as codes with scales of this shape, a number of elements a
-/// block: [rows, columns].
+/// The folder's tensors, with the matrix of each layer's queries stored as codes with scales of this shape. `block` is
+/// the number of elements per scale: [rows, columns].
 fn with_scales(model: &Model, tensors: &mut Tensors, suffix: &str, block: [usize; 2], shape: &[i64]) -> Vec<Raw> {
     let mut random = Random(9);
     let mut raw: Vec<Raw> = Vec::new();
@@ -329,7 +329,7 @@ fn weights_of_8_bits_are_multiplied_by_their_scales() {
         expect_logits(&path, &model.spec, &tensors);
         assert_eq!(open(&path).warnings(), [""; 0], "{suffix} {shape:?}");
     }
-    // Scales of another matrix, and none.
+    // Scales of another matrix, and no scales.
     let mut tensors = model.spec.tensors(5, DType::F32);
     let path = folder_of(&folder, &model, &tensors, fp8);
     write_raw(&path.join("model.safetensors"), &with_scales(&model, &mut tensors, "weight_scale", [1, 64], &[63]));
@@ -340,7 +340,7 @@ fn weights_of_8_bits_are_multiplied_by_their_scales() {
     assert!(refused(&path).contains("its scales are missing"), "{}", refused(&path));
 }
 
-/// GGUF files of Phi 3 have two lists of factors, and do not say in `rope.scaling.type` that they have.
+/// GGUF files of Phi 3 have two lists of factors without saying so in `rope.scaling.type`.
 #[test]
 fn two_lists_of_factors_without_a_type() {
     let folder = Folder::new("fields-factors");
@@ -363,7 +363,7 @@ fn two_lists_of_factors_without_a_type() {
     }
 }
 
-/// Experts one tensor each in older GGUF files, and all in one tensor in newer folders.
+/// Older GGUF files have a tensor per expert, newer folders one tensor for all experts.
 #[test]
 fn experts_of_older_files_and_newer_folders() {
     let folder = Folder::new("fields-experts");

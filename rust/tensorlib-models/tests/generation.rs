@@ -1,4 +1,4 @@
-//! How generation ends before it begins: prompts in parts.
+//! Generation that ends before its first token: prompts in parts.
 
 mod common;
 
@@ -29,7 +29,8 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
     assert_eq!((totals.ending, totals.prompt_tokens, totals.tokens), (Ending::Interrupted, 512, 0));
     assert_eq!((session.len(), asked), (512, 1));
 
-    // The rest as if nothing had been; a prompt that does not fit is refused before any of it is computed.
+    // The remaining prompt runs as if nothing had happened; a prompt that does not fit is refused before any of it is
+    // computed.
     let mut text = String::new();
     let totals = generate(&mut session, &mut sampler, &prompt[512..], Some(3), &[], |piece| {
         text += piece.text;
@@ -49,7 +50,7 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
     assert_eq!(same, text);
 }
 
-/// A model whose files were changed, and what generating two tokens says.
+/// Changes a model's files and returns the warnings of generating two tokens.
 fn generated(folder: &Folder, change: impl Fn(&mut Tensors), cache: DType) -> tensorlib_models::Result<Vec<String>> {
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();
     let (mut tensors, path) = (model.spec.tensors(2, DType::F32), folder.path("model.gguf"));
@@ -76,7 +77,7 @@ fn logits_that_are_not_numbers_end_generation() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let words = ["position 2: the logit of token 0 is NaN", "tensor 'output_norm.weight' holds NaN"];
     assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
-    // Keys that F16 does not hold: an error where logits show it, else a warning.
+    // Keys that overflow F16: an error if the logits show it, otherwise a warning.
     let large = |tensors: &mut Tensors| (0..64).for_each(|i| set(tensors, "blk.0.attn_norm.weight", i, 1e6));
     let (f16, f32) = (generated(&folder, large, DType::F16), generated(&folder, large, DType::F32));
     assert_eq!(f32.unwrap(), [""; 0]);
@@ -97,12 +98,12 @@ fn a_session_owns_its_share_of_the_model() {
     let computed = |decoder: &Decoder| decoder.session(DType::F16).unwrap().feed_all(&[4, 1, 5]).unwrap();
     let want = computed(&decoder);
 
-    // Clones share the weights: what one computes is computed from the memory of the other.
+    // Clones share the weights: the packed copies that one makes serve the other.
     let (clone, memory) = (decoder.clone(), decoder.memory());
     assert_eq!(clone.memory(), memory);
     drop(clone);
 
-    // A session without a handle beside it, in another thread.
+    // A session in another thread, without a handle of the model.
     let mut session = decoder.session(DType::F16).unwrap();
     drop(decoder);
     let (session, got) = std::thread::spawn(move || {
@@ -113,7 +114,7 @@ fn a_session_owns_its_share_of_the_model() {
     .unwrap();
     assert_eq!(got, want);
 
-    // It gives the model back, for another session.
+    // The session returns the model, for another session.
     let decoder = session.decoder().clone();
     drop(session);
     assert_eq!(computed(&decoder), want);

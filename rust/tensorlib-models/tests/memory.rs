@@ -1,4 +1,4 @@
-//! What models take in memory: originals of weights go once packed copies stand in for them, and nothing else changes.
+//! The memory of models: original weights are freed once packed copies replace them, and nothing else changes.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn stored(tensors: &Tensors) -> usize {
     tensors.all.values().map(|tensor| tensor.bytes.len()).sum()
 }
 
-/// Computes twice, the second time without originals; the bytes that were given back.
+/// Computes twice, the second time without original weights; returns the freed bytes.
 fn given_back(decoder: &Decoder, stored: usize) -> usize {
     let before = decoder.memory();
     assert_eq!((before.stored, before.replaced_tensors, before.given_back), (stored, 0, 0));
@@ -28,7 +28,7 @@ fn given_back(decoder: &Decoder, stored: usize) -> usize {
     assert_eq!(session.feed_all(&TOKENS).unwrap(), first);
     assert!(session.cache_memory() > 0);
     session.feed(&[7]).unwrap();
-    // Products by one column may have packed what the others had not; more than all cannot go.
+    // Products of one column may have packed weights that others had not; at most all weights can go.
     assert!(decoder.memory().given_back >= after.given_back && decoder.memory().given_back <= stored);
     decoder.memory().given_back
 }
@@ -68,13 +68,13 @@ fn originals_of_a_folder_go_and_the_embeddings_are_read_from_their_copy() {
     assert_eq!(n > 0, device.device() == "cpu");
 }
 
-/// Originals are given back while other threads compute with the same weights. The model is large enough for both to take time.
+/// Original weights are freed while other threads compute with them. The model is large enough for both to take time.
 #[test]
 fn threads_that_begin_with_a_fresh_model_all_get_their_answers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/plays.gguf");
     let mut answer: Option<Vec<f32>> = None;
     for _ in 0..20 {
-        // A backend of its own has no copies yet.
+        // A new backend has no copies yet.
         let device = backend();
         // SAFETY: nobody writes to the files of the repository.
         let decoder = unsafe { Decoder::open_mapped(&path, &device, &DecoderOptions::new()).unwrap() };

@@ -1,4 +1,5 @@
-//! Models with transposed down projections: which neurons are computed, how often each is active, and neurons over two devices.
+//! Models with transposed down projections: which neurons are computed, how often each is active, and neurons on two
+//! devices.
 
 mod common;
 
@@ -24,7 +25,7 @@ fn tokens() -> Vec<u32> {
     (0..if on_cpu() { 23 } else { 19 }).map(|i| (i * i * 7 + 3) % 61).collect()
 }
 
-/// Models of GGUF files whose neurons can be left out.
+/// Models of GGUF files whose neurons can be skipped.
 fn models() -> Vec<Model> {
     all()
         .into_iter()
@@ -48,7 +49,7 @@ fn open(path: &Path, how: &DecoderOptions) -> Decoder {
     Decoder::open(path, &backend(), how).unwrap()
 }
 
-/// Logits behind each token: of all at once, and of some tokens and then one after the other.
+/// Logits after each token: computed for all tokens at once, and for some tokens followed by single ones.
 fn logits(decoder: &Decoder, tokens: &[u32]) -> [Vec<f32>; 2] {
     let at_once = decoder.session(DType::F32).unwrap().feed_all(tokens).unwrap();
     let mut session = decoder.session(DType::F32).unwrap();
@@ -85,7 +86,7 @@ fn logits_are_those_of_double_precision() {
     }
 }
 
-/// That of a model's file, of this share.
+/// The activity of a model's file, for this share.
 fn activity_of(path: &Path, tested: Tested, share: f64) -> Activity {
     Activity::measure(&open(path, &DecoderOptions::new()), &tokens(), Some(tested), share, |_, _| true).unwrap()
 }
@@ -122,7 +123,7 @@ fn neurons_are_left_out_as_in_double_precision() {
     }
 }
 
-/// Beside what the forward pass in double precision has seen.
+/// Compared with the neurons that were active in the forward pass in double precision.
 #[test]
 fn frequencies_are_those_of_double_precision() {
     for (name, tested, share) in [
@@ -144,7 +145,7 @@ fn frequencies_are_those_of_double_precision() {
         for (i, layer) in activity.layers().iter().enumerate() {
             let seen = model.spec.seen.borrow();
             let of_layer = || seen.iter().filter(|(layer, _, _)| *layer == i);
-            // A GPU rounds in another way: what is so near the threshold may be on either side.
+            // A GPU rounds differently: values this close to the threshold may be on either side.
             const NEAR: f64 = 1e-5;
             let is_active = |gate: f64, hidden: f64, threshold: f64| match tested {
                 Tested::Positive => gate > threshold,
@@ -177,7 +178,7 @@ fn frequencies_are_those_of_double_precision() {
     let (path, _) = transposed(&folder, &model, DType::F32);
     let found = Activity::measure(&open(&path, &DecoderOptions::new()), &tokens(), None, 0.5, |_, _| true).unwrap();
     assert_eq!(found.tested(), Tested::Positive);
-    // With it nothing changes.
+    // With this activity results do not change.
     let decoder = open(&path, &DecoderOptions::new().with_activity(found));
     assert_eq!(logits(&decoder, &tokens()), logits(&open(&path, &DecoderOptions::new()), &tokens()));
 }
@@ -260,7 +261,7 @@ fn what_cannot_be_is_refused() {
             .unwrap_err();
         (error.kind(), error.to_string())
     };
-    // Of other models: the architecture, the layers, the neurons.
+    // Activities of other models: the architecture, the layers, the neurons.
     for (name, spec, words) in [
         ("gemma2", None, "of architecture 'llama', this one is 'gemma2'"),
         ("llama", Some(Spec { layers: 2, ..llama.spec.clone() }), "it has 3 layers, this one 2"),
@@ -273,7 +274,7 @@ fn what_cannot_be_is_refused() {
         let (kind, message) = refused(&path, &activity);
         assert!(kind == ErrorKind::Invalid && message.contains(words), "{message}");
     }
-    // Down projections as they were; experts; a fused gate.
+    // Down projections that are not transposed; experts; a fused gate.
     let plain = folder.path("plain.gguf");
     llama.spec.tensors(SEED, DType::F32).write_gguf(&plain, &llama.metadata());
     let (kind, message) = refused(&plain, &activity);
@@ -304,7 +305,7 @@ fn what_cannot_be_is_refused() {
     assert!(measure(&experts, &tokens(), 0.5, true).contains("experts"));
 }
 
-/// Two devices. Before anything in this process asks for them.
+/// Two devices. Must run before anything in this process asks for the devices.
 fn joined() -> Backend {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| std::env::set_var("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"));
@@ -380,7 +381,8 @@ fn hot_neurons_go_to_the_first_device() {
         let (placement, found, hot) = fit_neurons(&backend, &[Some(budget), None], |_| None, &frequencies, by).unwrap();
         assert!(found.bytes[0] as u64 <= budget, "{:?} of {budget}", found.bytes);
         if let Some(hot) = hot {
-            // With more of them activations of a whole prompt, [96, 64], would be too many: two, where neither finds room between others.
+            // With more neurons two activations of a whole prompt, [96, 64], would be too many, if neither finds a gap
+            // between others.
             assert!(found.bytes[0] as u64 + 2 * 96 * 64 * 4 + 3 * 64 * 4 > budget, "{} of {budget}", found.bytes[0]);
             assert!(hot.served < served && hot.served <= hot.bound && hot.bound - hot.served < 0.01, "{hot:?}");
             (served, divided) = (hot.served, divided + 1);
@@ -396,7 +398,7 @@ fn hot_neurons_go_to_the_first_device() {
         assert_near(&logits(&decoder, &tokens()), &want, 1e-4, &format!("{hundredths} of 100"));
     }
     assert!(divided >= 2, "{divided}");
-    // By hand, and nothing that fits.
+    // Placed by hand, and budgets that nothing fits.
     let chosen = |tensor: &str| tensor.starts_with("blk.1.ffn").then_some(1);
     let budget = all_here.bytes[0] as u64 * 70 / 100;
     let (placement, _, hot) = fit_neurons(&backend, &[Some(budget), None], chosen, &frequencies, by).unwrap();
@@ -409,7 +411,7 @@ fn hot_neurons_go_to_the_first_device() {
     assert!(refused.to_string().contains("cpu:1 has a budget of 1000 bytes"), "{refused}");
 }
 
-/// A file as PowerInfer writes it, of these tensors.
+/// A file as PowerInfer writes it, with these tensors.
 fn write_split(path: &Path, tensors: &[(&str, Vec<i32>)]) {
     let ctx = Context::new();
     let mut writer = GgufWriter::create(path).unwrap();
@@ -424,7 +426,7 @@ fn write_split(path: &Path, tensors: &[(&str, Vec<i32>)]) {
     writer.finish().unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     bytes[..4].copy_from_slice(b"PWRI");
-    // A key that our writer keeps for itself.
+    // A key that our writer reserves for itself.
     let key = bytes.windows(6).position(|part| part == b"xplit.").unwrap();
     bytes[key] = b's';
     std::fs::write(path, bytes).unwrap();
@@ -455,7 +457,7 @@ fn split_files_divide_neurons() {
     let want = model.spec.logits(&tensors, &tokens()).concat();
     assert_near(&logits(&decoder, &tokens()), &want, 1e-4, "split");
 
-    // What a model does not fit.
+    // Splits that do not match the model.
     let refused = |split: &[SplitLayer], budgets: &[Option<u64>]| {
         fit_split(&backend, budgets, |_| None, split, by).map(drop).unwrap_err().to_string()
     };
@@ -472,7 +474,7 @@ fn split_files_divide_neurons() {
     let alone = Decoder::open(&path, &common::backend(), &how.clone().placement(placement)).map(drop).unwrap_err();
     assert!(alone.to_string().contains("divided over two devices, and there is one"), "{alone}");
 
-    // Files that are not as they should be.
+    // Invalid files.
     for (tensors, words) in [
         (vec![("x", vec![1])], "'blk.0.gpu_idx' is missing"),
         (vec![("blk.0.gpu_idx", vec![0, 2])], "element 1 is 2: 0 and 1"),

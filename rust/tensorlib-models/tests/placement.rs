@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tensorlib::{Backend, BackendOptions, DType};
 use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, Outline, Placed, Placement};
 
-/// Two devices. Before anything in this process asks for them.
+/// Two devices. Must run before anything in this process asks for the devices.
 fn joined() -> Backend {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| std::env::set_var("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"));
@@ -40,7 +40,7 @@ fn files(folder: &Folder) -> Vec<(&'static str, PathBuf)> {
 fn logits_are_those_of_one_device_wherever_tensors_lie() {
     let (backend, alone) = (joined(), BackendOptions::new().threads(2).open("cpu:0").unwrap());
     let folder = Folder::new("placement-logits");
-    // Exact: a token by itself and several are rounded by different kernels otherwise.
+    // Exact, because different kernels would round a single token and several tokens differently.
     let (mut random, how) = (Random(5), DecoderOptions::new().context(64).exact(true));
     for (name, path) in files(&folder) {
         let tokens: Vec<u32> = (0..21).map(|i| (i * i * 7 + 3) % 61).collect();
@@ -48,7 +48,7 @@ fn logits_are_those_of_one_device_wherever_tensors_lie() {
         for round in 0..6 {
             let mut placement = Placement::default();
             for Placed { name: tensor, .. } in outline(&path, &backend, &how, &placement).tensors {
-                // All on the second one, then by chance.
+                // All tensors on the second device, then at random.
                 placement.put(&tensor, if round == 0 { 1 } else { usize::from(random.next() < 0.0) });
             }
             let decoder = Decoder::open(&path, &backend, &how.clone().placement(placement.clone())).unwrap();
@@ -58,7 +58,7 @@ fn logits_are_those_of_one_device_wherever_tensors_lie() {
                 got.extend(session.feed(&[*token]).unwrap());
             }
             let worst = common::error(&got, &want.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
-            // Products of one column and of several add up in another order.
+            // Products of one column and of several add up in different orders.
             assert!(worst < 1e-4, "{name}, round {round}: {worst:e}, {placement:?}");
         }
     }
@@ -95,7 +95,7 @@ fn a_model_fits_into_its_budgets_or_says_what_is_missing() {
             }
         }
         assert!(there > 0, "{name}");
-        // By hand, whatever fits; and nowhere to go.
+        // Placed by hand, whether it fits or not; and without another device.
         let by = |placement: &Placement| Ok(outline(&path, &backend, &how, placement));
         let chosen = |tensor: &str| tensor.contains("ffn_").then_some(1);
         let (placement, _) = fit(&backend, &[None, None], chosen, by).unwrap();
@@ -127,7 +127,7 @@ fn encoders_spread_too() {
     assert_eq!(vectors(Encoder::open(&path, &backend, &EncoderOptions::new().placement(placement)).unwrap()), want);
 }
 
-/// Models with experts, and how many they have.
+/// Models with experts, and their numbers of experts.
 fn with_experts(folder: &Folder, dtype: DType) -> Vec<(&'static str, PathBuf)> {
     let models = all().into_iter().filter(|model| model.gguf.is_some() && model.spec.experts.is_some()).enumerate();
     models
@@ -139,8 +139,8 @@ fn with_experts(folder: &Folder, dtype: DType) -> Vec<(&'static str, PathBuf)> {
         .collect()
 }
 
-/// Products of integers have the bits of any way to the blocks; those of floats add up a constant's packed copy in another order than a
-/// slot's rows.
+/// Integer products give the same bits from any copy of the blocks; float products add up a constant's packed copy in
+/// another order than a slot's rows.
 #[test]
 fn copies_of_experts_change_no_result() {
     let backend = joined();
@@ -175,12 +175,12 @@ fn copies_of_experts_change_no_result() {
             assert!(worst < 1e-5, "{name} {dtype} with {slots} slots: {worst:e}");
             assert!(bytes > 0 && misses > 0 && hits >= hits_before, "{name}: {hits} hits, {misses} misses");
             hits_before = hits;
-            // Counted beforehand.
+            // The outline counts the slots.
             let outlined = |n: usize| outline(&path, &backend, &how.clone().expert_slots(n), &placement).bytes[0];
             assert!(outlined(slots) >= outlined(0) + bytes, "{name}");
         }
         assert!(hits_before > 0, "{name}: with all experts in slots");
-        // Where the experts lie on the first device there is nothing to copy.
+        // Experts on the first device need no copies.
         let here = Decoder::open(&path, &backend, &DecoderOptions::new().context(64).expert_slots(2)).unwrap();
         assert_eq!(here.session(DType::F32).unwrap().expert_cache().0, 0);
     }

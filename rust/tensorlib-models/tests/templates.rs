@@ -1,6 +1,6 @@
-//! Chat templates, one for each feature of the language, beside what Jinja2 makes of them in the environment that
-//! transformers sets up: trimmed blocks, loop controls, its own tojson, raise_exception, strftime_now and `generation`.
-//! `data/templates.json` holds the templates and Jinja2 3.1.6's texts, or its errors.
+//! Chat templates, one per feature of the language, compared with Jinja2 in the environment that transformers sets up:
+//! trimmed blocks, loop controls, its own tojson, raise_exception, strftime_now and `generation`. `data/templates.json`
+//! holds the templates and Jinja2 3.1.6's texts, or its errors.
 
 mod common;
 

@@ -1,17 +1,17 @@
 //! # Writing GGUF files
 //!
-//! Keys and tensors are declared, then data come, in pieces; the file has its name when it is whole.
+//! First declare keys and tensors, then write the data in portions. The file gets its name when it is complete.
 
 use crate::{tl_error, tl_gguf, tl_gguf_type, tl_status, tl_tensor, tl_type};
 use core::ffi::{c_char, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
-/// A file in the making. Nobody sees it under its name before tl_gguf_writer_finish(), which gives it that name in one
-/// step, replacing what was there; a process that ends before leaves the target as it was. Where the system knows no files
-/// without names, what is left then is called .tensorlib-*.tmp, in the target's folder.
+/// A file being written. tl_gguf_writer_finish() gives it its name in one step, replacing an existing file; until then
+/// nobody sees it under that name, and a process that ends earlier leaves the target unchanged. On systems that cannot
+/// create files without names, such a process leaves a file .tensorlib-*.tmp in the target's folder.
 ///
-/// Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of tensors that were
-/// added until it has finished.
+/// Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of added tensors
+/// until it has finished.
 ///
 /// Threads: one caller at a time.
 #[cfg_attr(not(cbindgen), repr(C))]
@@ -20,24 +20,24 @@ pub struct tl_gguf_writer {
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// How a file is to be written. Fill it with tl_gguf_writer_params_init(), then change what you need.
+/// Options for writing a file. Fill it with tl_gguf_writer_params_init(), then change what you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tl_gguf_writer_params {
     /// Bytes of this struct, as the caller knows it.
     pub struct_size: usize,
-    /// The format's version: 2 or 3; 0 = 3.
+    /// The version of the format: 2 or 3; 0 = 3.
     pub version: u32,
-    /// What the offsets of tensors are to be multiples of: a power of two from 8 on; 0 = 32.
+    /// The alignment of tensors: their offsets become multiples of it. A power of two, at least 8; 0 = 32.
     pub alignment: u32,
-    /// The most bytes that a file is to have: what is more goes to further files, NAME-00001-of-00003.gguf for the path
-    /// NAME.gguf. No tensor is cut, so a file of one tensor may be larger. 0 = one file.
+    /// The most bytes per file: more data go to further shards, NAME-00001-of-00003.gguf for the path NAME.gguf. No
+    /// tensor is split, so a file with one tensor may be larger. 0 = one file.
     pub split_size: u64,
 }
 
 extern "C" {
-    /// Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are written. Any thread, as
-    /// long as params is not shared. Since 0.1.
+    /// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+    /// params is not shared. Since 0.1.
     pub fn tl_gguf_writer_params_init(params: *mut tl_gguf_writer_params, struct_size: usize);
 
     /// Begins a file.
@@ -45,8 +45,8 @@ extern "C" {
     /// `path` must not be NULL. `params` may be NULL for the defaults. `out` must not be NULL; it receives the writer, which
     /// the caller frees with tl_gguf_writer_free(), or NULL on failure.
     ///
-    /// TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT: a
-    /// NULL, an empty path, or params that are not as above. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
+    /// TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT:
+    /// a pointer is NULL, the path is empty, or params are out of range. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
     pub fn tl_gguf_writer_create(
         path: *const c_char,
         params: *const tl_gguf_writer_params,
@@ -56,9 +56,9 @@ extern "C" {
 
     /// Sets a key to a value of this type. Names are UTF-8 of 1 to 65535 bytes, and copied.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: a NULL; the key is set already, no such name, or the writer's own (general.alignment and
-    /// split.*: params decide); data were written already, or the writer has finished or failed. So do all setters.
-    /// Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the key is already set, has an invalid name, or belongs to the
+    /// writer (general.alignment and split.*, which params set); data were already written, or the writer has finished
+    /// or failed. All setters return these statuses. Since 0.1.
     pub fn tl_gguf_writer_set_u8(
         writer: *mut tl_gguf_writer,
         key: *const c_char,
@@ -135,7 +135,7 @@ extern "C" {
         value: f64,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Sets a key to a string of `size` bytes, which are copied; `text` may be NULL where size is 0. Else as
+    /// Sets a key to a string of `size` bytes, which are copied; `text` may be NULL if size is 0. Otherwise as
     /// tl_gguf_writer_set_u8(). Since 0.1.
     pub fn tl_gguf_writer_set_string(
         writer: *mut tl_gguf_writer,
@@ -144,8 +144,8 @@ extern "C" {
         size: usize,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be NULL
-    /// where n is 0. Else as tl_gguf_writer_set_u8(). Since 0.1.
+    /// Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be
+    /// NULL if n is 0. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
     pub fn tl_gguf_writer_set_array(
         writer: *mut tl_gguf_writer,
         key: *const c_char,
@@ -154,8 +154,8 @@ extern "C" {
         n: u64,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Sets a key to an array of `n` strings, which are copied. `sizes` are their numbers of bytes, or NULL where each ends
-    /// with a NUL. Else as tl_gguf_writer_set_u8(). Since 0.1.
+    /// Sets a key to an array of `n` strings, which are copied. `sizes` has their lengths in bytes, or is NULL if each
+    /// ends with a NUL. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
     pub fn tl_gguf_writer_set_string_array(
         writer: *mut tl_gguf_writer,
         key: *const c_char,
@@ -164,24 +164,24 @@ extern "C" {
         n: usize,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Copies all keys of a file, nested arrays too, but those that are set already and those that are the writer's own.
-    /// `gguf` is not kept. Else as tl_gguf_writer_set_u8(). Since 0.1.
+    /// Copies all keys of a file, including nested arrays, except those that are already set and those that belong to
+    /// the writer. `gguf` is not kept. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
     pub fn tl_gguf_writer_copy_kv(writer: *mut tl_gguf_writer, gguf: *const tl_gguf, err: *mut tl_error) -> tl_status;
 
-    /// Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
-    /// by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
+    /// Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later, by tl_gguf_writer_finish() or
+    /// by tl_gguf_writer_write_data() for a later tensor, so it may still be computed until then. The writer keeps its
     /// context until it has finished.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: a NULL; the name is used already, or no such name; data were written already, or the
-    /// writer has finished or failed. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the name is already used or invalid; data were already written,
+    /// or the writer has finished or failed. Since 0.1.
     pub fn tl_gguf_writer_add_tensor(
         writer: *mut tl_gguf_writer,
         tensor: *mut tl_tensor,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Declares a tensor whose data come by tl_gguf_writer_write_data(). `ne` has n_dims values, 0 to 4, and may be NULL for
-    /// none: a scalar. Else as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a shape or type that
-    /// tl_tensor_new() refuses. Since 0.1.
+    /// Declares a tensor whose data tl_gguf_writer_write_data() supplies. `ne` has n_dims values, 0 to 4, and may be
+    /// NULL for 0 dimensions: a scalar. Otherwise as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a
+    /// shape or type that tl_tensor_new() refuses. Since 0.1.
     pub fn tl_gguf_writer_declare_tensor(
         writer: *mut tl_gguf_writer,
         name: *const c_char,
@@ -190,12 +190,13 @@ extern "C" {
         ne: *const i64,
         err: *mut tl_error,
     ) -> tl_status;
-    /// Writes the next `size` bytes of the first declared tensor that lacks some: tensors in the order of their declaration,
-    /// each in as many pieces as you like. From the first call on no keys and tensors can be added.
+    /// Writes the next `size` bytes of the first declared tensor that is incomplete. Tensors are written in the order
+    /// of declaration, each in any number of portions. After the first call, keys and tensors can no longer be added.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: more bytes than that tensor lacks, or NULL; nothing was written; or a tensor that was
-    /// added before it cannot be read yet. TL_STATUS_IO: the file could not be written (no space is left, say); the writer
-    /// has failed. TL_STATUS_BUSY: a tensor that was added is in use; the call may be repeated. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: data is NULL, or there are more bytes than the tensor lacks (nothing was written);
+    /// or a tensor added before it cannot be read yet. TL_STATUS_IO: the file could not be written (for example, no
+    /// space is left); the writer has failed. TL_STATUS_BUSY: an added tensor is in use; the call may be repeated.
+    /// Since 0.1.
     pub fn tl_gguf_writer_write_data(
         writer: *mut tl_gguf_writer,
         data: *const c_void,
@@ -203,13 +204,14 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// Writes what is left, brings all files to the disk and gives them their names; the first part last.
+    /// Writes the remaining data, flushes all files to the disk and gives them their names, the first shard last.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or one that was added cannot be read (it is not computed);
-    /// TL_STATUS_BUSY: it is in use; the call may be repeated. TL_STATUS_IO: as tl_gguf_writer_write_data(). Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or an added one cannot be read (it is not computed).
+    /// TL_STATUS_BUSY: an added tensor is in use. The call may be repeated after either. TL_STATUS_IO: as
+    /// tl_gguf_writer_write_data(). Since 0.1.
     pub fn tl_gguf_writer_finish(writer: *mut tl_gguf_writer, err: *mut tl_error) -> tl_status;
-    /// The number of files; 0 before data were written, or for NULL. Since 0.1.
+    /// The number of shards; 0 before data were written, and for NULL. Since 0.1.
     pub fn tl_gguf_writer_n_parts(writer: *const tl_gguf_writer) -> usize;
-    /// Gives the writer back; NULL is fine. One that has not finished leaves no file. Since 0.1.
+    /// Frees the writer; NULL is ignored. A writer that has not finished leaves no file. Since 0.1.
     pub fn tl_gguf_writer_free(writer: *mut tl_gguf_writer);
 }

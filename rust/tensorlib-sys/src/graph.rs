@@ -1,16 +1,16 @@
 //! # Graphs
 //!
-//! What is to be computed, in which order.
+//! The nodes to compute, and their order.
 
 use crate::{tl_backend, tl_context, tl_error, tl_status, tl_tensor};
 use core::ffi::{c_char, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
-/// The nodes that some outputs need, in an order in which they can be computed. Immutable once built;
-/// computed as often as you like, with leafs rewritten in between.
+/// The nodes that some outputs need, in an order in which they can be computed. Immutable once built; it can be
+/// computed any number of times, with new values in its leafs.
 ///
-/// Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that
-/// it reaches alive.
+/// Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that it reaches
+/// alive.
 ///
 /// Threads: any function may be called from any thread. A graph is computed by one caller at a time.
 #[cfg_attr(not(cbindgen), repr(C))]
@@ -19,13 +19,14 @@ pub struct tl_graph {
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of `total` nodes are
-/// computed (views compute nothing and count with the node before them). Return true to go on,
+/// Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of
+/// `total` nodes are computed (views compute nothing and count with the node before them). Return true to continue,
 /// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
 pub type tl_progress_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
 
-/// Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done` of `total`
-/// nodes are computed. Return true to go on, false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+/// Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done`
+/// of `total` nodes are computed. Return true to continue, false to stop the run with TL_STATUS_ABORTED. Must not throw
+/// or unwind.
 pub type tl_observe_fn =
     Option<unsafe extern "C" fn(user_data: *mut c_void, node: *mut tl_tensor, done: usize, total: usize) -> bool>;
 
@@ -46,15 +47,15 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted
-    /// (tl_graph_plan_text() gives both).
+    /// Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces
+    /// (tl_graph_plan_text() shows both).
     ///
-    /// Where all nodes would take more, some that gradients read are computed again in place of being kept until then: cheap ones
-    /// first, whole parts of the graph where that does not suffice. Results have the same bits. The plan's text says which nodes run
-    /// again, and what it saves. A limit that needs nothing changes nothing.
+    /// If all nodes together would take more, some nodes that gradients read are recomputed instead of kept: cheap
+    /// nodes first, then whole sections of the graph. Results have the same bits. The plan's text lists the recomputed
+    /// nodes and the bytes saved. A limit that is large enough changes nothing.
     ///
-    /// Arguments and statuses as of tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also where no way within `memory` is found: the message
-    /// has the least bytes that one was found for. Any thread. Since 0.1.
+    /// Arguments and statuses as tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also if no plan within `memory` is found:
+    /// the message has the fewest bytes for which one was found. Any thread. Since 0.1.
     pub fn tl_graph_create_within(
         ctx: *mut tl_context,
         outputs: *const *mut tl_tensor,
@@ -64,21 +65,20 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
-    /// Since 0.1.
+    /// Frees the graph; NULL is ignored. Its outputs' data stay with their contexts. Any thread. Since 0.1.
     pub fn tl_graph_free(graph: *mut tl_graph);
 
-    /// The number of nodes, views included; 0 for NULL. Any thread. Since 0.1.
+    /// The number of nodes, including views; 0 for NULL. Any thread. Since 0.1.
     pub fn tl_graph_n_nodes(graph: *const tl_graph) -> usize;
 
     /// The number of leafs; 0 for NULL. Any thread. Since 0.1.
     pub fn tl_graph_n_leafs(graph: *const tl_graph) -> usize;
 
-    /// Lists the nodes in the order in which they are computed, views included.
+    /// Lists the nodes in the order of computation, including views.
     ///
-    /// Writes up to `n` of them to `nodes`, which may be NULL where n is 0, and returns how many there are;
-    /// 0 for NULL. They are valid as long as the graph. A node that is computed again for gradients
-    /// (tl_graph_create_within()) is listed as often as it is computed. Any thread. Since 0.1.
+    /// Writes up to `n` of them to `nodes`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+    /// They are valid as long as the graph. A node that is recomputed for gradients (tl_graph_create_within()) is
+    /// listed once for each time it is computed. Any thread. Since 0.1.
     pub fn tl_graph_nodes(graph: *const tl_graph, nodes: *mut *mut tl_tensor, n: usize) -> usize;
 
     /// Lists the leafs that the graph's nodes read or write, as tl_graph_nodes(). Any thread. Since 0.1.
@@ -87,28 +87,26 @@ extern "C" {
     /// Lists the outputs in the order in which they were given, as tl_graph_nodes(). Any thread. Since 0.1.
     pub fn tl_graph_outputs(graph: *const tl_graph, outputs: *mut *mut tl_tensor, n: usize) -> usize;
 
-    /// Computes the graph and returns when the results are there. The first call with a backend makes a
-    /// plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
-    /// this one is freed, if it has the same operations, shapes, types and constants.
+    /// Computes the graph and returns when the results are complete. The first call with a backend makes a plan
+    /// (kernels, memory, threads) and later calls reuse it. Once this graph is freed, another graph of the same context
+    /// with the same operations, shapes, types and constants reuses it too.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
-    /// TL_STATUS_CONTEXT_MISMATCH: some data live on another device than the backend's, or than all of a joined one's.
-    /// TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
-    /// TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
-    /// TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
-    /// TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY: also where the bound of
-    /// tl_graph_create_within() does not hold on a joined backend.
-    /// After a failure the outputs count as not computed, but for those that changed nothing: BUSY, UNAVAILABLE and
-    /// CONTEXT_MISMATCH. Any thread. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet. TL_STATUS_CONTEXT_MISMATCH:
+    /// some data live on a device that the backend does not compute on. TL_STATUS_UNSUPPORTED: no kernel of the backend
+    /// supports a node (the message says why). TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked
+    /// process. TL_STATUS_BUSY: a context is in use, or the call comes from the backend's own callback.
+    /// TL_STATUS_ABORTED: the callback stopped the run. TL_STATUS_OUT_OF_MEMORY: also if a joined backend cannot keep
+    /// the limit of tl_graph_create_within(). After a failure the outputs count as not computed, unless the call
+    /// changed nothing: BUSY, UNAVAILABLE and CONTEXT_MISMATCH. Any thread. Since 0.1.
     pub fn tl_graph_compute(graph: *mut tl_graph, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
 
-    /// Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and
-    /// must live until the callback is replaced or the graph is freed.
+    /// Sets the callback of future runs; NULL removes it. `user_data` is passed to it unchanged and must live until the
+    /// callback is replaced or the graph is freed.
     ///
-    /// It is called on the thread that computes: after each node, and on the CPU every 10 ms or so while a node takes longer, with the
-    /// nodes that are done so far. A run that it stops leaves out the rest of the node. What it returns after the last node changes
-    /// nothing, as the results are there. TL_STATUS_INVALID_ARGUMENT: graph
-    /// is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+    /// The callback runs on the thread that computes: after each node, and on the CPU about every 10 ms while a node
+    /// takes longer. It gets the number of nodes computed so far. Stopping a run skips the rest of the current node.
+    /// The answer after the last node has no effect, as the results are complete. TL_STATUS_INVALID_ARGUMENT: graph is
+    /// NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
     pub fn tl_graph_set_progress(
         graph: *mut tl_graph,
         progress: tl_progress_fn,
@@ -116,13 +114,14 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// Sets the observer of the coming runs, which is called with each node when its result is there; NULL removes it. `user_data` is
-    /// handed to it as it is and must live until the observer is replaced or the graph is freed.
+    /// Sets the observer of future runs, which is called with each node when its result is complete; NULL removes it.
+    /// `user_data` is passed to it unchanged and must live until the observer is replaced or the graph is freed.
     ///
-    /// While it runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() read the node's result on this thread, also an
-    /// intermediate one's, and no other tensor of a context that the run writes. It is called once for each node that computes
-    /// something, in the order of computing; views have no result of their own. Each node runs by itself meanwhile: that is slow, and has the
-    /// same bits. What it returns after the last node changes nothing, as the results are there.
+    /// While the observer runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() can read the node's
+    /// result on this thread, even if it is an intermediate, but no other tensor of a context that the run writes. The
+    /// observer is called once for each node that computes something, in the order of computation; views have no result
+    /// of their own. Each node runs separately, which is slow and gives the same bits. The answer after the last node
+    /// has no effect, as the results are complete.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
     pub fn tl_graph_set_observer(
@@ -132,25 +131,25 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
-    /// one; for finding out where a NaN comes from.
+    /// Makes future runs check each result and fail at the first that has a NaN, or an infinity although no operand has
+    /// one. Use it to find where a NaN comes from.
     ///
-    /// Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names operation, tensor, element, value and operands. Leafs that
-    /// are read come first, for a NaN alone. Taken for meant are infinities of leafs, of diag_mask_inf, of an infinite fill, and
-    /// whatever is made of them. Integers and types with blocks are not looked at. Each node runs by itself meanwhile, and its result
-    /// is read: that is slow, and has the same bits.
+    /// Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names the operation, tensor, element, value and
+    /// operands. Leafs that are read are checked first, for NaNs only. Infinities of leafs, of diag_mask_inf, of an
+    /// infinite fill and of results computed from them count as intended. Integers and quantised types are not checked.
+    /// Each node runs separately and its result is read, which is slow and gives the same bits.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: it is being computed. Any thread. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
     pub fn tl_graph_set_check_finite(graph: *mut tl_graph, check: bool, err: *mut tl_error) -> tl_status;
 
-    /// Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
-    /// returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where
-    /// memory runs out. Any thread. Since 0.1.
+    /// Writes the graph in Graphviz's DOT language to `buf`, at most `size` bytes including the NUL, and returns the
+    /// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
+    /// thread. Since 0.1.
     pub fn tl_graph_dot(graph: *const tl_graph, buf: *mut c_char, size: usize) -> usize;
 
-    /// What the plan chose, a line per node: kernel, chunks, threads, workspace, memory, and why better
-    /// kernels refused. `buf` and the result as tl_graph_dot()'s; 0 on failure, with the reason in `err`
-    /// (statuses as tl_graph_compute()'s). Any thread. Since 0.1.
+    /// Writes the plan as text, a line per node: kernel, chunks, threads, workspace, memory, and why better kernels
+    /// refused. `buf` and the result as in tl_graph_dot(); 0 on failure, with the reason in `err` (statuses as in
+    /// tl_graph_compute()). Any thread. Since 0.1.
     pub fn tl_graph_plan_text(
         graph: *mut tl_graph,
         backend: *mut tl_backend,
@@ -159,14 +158,14 @@ extern "C" {
         err: *mut tl_error,
     ) -> usize;
 
-    /// The bytes that computing the graph takes of each device of the backend, in the order of joining: its leafs and outputs that lie
-    /// there, intermediates, workspace, what is copied there, and packed copies of constants. Nothing is made for it, and leafs need no
-    /// data: in a no_alloc context it tells beforehand what a graph would need.
+    /// Bytes that computing the graph takes on each device of the backend, in the order of joining: leafs and outputs
+    /// that lie there, intermediates, workspace, transfers to the device, and packed copies of constants. Nothing is
+    /// allocated, and leafs need no data, so a graph of a no_alloc context tells its need in advance.
     ///
-    /// `bytes` has room for `n` numbers and receives as many as tl_backend_n_devices() says. The planner itself counts; only packed copies
-    /// can come out less, where there is no memory for one.
+    /// `bytes` has space for `n` numbers and receives tl_backend_n_devices() of them. The planner itself counts; only
+    /// packed copies may turn out smaller, if there is no memory for one.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is less than the number of devices. Else statuses as of
+    /// TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is below the number of devices. Other statuses as
     /// tl_graph_compute(). Any thread. Since 0.1.
     pub fn tl_graph_plan_bytes(
         graph: *mut tl_graph,

@@ -1,15 +1,14 @@
 //! Raw declarations of tensorlib's C ABI, and the build of the native library.
 //!
-//! This crate is the ABI's one declaration: the C header `tensorlib/tensorlib.h` is generated from it
-//! (`cargo xtask header`), and the C++ implementation includes that header, so that the three cannot
-//! disagree. The documentation below is therefore written for C readers too. The safe API is the
-//! `tensorlib` crate.
+//! The crate declares the ABI once: `cargo xtask header` generates the C header `tensorlib/tensorlib.h` from it, and
+//! the C++ implementation includes that header, so the three cannot disagree. The documentation below is therefore
+//! written for C readers too. The safe API is the crate `tensorlib`.
 //!
-//! One file per chapter of the header, in the order in which they stand below. The `//!` text at the head of each file
-//! is its chapter's introduction. `gen/op_functions.rs` is written by `cargo xtask ops`.
+//! Each file is a chapter of the header, in the order below. The `//!` text at the start of a file is its chapter's
+//! introduction. `cargo xtask ops` writes `gen/op_functions.rs`.
 //!
-//! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA
-//! backend to the bundled build, which then takes nvcc of CUDA 12.8 or later. The declarations are the same.
+//! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA backend
+//! to the bundled build, which then needs nvcc of CUDA 12.8 or later. The declarations are the same.
 #![no_std]
 #![allow(non_camel_case_types)]
 

@@ -1,10 +1,10 @@
 //! # Operations
 //!
-//! Constructors of nodes; nothing is computed until a graph is. All follow one rule: the operands may live in
+//! Constructors of nodes; only graphs compute them. All constructors follow these rules: operands may live in
 //! other contexts of the same device, which ctx then keeps alive; a NULL operand gives NULL; on failure they
 //! return NULL and ctx keeps the first error (tl_context_error()): TL_STATUS_INVALID_ARGUMENT,
-//! TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or
-//! TL_STATUS_OUT_OF_MEMORY. The context owns the result. Any thread.
+//! TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or TL_STATUS_OUT_OF_MEMORY.
+//! The context owns the result. Any thread.
 
 use crate::{tl_context, tl_tensor, tl_type};
 use core::ffi::c_char;
@@ -16,17 +16,17 @@ pub const TL_ATTR_NUMBER: i32 = 1;
 /// Text.
 pub const TL_ATTR_TEXT: i32 = 2;
 
-/// A named attribute of an operation for tl_op(). All pointers are read during the call only. This
-/// struct is frozen: it will never grow.
+/// A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
+/// frozen: it will never grow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tl_attr {
     /// The attribute's name, `"axes"`.
     pub name: *const c_char,
-    /// TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An integral number is accepted for one integer, and
-    /// one integer for a number.
+    /// TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An attribute of one integer also accepts an integral
+    /// number, and a number also accepts one integer.
     pub kind: i32,
-    /// How many of ints are used.
+    /// The number of values in ints.
     pub n_ints: i32,
     /// The values of TL_ATTR_INTS.
     pub ints: [i64; 6],
@@ -38,31 +38,32 @@ pub struct tl_attr {
 
 extern "C" {
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
-    /// product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
-    /// X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
-    /// a any float or weight type, b F32, F16 or BF16. Where a is of a type with blocks, b may be rounded
-    /// on the way in to 8 bits, by a scale for each 32 elements of k: an element of the result is then off
-    /// by up to the sum over k of |a| * h, beside F32's own rounding, where h is a 127th of the largest
-    /// |b| of the 32, or of a 16th of the largest of the 256 that they lie in where this is more. (With
-    /// Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One column alone may be
-    /// rounded to 16 bits instead. Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
-    /// tl_mul_mat_exact() does without. The bits may depend on n and, where a is F32, F16 or BF16, on
-    /// whether it is constant. The context owns the result; NULL on failure. Since 0.1.
+    /// product of a row of a and a row of b. X must be a multiple of x and Y of y: X/x consecutive slices of b
+    /// share a slice of a. k = 0 gives zeros. Operands need not be contiguous. Types: a any float or weight
+    /// type, b F32, F16 or BF16.
+    ///
+    /// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of
+    /// the result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a
+    /// 127th of the larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of
+    /// the 256 elements around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A
+    /// single column may be rounded to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8
+    /// of an element. tl_mul_mat_exact() does not round. The bits may depend on n and, for an F32, F16 or BF16
+    /// a, on whether a is constant. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
-    /// tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
-    /// same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b (on
-    /// the CPU with weights in blocks on avx512 and avx2, BF16 on avx512); elsewhere the two are
-    /// one. The context owns the result; NULL on failure. Since 0.1.
+    /// tl_mul_mat() without rounding of b: only sums round, in F32. Shapes and types are those of tl_mul_mat();
+    /// in tl_op() it is `"mul_mat"` with the attribute `exact` = 1. It is slower where tl_mul_mat() rounds b
+    /// (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere the two are equal. The
+    /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat_exact(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
-    /// Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts},
-    /// b {k, x, tokens} and ids {used, tokens} of I32 or I64, x dividing used, give F32 {m, used, tokens}:
-    /// column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides,
-    /// k = 0 and how b may be rounded are tl_mul_mat()'s; by name, tl_op() with `"mul_mat_id"`, it takes the
-    /// attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: -1 gives zeros, and another one that is
-    /// no expert's is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns
-    /// the result; NULL on failure. Since 0.1.
+    /// Multiplies each column by the matrix that an index selects (a mixture of experts): a {k, m, experts}, b
+    /// {k, x, tokens} and ids {used, tokens} of I32 or I64 give F32 {m, used, tokens}; x divides used. Column
+    /// (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides, k = 0 and the
+    /// rounding of b are those of tl_mul_mat(); in tl_op() it is `"mul_mat_id"`, which takes the attribute
+    /// `exact` = 1 as `"mul_mat"` does. The index -1 gives zeros; computing fails with
+    /// TL_STATUS_INVALID_ARGUMENT, naming position and value, for any other index without an expert. The
+    /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat_id(
         ctx: *mut tl_context,
         a: *mut tl_tensor,
@@ -70,11 +71,11 @@ extern "C" {
         ids: *mut tl_tensor,
     ) -> *mut tl_tensor;
 
-    /// A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
-    /// NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
-    /// memory; rows may overlap there, so a stride given in elements is accepted too, and is a window of
-    /// overlapping rows: tl_narrow() and tl_slice() count in elements. `ne` and `nb` are copied. The
-    /// context owns the result; NULL on failure. Since 0.1.
+    /// A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values; NULL =
+    /// contiguous), and `offset`, in bytes from a's first element. The window must lie inside the memory of a's
+    /// root. Its rows may overlap, so strides given in elements by mistake are accepted too; tl_narrow() and
+    /// tl_slice() count in elements. `ne` and `nb` are copied. The context owns the result; NULL on failure.
+    /// Since 0.1.
     pub fn tl_view(
         ctx: *mut tl_context,
         a: *mut tl_tensor,
@@ -84,10 +85,10 @@ extern "C" {
         offset: usize,
     ) -> *mut tl_tensor;
 
-    /// The elements from `start[d]` on, `ne[d]` of them, in each of a's dimensions; n_dims is a's or more.
-    /// Strides stay a's. In dimension 0 of a type with blocks both are multiples of the block's length. By
-    /// name it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the
-    /// result; NULL on failure. Since 0.1.
+    /// The elements `start[d]` to `start[d] + ne[d]` of each of a's dimensions, with a's strides; n_dims is at
+    /// least a's. In dimension 0 of a quantised type start and ne are multiples of the block size. In tl_op()
+    /// it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the result;
+    /// NULL on failure. Since 0.1.
     pub fn tl_slice(
         ctx: *mut tl_context,
         a: *mut tl_tensor,
@@ -96,13 +97,13 @@ extern "C" {
         ne: *const i64,
     ) -> *mut tl_tensor;
 
-    /// tl_slice() in dimension `dim`, 0 to 3, alone: `length` elements from `start` on. The context owns
-    /// the result; NULL on failure. Since 0.1.
+    /// tl_slice() in one dimension `dim`, 0 to 3: `length` elements from `start` on. The context owns the
+    /// result; NULL on failure. Since 0.1.
     pub fn tl_narrow(ctx: *mut tl_context, a: *mut tl_tensor, dim: i32, start: i64, length: i64) -> *mut tl_tensor;
 
-    /// a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what
-    /// the others leave of a's elements. A view. `ne` is copied. The context owns the result; NULL on
-    /// failure. Since 0.1.
+    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
+    /// computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
+    /// 0.1.
     pub fn tl_reshape(ctx: *mut tl_context, a: *mut tl_tensor, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
 
     /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4
@@ -110,17 +111,17 @@ extern "C" {
     /// Since 0.1.
     pub fn tl_permute(ctx: *mut tl_context, a: *mut tl_tensor, axes: *const i32) -> *mut tl_tensor;
 
-    /// A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other
-    /// rounded to nearest even; everything else by way of F32, rounded to nearest even, or as the format
-    /// encodes. A value that the type cannot hold (beyond an integer's range; NaN or infinity in a format
-    /// with blocks) is TL_STATUS_INVALID_ARGUMENT of computing, naming its place. `ne[0]` must be a multiple
-    /// of the type's block size. The context owns the result; NULL on failure. Since 0.1.
+    /// A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to
+    /// each other rounded to nearest even; everything else goes through F32, rounded to nearest even or as the
+    /// type is encoded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the position, for a value that
+    /// the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
+    /// multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_cast(ctx: *mut tl_context, a: *mut tl_tensor, r#type: tl_type) -> *mut tl_tensor;
 
-    /// Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
-    /// of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both
-    /// may be NULL where their count is 0, and are read during the call only. Names and attributes are those
-    /// of docs/ops.md; an optional attribute that is 0 has its default. Unknown, missing or malformed ones are
+    /// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
+    /// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
+    /// attributes. Both may be NULL if their count is 0, and are read during the call only. docs/ops.md lists
+    /// names and attributes; an optional attribute of 0 has its default. Unknown, missing or malformed ones are
     /// TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_op(
         ctx: *mut tl_context,
@@ -130,13 +131,14 @@ extern "C" {
         attrs: *const tl_attr,
         n_attrs: usize,
     ) -> *mut tl_tensor;
-    /// What stands for an operand that is left out, in the middle or at the end: never NULL, which is what a
-    /// constructor that failed has given. It is the same each time, belongs to no context and is not to be
-    /// freed; for every function but constructors of nodes it is no tensor. Any thread. Since 0.1.
+    /// Stands for an operand that is left out, in the middle or at the end. It is never NULL, because NULL is
+    /// the result of a failed constructor. It is always the same pointer, belongs to no context and must not be
+    /// freed. Only constructors of nodes accept it; for other functions it is not a tensor. Any thread. Since
+    /// 0.1.
     pub fn tl_none() -> *mut tl_tensor;
     /// The number of operations. Any thread. Since 0.1.
     pub fn tl_op_count() -> usize;
-    /// An operation's name; NULL where index is not below tl_op_count(). Static storage, not to be
-    /// freed. Any thread. Since 0.1.
+    /// An operation's name; NULL if index is not below tl_op_count(). Static storage, not to be freed. Any
+    /// thread. Since 0.1.
     pub fn tl_op_name(index: usize) -> *const c_char;
 }

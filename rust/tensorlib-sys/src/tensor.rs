@@ -1,37 +1,37 @@
 //! # Tensors
 //!
-//! Shapes, strides, and the way of data in and out.
+//! Shapes and strides, and reading and writing of data.
 
 use crate::{tl_context, tl_error, tl_status, tl_type};
 use core::ffi::{c_char, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
-/// A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation makes.
+/// A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation computes.
 ///
-/// Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is
-/// {2, 4}); unused dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a
-/// blocked type: one block) to the next in each dimension.
+/// Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is {2, 4}); unused
+/// dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a quantised type: one block) to the
+/// next in each dimension.
 ///
-/// Ownership: a tensor belongs to its context and is never freed by itself; see tl_context. Passing NULL
-/// to a getter is harmless and gives 0 or NULL. Shape, type and strides never change, so the getters may
-/// be called from any thread at any time.
+/// Ownership: a tensor belongs to its context and is never freed individually; see tl_context. Getters accept NULL and
+/// return 0 or NULL for it. Shape, type and strides never change, so the getters may be called from any thread at any
+/// time.
 ///
-/// Data: readable are leafs, the outputs of a graph that was computed without error, and views of
-/// either. All other nodes share memory inside the graph's plan.
+/// Data: leafs, the outputs of a graph that was computed without error, and views of either are readable. All other
+/// nodes share memory inside the graph's plan.
 #[cfg_attr(not(cbindgen), repr(C))]
 pub struct tl_tensor {
     _data: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// What a mapping is for.
+/// The purpose of a mapping.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct tl_access(pub i32);
 
-/// To look at the data: others may read at the same time.
+/// Reading: others may read at the same time.
 pub const TL_ACCESS_READ: tl_access = tl_access(0);
-/// To change the data: nobody else may read, write or compute in this context meanwhile.
+/// Writing: nobody else may read, write or compute in this context meanwhile.
 pub const TL_ACCESS_WRITE: tl_access = tl_access(1);
 
 extern "C" {
@@ -69,58 +69,56 @@ extern "C" {
     /// Bytes of all elements packed without gaps, the size that tl_tensor_read() takes; 0 for NULL.
     /// Since 0.1.
     pub fn tl_tensor_nbytes(t: *const tl_tensor) -> usize;
-    /// The product of ne; 0 for NULL. Since 0.1.
+    /// The number of elements, the product of ne; 0 for NULL. Since 0.1.
     pub fn tl_tensor_n_elements(t: *const tl_tensor) -> i64;
-    /// The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
-    /// Static storage, not to be freed. Since 0.1.
+    /// The name of the operation that computes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL. Static
+    /// storage, not to be freed. Since 0.1.
     pub fn tl_tensor_op(t: *const tl_tensor) -> *const c_char;
     /// Lists the context's tensors, leafs and nodes, in the order in which they were made.
     ///
-    /// Writes up to `n` of them to `tensors`, which may be NULL where n is 0, and returns how many there
-    /// are; 0 for NULL. Gradients and functions made of several operations list all their nodes. The
-    /// pointers are valid until tl_context_reset(). Any thread. Since 0.1.
+    /// Writes up to `n` of them to `tensors`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+    /// The list includes all nodes of gradients and of functions that are made of several operations. The pointers are
+    /// valid until tl_context_reset(). Any thread. Since 0.1.
     pub fn tl_context_tensors(ctx: *const tl_context, tensors: *mut *mut tl_tensor, n: usize) -> usize;
 
-    /// The first of the context's tensors that has this name; NULL where none has, and where ctx or name is
-    /// NULL or name is `""`. Looks at each tensor in turn. Any thread. Since 0.1.
+    /// The first of the context's tensors with this name; NULL if there is none, and if ctx or name is NULL or name is
+    /// `""`. Takes time in proportion to the number of tensors. Any thread. Since 0.1.
     pub fn tl_context_find(ctx: *const tl_context, name: *const c_char) -> *mut tl_tensor;
 
-    /// Lists the tensors that the tensor's operation takes, in the order in which docs/ops.md names them;
-    /// NULL stands for one that was left out.
+    /// Lists the operands of the tensor's operation, in the order of docs/ops.md; NULL stands for an operand that was
+    /// left out.
     ///
-    /// Writes up to `n` of them to `sources`, which may be NULL where n is 0, and returns how many there
-    /// are; 0 for a leaf and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
+    /// Writes up to `n` of them to `sources`, which may be NULL if n is 0, and returns their total number; 0 for a leaf
+    /// and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
     pub fn tl_tensor_sources(t: *const tl_tensor, sources: *mut *mut tl_tensor, n: usize) -> usize;
-    /// The tensor's context, with a reference of its own, which the caller gives back with
-    /// tl_context_free(); NULL for NULL. tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
+    /// The tensor's context with a new reference, which the caller releases with tl_context_free(); NULL for NULL.
+    /// tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
     pub fn tl_tensor_context(t: *const tl_tensor) -> *mut tl_context;
-    /// The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
-    /// tensor is named anew or ends; where another thread may do that, tl_tensor_copy_name(). Since 0.1.
+    /// The tensor's name, `""` if it has none; NULL for NULL. Owned by the context, valid until the tensor is renamed
+    /// or freed; if another thread may do that, use tl_tensor_copy_name(). Since 0.1.
     pub fn tl_tensor_name(t: *const tl_tensor) -> *const c_char;
-    /// Copies the tensor's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
-    /// length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+    /// Copies as much of the tensor's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length of the
+    /// whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
     pub fn tl_tensor_copy_name(t: *const tl_tensor, buf: *mut c_char, size: usize) -> usize;
-    /// Names the tensor, for messages, dumps and files. `name` is UTF-8 and copied; NULL clears it.
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is no UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
-    /// thread. Since 0.1.
+    /// Names the tensor for messages, dumps and files. `name` is UTF-8 and copied; NULL removes the name.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
     pub fn tl_tensor_set_name(t: *mut tl_tensor, name: *const c_char, err: *mut tl_error) -> tl_status;
 
-    /// The first element's address in host memory, to be walked with nb; NULL where the data is on another
-    /// device, not there yet (no_alloc, or a node that no graph has computed), or promised constant. Owned
-    /// by the context. Stands outside all locks: the caller sees to it that nothing computes or writes
-    /// meanwhile; tl_tensor_map() does that for you. Since 0.1.
+    /// The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
+    /// exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
+    /// takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
+    /// Since 0.1.
     pub fn tl_tensor_data(t: *mut tl_tensor) -> *mut c_void;
 
     /// tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
     ///
-    /// `out` must not be NULL; it receives the first element's address (never NULL on success), which the
-    /// context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
-    /// TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
-    /// message says why), or it is to be written and belongs to a node or a constant.
-    /// TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() gave it back. Any
-    /// thread. Since 0.1.
+    /// `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
+    /// TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
+    /// the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
+    /// mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
+    /// it. Any thread. Since 0.1.
     pub fn tl_tensor_map(t: *mut tl_tensor, access: tl_access, out: *mut *mut c_void, err: *mut tl_error) -> tl_status;
-    /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
+    /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is ignored. Since 0.1.
     pub fn tl_tensor_unmap(t: *mut tl_tensor, access: tl_access);
 
     /// Writes bytes into a leaf or a view of one.
@@ -140,8 +138,8 @@ extern "C" {
     ) -> tl_status;
     /// Reads bytes of a leaf, of an output that was computed, or of a view of either.
     ///
-    /// As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also where the data
-    /// is not readable: the message says what to do. Since 0.1.
+    /// As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also if the data is not readable:
+    /// the message says what to do. Since 0.1.
     pub fn tl_tensor_read(
         t: *const tl_tensor,
         data: *mut c_void,
@@ -150,42 +148,46 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
-    /// A promise that a leaf's contents stay as they are: from now on every write, and every operation
-    /// that targets it or a view of it, is an error, and plans may keep a packed copy. Once is enough;
-    /// there is no way back. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet.
-    /// TL_STATUS_BUSY. Any thread. Since 0.1.
+    /// Promises that a leaf's contents never change: from now on every write to it, and every operation that targets it
+    /// or a view of it, is an error, and plans may keep a packed copy. The promise cannot be withdrawn; repeating it
+    /// has no effect. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet. TL_STATUS_BUSY. Any
+    /// thread. Since 0.1.
     pub fn tl_tensor_set_constant(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
-    /// Whether graphs that are made from now on compute this node again where gradients read it, in place of keeping it until then: less
-    /// memory for more time, and the same bits.
+    /// Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
+    /// until then. Recomputation takes less memory and more time, and gives the same bits.
     ///
-    /// It runs again just before the first node of a call of tl_gradients() that reads it, together with what it is made of and is
-    /// marked too; what is not is kept for it. So mark what lies between two tensors, and leave these as they are: each part is then
-    /// there at a time. An output is kept in any case. A view counts for what it is a view of. Graphs that are there stay as they are.
+    /// The node is recomputed just before the first node of a call of tl_gradients() that reads it, together with the
+    /// marked nodes that it is computed from; results of unmarked nodes are kept for it. So mark the nodes between two
+    /// tensors and leave these two unmarked: then only one such section is in memory at a time. Outputs are kept in any
+    /// case. Marking a view marks the node that it is a view of. Existing graphs do not change.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of a leaf, or writes into an operand. Any thread. Since
+    /// 0.1.
     pub fn tl_tensor_set_recompute(t: *mut tl_tensor, recompute: bool, err: *mut tl_error) -> tl_status;
-    /// Says which device computes a node, in graphs that a joined backend runs (tl_backend_join).
+    /// Chooses the device that computes a node, in graphs that a joined backend runs (tl_backend_join).
     ///
-    /// `device` is a name as tl_device_name() gives it; NULL or "" leaves it open again. A view counts for what it is a view of. Plans that
-    /// are there are made anew. A backend without that device refuses the graph: TL_STATUS_CONTEXT_MISMATCH.
+    /// `device` is a name as tl_device_name() returns it; NULL or "" lets the backend choose again. Placing a view
+    /// places the node that it is a view of. Existing plans are remade. A backend without that device refuses the
+    /// graph: TL_STATUS_CONTEXT_MISMATCH.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of one (those lie where their context is); no such device. Any thread.
-    /// Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of a leaf (leafs lie where their context does); the
+    /// device does not exist. Any thread. Since 0.1.
     pub fn tl_tensor_place(t: *mut tl_tensor, device: *const c_char, err: *mut tl_error) -> tl_status;
-    /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
+    /// Frees the pages of a constant's original data if a packed copy can replace them.
     ///
-    /// A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
-    /// so (tl_backend_packed_memory() grows). The copy is the context's then: tl_context_used_memory() counts it in
-    /// the original's place, and it outlives the backend. All that reads the tensor has the same bits as
-    /// before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
-    /// operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its
-    /// pages back and stays as it is, as do its copies: the system reads them again when they are needed.
+    /// A CPU backend has a copy after computing a product with the whole tensor, if the plan's text says so
+    /// (tl_backend_packed_memory() grows). The copy then belongs to the context: tl_context_used_memory() counts it
+    /// instead of the original, and it outlives the backend. Every reader of the tensor gets the same bits as before,
+    /// rebuilt from the copy: products with the copy cost nothing more, get_rows rebuilds the rows that it gets, and
+    /// other operations rebuild the whole tensor in each run. The tensor can no longer be mapped. A leaf of a mapped
+    /// GGUF file releases its pages and otherwise stays as it is, as do its copies: the system reads the pages again
+    /// when they are needed.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED, nothing changed: no
-    /// packed copy holds all of it (only CPU backends keep them); its blocks cannot be rebuilt bit for bit
-    /// (IQ1, IQ2 and IQ3 types; bytes that an encoder would not write); it lies in a caller's buffer, or in a
-    /// file that was read into memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: mem_limit does not allow
-    /// for the copy in place of the original. TL_STATUS_BUSY. Once is enough. Any thread. Since 0.1.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
+    /// holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
+    /// types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
+    /// memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
+    /// TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
     pub fn tl_tensor_drop_original(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
 
     /// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.

@@ -1,13 +1,13 @@
 //! # Storage types
 //!
-//! How elements are stored. The numbers are GGUF's. More types join in later versions; ask for traits, or walk them
-//! with `tl_type_at`, instead of listing numbers. Types with blocks store rows of whole blocks only. What a weight
-//! format is good for: docs/formats.md.
+//! How elements are stored. The numbers are those of GGUF. Later versions add types: ask for a type's traits, or
+//! iterate with `tl_type_at`, instead of listing numbers. Quantised types store rows of whole blocks only.
+//! docs/formats.md says which type suits which purpose.
 
 use crate::{tl_error, tl_status};
 use core::ffi::c_char;
 
-/// A storage type: GGUF's number for it.
+/// A storage type, by its GGUF number.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct tl_type(pub i32);
@@ -90,32 +90,31 @@ pub struct tl_kind(pub i32);
 
 /// A plain float.
 pub const TL_KIND_FLOATING: tl_kind = tl_kind(0);
-/// A plain integer: indices and storage, no operand of arithmetic.
+/// A plain integer: for indices and storage, not for arithmetic.
 pub const TL_KIND_INTEGER: tl_kind = tl_kind(1);
-/// Blocks of quantised weights.
+/// A quantised type for weights.
 pub const TL_KIND_WEIGHT: tl_kind = tl_kind(2);
-/// Blocks that activations are quantised to on the way into a product; no operand.
+/// A quantised type that products convert activations to; no operand has it.
 pub const TL_KIND_ACTIVATION: tl_kind = tl_kind(3);
 
 extern "C" {
-    /// Elements per block, 1 for plain types; 0 where there is no such type. Any thread. Since 0.1.
+    /// Elements per block, 1 for plain types; 0 for an unknown type. Any thread. Since 0.1.
     pub fn tl_type_block_size(r#type: tl_type) -> i64;
-    /// Bytes per block; 0 where there is no such type. Any thread. Since 0.1.
+    /// Bytes per block; 0 for an unknown type. Any thread. Since 0.1.
     pub fn tl_type_size(r#type: tl_type) -> usize;
-    /// The type's name, `"f32"`; NULL where there is no such type. Static storage, not to be freed. Any
-    /// thread. Since 0.1.
+    /// The type's name, `"f32"`; NULL for an unknown type. Static storage, not to be freed. Any thread. Since 0.1.
     pub fn tl_type_name(r#type: tl_type) -> *const c_char;
-    /// What the type may be used for; -1 where there is no such type. Any thread. Since 0.1.
+    /// What the type may be used for; -1 for an unknown type. Any thread. Since 0.1.
     pub fn tl_type_kind(r#type: tl_type) -> tl_kind;
-    /// The type that the format's reference implementation rounds activations to in products with weights of this
-    /// type, for those who compare with it; itself for plain types and activations, -1 where there is no such type.
-    /// This library's products round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
+    /// The type that the reference implementation rounds activations to in products with weights of this type, for
+    /// comparisons with it; the type itself for plain types and activations, -1 for an unknown type. Products of
+    /// this library round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
     pub fn tl_type_partner(r#type: tl_type) -> tl_type;
-    /// How many types there are. Any thread. Since 0.1.
+    /// The number of types. Any thread. Since 0.1.
     pub fn tl_type_count() -> usize;
     /// The type at an index below `tl_type_count`, in the order of their numbers; -1 beyond. Any thread. Since 0.1.
     pub fn tl_type_at(index: usize) -> tl_type;
-    /// Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.
+    /// Finds a type by its name; upper and lower case are equal. `name` and `out` must not be NULL.
     /// TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
     /// thread. Since 0.1.
     pub fn tl_type_from_name(name: *const c_char, out: *mut tl_type, err: *mut tl_error) -> tl_status;

@@ -1,4 +1,4 @@
-//! Devices and backends.
+//! Devices, and backends, which compute on them.
 
 use crate::call::{check, check_abi, handle, text};
 use crate::{Graph, Result, Tensor};
@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use tensorlib_sys as sys;
 
-/// What is known of a device.
+/// Properties of a device.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceInfo {
@@ -26,8 +26,8 @@ pub struct DeviceInfo {
     pub simulated: bool,
 }
 
-/// The devices of this machine; `"cpu"` is always the first. GPUs are among them where the feature `cuda` is on and
-/// their driver is there.
+/// The devices of this machine; `"cpu"` is always the first. GPUs are listed if the feature `cuda` is on and their
+/// driver is installed.
 ///
 /// ```
 /// assert_eq!(tensorlib::devices()[0].name, "cpu");
@@ -68,7 +68,7 @@ pub fn isas() -> Vec<String> {
     unsafe { (0..sys::tl_isa_count()).map(|i| text(sys::tl_isa_name(i))).collect() }
 }
 
-/// How a backend is to be opened.
+/// Options for opening a backend.
 #[derive(Clone, Debug, Default)]
 pub struct BackendOptions {
     n_threads: usize,
@@ -76,30 +76,31 @@ pub struct BackendOptions {
 }
 
 impl BackendOptions {
-    /// The defaults: all processors that this process may use.
+    /// The defaults: as many threads as this process may use processors, no TF32.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Threads for CPU work, the calling one included; 0 = all that this process may use.
+    /// Threads for CPU work, including the calling thread; 0 = one per processor that this process may use.
     pub fn threads(mut self, n: usize) -> Self {
         self.n_threads = n;
         self
     }
 
-    /// CUDA: products of F32 may be computed in TF32, which has 10 bits of fraction. Off unless asked for; other
-    /// devices ignore it.
+    /// CUDA: lets F32 products be computed in TF32, which has 10 bits of fraction. Off by default; other devices ignore
+    /// it.
     pub fn allow_tf32(mut self, allow: bool) -> Self {
         self.allow_tf32 = allow;
         self
     }
 
-    /// Opens a device by its name, or several, `"cuda:0+cpu"`, each with these options, and joins them ([`Backend::join`]).
+    /// Opens a device by name. A list such as `"cuda:0+cpu"` opens each device with these options and joins them
+    /// ([`Backend::join`]).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for an unknown device or number of threads,
-    /// [`Error::Unavailable`](crate::Error) where the device, the instruction set that `TENSORLIB_ISA` asks for, or a thread is not
-    /// to be had, [`Error::Io`](crate::Error) where the file that `TENSORLIB_TRACE` names cannot be written.
+    /// [`Error::InvalidArgument`](crate::Error) for an unknown device or an invalid number of threads,
+    /// [`Error::Unavailable`](crate::Error) if the device, the instruction set that `TENSORLIB_ISA` names or a thread
+    /// is not available, [`Error::Io`](crate::Error) if the file that `TENSORLIB_TRACE` names cannot be written.
     pub fn open(&self, device: &str) -> Result<Backend> {
         check_abi()?;
         if device.contains('+') {
@@ -108,11 +109,11 @@ impl BackendOptions {
         }
         let params = sys::tl_backend_params {
             struct_size: std::mem::size_of::<sys::tl_backend_params>(),
-            // A number that does not fit is refused by the engine all the same.
+            // The engine refuses a number that does not fit anyway.
             n_threads: i32::try_from(self.n_threads).unwrap_or(i32::MAX),
             allow_tf32: self.allow_tf32,
         };
-        // A NUL inside a name would cut it: no device has one.
+        // A NUL would cut the name short; no device's name has one.
         let name = CString::new(device.replace('\0', "?")).unwrap_or_default();
         let mut out = ptr::null_mut();
         // SAFETY: name and params live for the call; out is valid.
@@ -124,7 +125,7 @@ impl BackendOptions {
 
 struct Inner {
     ptr: NonNull<sys::tl_backend>,
-    /// Those that it is joined of; none for one of one device.
+    /// The backends that were joined; empty for a backend of one device.
     parts: Vec<Backend>,
 }
 
@@ -140,9 +141,10 @@ impl Drop for Inner {
     }
 }
 
-/// A device opened for computing. Clones share it; it ends with the last one (and the last context made on it).
+/// A device opened for computing. Clones share it; it closes with the last clone and the last context made on it.
 ///
-/// One graph runs at a time; a second caller waits for the first. Backends are independent of each other.
+/// Thread-safe: one graph runs at a time, and a second caller waits for the first. Backends are independent of each
+/// other.
 ///
 /// ```
 /// let cpu = tensorlib::Backend::cpu()?;
@@ -153,11 +155,12 @@ impl Drop for Inner {
 pub struct Backend(Arc<Inner>);
 
 impl Backend {
-    /// Joins backends of different devices to one, which computes graphs whose tensors lie on any of them.
+    /// Joins backends of different devices into one, which computes graphs whose tensors lie on any of them.
     ///
-    /// Each node is computed where the fewest bytes are copied for it, or where [`Tensor::place`] says. Leafs stay where their contexts
-    /// are, an output ends on its context's device. What is read on another device is copied there once in each run, constants once for
-    /// all. A context made on the joined backend lies on the first one's device. The backends themselves may be used meanwhile.
+    /// Each node is computed where the fewest bytes have to be copied for it, or where [`Tensor::place`] says. Leafs
+    /// stay on their contexts' devices, and an output ends on its context's device. Operands that are read on another
+    /// device are copied there once per run, constants once for all runs. A context made on the joined backend lies on
+    /// the first device. The joined backends themselves stay usable.
     ///
     /// ```
     /// use tensorlib::{devices, Backend};
@@ -168,8 +171,8 @@ impl Backend {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where there are none or more than 32, two of one device, or one that is joined itself,
-    /// [`Error::Unavailable`](crate::Error) in a forked process.
+    /// [`Error::InvalidArgument`](crate::Error) for no backends or more than 32, two of one device, or one that is
+    /// joined itself, [`Error::Unavailable`](crate::Error) in a forked process.
     pub fn join(backends: &[Backend]) -> Result<Self> {
         let raw: Vec<_> = backends.iter().map(Backend::raw).collect();
         let mut out = ptr::null_mut();
@@ -178,7 +181,8 @@ impl Backend {
         Ok(Backend(Arc::new(Inner { ptr: handle(out)?, parts: backends.to_vec() })))
     }
 
-    /// The backends that it is joined of, in the order of joining, to make contexts on; else itself.
+    /// The backends that were joined, in the order of joining, to make contexts on; the backend itself if it was not
+    /// joined.
     pub fn parts(&self) -> Vec<Backend> {
         if self.0.parts.is_empty() {
             return vec![self.clone()];
@@ -186,7 +190,7 @@ impl Backend {
         self.0.parts.clone()
     }
 
-    /// The names of the devices that it computes on, in the order of joining; one unless it was joined.
+    /// The names of the devices that the backend computes on, in the order of joining; one name if it was not joined.
     pub fn devices(&self) -> Vec<String> {
         // SAFETY: the backend is live; names live as long as it.
         unsafe {
@@ -195,7 +199,7 @@ impl Backend {
         }
     }
 
-    /// The CPU, with all processors that this process may use.
+    /// Opens the CPU with all processors that this process may use.
     ///
     /// # Errors
     /// As [`BackendOptions::open`].
@@ -203,7 +207,7 @@ impl Backend {
         Self::new("cpu")
     }
 
-    /// A device by its name, as [`devices`] gives it.
+    /// Opens a device by its name, as [`devices`] lists it.
     ///
     /// # Errors
     /// As [`BackendOptions::open`].
@@ -211,7 +215,7 @@ impl Backend {
         BackendOptions::new().open(device)
     }
 
-    /// Builds a graph of these outputs and computes it. For many runs make a [`Graph`] once.
+    /// Builds a graph of these outputs and computes it. Make a [`Graph`] once to run it many times.
     ///
     /// # Errors
     /// As [`Graph::new`] and [`Graph::compute`].
@@ -231,16 +235,16 @@ impl Backend {
         unsafe { text(sys::tl_backend_isa(self.raw())) }
     }
 
-    /// The number of threads, the calling one included.
+    /// The number of threads, including the calling thread.
     pub fn n_threads(&self) -> usize {
         // SAFETY: as above.
         usize::try_from(unsafe { sys::tl_backend_n_threads(self.raw()) }).unwrap_or(0)
     }
 
-    /// The bytes of packed copies of constants ([`Tensor::set_constant`](crate::Tensor::set_constant), tensors of GGUF
-    /// files), which no context counts. A copy is made when a graph that multiplies with a constant is first computed,
-    /// where that pays and half of the free memory is left; all graphs share it, and it goes with the backend or with
-    /// the constant's context.
+    /// Bytes of packed copies of constants ([`Tensor::set_constant`](crate::Tensor::set_constant), tensors of GGUF
+    /// files), which no context counts. The backend makes a copy when it first computes a graph that multiplies with a
+    /// constant, if the copy pays and leaves half of the free memory. All graphs share it; it is freed with the backend
+    /// or with the constant's context.
     pub fn packed_memory(&self) -> usize {
         // SAFETY: as above.
         unsafe { sys::tl_backend_packed_memory(self.raw()) }

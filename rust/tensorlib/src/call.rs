@@ -1,4 +1,4 @@
-//! The one way to call a C function that can fail.
+//! Calls of C functions that can fail: status, error and handles become `Result`s.
 
 use crate::{Error, Result};
 use std::ffi::{c_char, CStr, CString};
@@ -20,7 +20,7 @@ fn to_error(err: &sys::tl_error, code: i32, shapes: Vec<Vec<i64>>) -> Error {
     Error::new(code, message, shapes)
 }
 
-/// Calls `f` with an error to fill in; its status decides.
+/// Calls `f` with an error to fill in; the returned status decides between `Ok` and that error.
 pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Result<()> {
     let mut err = fresh_error();
     match f(&mut err) {
@@ -29,7 +29,8 @@ pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Res
     }
 }
 
-/// Whether the library that was linked (with the feature `system`: found at run time) speaks this crate's ABI.
+/// Checks that the linked library speaks this crate's ABI; with the feature `system` the library is found at
+/// run time.
 ///
 /// # Errors
 /// [`Error::Unavailable`] for another major version, or an older minor one.
@@ -49,10 +50,10 @@ pub(crate) fn check_abi() -> Result<()> {
     Err(Error::new(sys::TL_STATUS_UNAVAILABLE.0, message, Vec::new()))
 }
 
-/// The handle that a call which succeeded has given.
+/// The handle that a successful call returned.
 ///
 /// # Errors
-/// [`Error::Internal`] for NULL, which no such call gives.
+/// [`Error::Internal`] for NULL, which no successful call returns.
 pub(crate) fn handle<T>(ptr: *mut T) -> Result<NonNull<T>> {
     NonNull::new(ptr).ok_or_else(|| {
         let message = "internal error: a call succeeded without a result".to_string();
@@ -71,12 +72,12 @@ pub(crate) unsafe fn take_constructor_error(ctx: *mut sys::tl_context, shapes: V
     to_error(&err, status.0, shapes)
 }
 
-/// A text for C, up to the first NUL.
+/// A C string of the text up to its first NUL.
 pub(crate) fn until_nul(text: &str) -> CString {
     CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
 
-/// A static string of the engine's.
+/// Copies a static string of the engine.
 ///
 /// # Safety
 /// `text` must be NULL or a NUL-terminated string that lives for the call.
@@ -88,7 +89,8 @@ pub(crate) unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// A list that the engine writes into memory after telling its length, which may grow meanwhile.
+/// Reads a list from a function that returns its length and writes it into a buffer. The list may grow between
+/// the two calls.
 pub(crate) fn listed(mut write: impl FnMut(*mut *mut sys::tl_tensor, usize) -> usize) -> Vec<*mut sys::tl_tensor> {
     let mut list = Vec::new();
     loop {
@@ -101,7 +103,7 @@ pub(crate) fn listed(mut write: impl FnMut(*mut *mut sys::tl_tensor, usize) -> u
     }
 }
 
-/// A text that the engine writes into a buffer after telling its length.
+/// Reads a text from a function that returns its length and writes it into a buffer.
 pub(crate) fn sized_text(mut write: impl FnMut(*mut c_char, usize) -> usize) -> String {
     let mut buffer = vec![0u8; 4096];
     let mut length = write(buffer.as_mut_ptr().cast(), buffer.len());

@@ -1,4 +1,4 @@
-//! Contexts: who owns tensors.
+//! Contexts: the owners of tensors.
 
 use crate::call::{check, check_abi, handle, listed, sized_text, take_constructor_error, until_nul};
 use crate::{Backend, DType, Element, Result, Tensor};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tensorlib_sys as sys;
 
-/// How a context is to be made.
+/// Options for making a context.
 ///
 /// ```
 /// let ctx = tensorlib::ContextOptions::new().mem_limit(1 << 20).build()?;
@@ -37,26 +37,26 @@ impl ContextOptions {
         self
     }
 
-    /// Memory to use instead of the context's own, never outgrown. It has to be `'static` because graphs and other contexts
-    /// may keep the context's memory in use after the last handle is gone.
+    /// Memory to use instead of the context's own; the context never grows beyond it. It has to be `'static` because
+    /// graphs and other contexts may keep the memory in use after the last handle is gone.
     pub fn buffer(mut self, buffer: &'static mut [u8]) -> Self {
         self.buffer = Some(buffer);
         self
     }
 
-    /// Shapes only: leafs get their data by [`Context::allocate`].
+    /// Makes tensors without data; [`Context::allocate`] gives leafs their data later.
     pub fn no_alloc(mut self) -> Self {
         self.no_alloc = true;
         self
     }
 
-    /// Tensors' data live on this backend's device.
+    /// Puts the tensors' data on this backend's device.
     pub fn on(mut self, backend: &Backend) -> Self {
         self.backend = Some(backend.clone());
         self
     }
 
-    /// Makes the context. Any limit is accepted; what does not fit fails later.
+    /// Makes the context. Any limit is accepted; tensors that do not fit fail later.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error), [`Error::InvalidArgument`](crate::Error) for an empty buffer.
@@ -81,20 +81,20 @@ impl ContextOptions {
     }
 }
 
-/// The one `Inner` of each context that has handles here, by its address: what C names by a tensor gets the same handle again, so that
-/// [`Context::reset`] knows of all of them.
+/// The `Inner` of each context that has handles here, by its address. A tensor that C names leads to the existing
+/// `Inner`, so [`Context::reset`] knows about all handles.
 static REGISTRY: Mutex<BTreeMap<usize, Weak<Inner>>> = Mutex::new(BTreeMap::new());
 
 fn registry() -> MutexGuard<'static, BTreeMap<usize, Weak<Inner>>> {
-    // Nothing in it can be left half-changed.
+    // A panic cannot leave the map half-changed.
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Inner {
     ptr: NonNull<sys::tl_context>,
-    /// The engine's number, which grows with each context: see [`Context::younger`].
+    /// The engine's number, which grows with each context; [`Context::younger`] compares it.
     id: u64,
-    /// A constructor and the reading of its error go under one lock, so that a thread gets its own error.
+    /// Held from a constructor's call until its error is read, so that each thread gets its own error.
     building: Mutex<()>,
 }
 
@@ -107,7 +107,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let address = self.ptr.as_ptr() as usize;
         let mut contexts = registry();
-        // Another thread may have come by the context again, and made an Inner that is in use.
+        // Another thread may have looked up this context in the meantime and made an Inner that is in use.
         if contexts.get(&address).is_some_and(|inner| inner.strong_count() == 0) {
             contexts.remove(&address);
         }
@@ -117,8 +117,9 @@ impl Drop for Inner {
     }
 }
 
-/// An arena that owns tensors and their data. Clones share it; its memory goes with the last handle (a [`Tensor`] holds
-/// one too) and the last graph or other context that refers to it.
+/// An arena that owns tensors and their data. Clones share it; its memory is freed with the last handle (each
+/// [`Tensor`] holds one) and the last graph or other context that refers to it. Thread-safe: calls that would race fail
+/// with [`Error::Busy`](crate::Error), or wait first ([`Context::set_busy_timeout`]).
 ///
 /// ```
 /// use tensorlib::{Context, DType};
@@ -132,16 +133,16 @@ impl Drop for Inner {
 pub struct Context(Arc<Inner>);
 
 impl Context {
-    /// A context with its own memory on the host, growing as needed.
+    /// Makes a context with its own memory on the host, which grows as needed.
     ///
     /// # Panics
-    /// If the machine has no memory left for it (a few hundred bytes).
+    /// If the machine cannot give the few hundred bytes that it needs.
     #[allow(clippy::new_without_default)] // a default that owns an arena would be a surprise
     pub fn new() -> Self {
         ContextOptions::new().build().expect("memory for an empty context")
     }
 
-    /// A context whose tensors' data live on the backend's device.
+    /// Makes a context whose tensors' data live on the backend's device.
     ///
     /// # Panics
     /// As [`Context::new`].
@@ -149,13 +150,13 @@ impl Context {
         ContextOptions::new().on(backend).build().expect("memory for an empty context")
     }
 
-    /// A leaf filled with zeros. Shape: 1 to 4 dimensions, the contiguous one first.
+    /// Makes a leaf filled with zeros. The shape has 1 to 4 dimensions, the contiguous one first.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a shape that is none, [`Error::OutOfMemory`](crate::Error).
+    /// [`Error::InvalidArgument`](crate::Error) for an invalid shape, [`Error::OutOfMemory`](crate::Error).
     pub fn zeros(&self, dtype: DType, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let ne = shape.as_ref();
-        // More dimensions than an i32 counts are refused as any number above 4.
+        // The engine refuses more dimensions than an i32 counts, as it does any number above 4.
         let n_dims = i32::try_from(ne.len()).unwrap_or(i32::MAX);
         self.construct(Vec::new, |ctx| {
             // SAFETY: the context is live; ne has n_dims values.
@@ -163,15 +164,15 @@ impl Context {
         })
     }
 
-    /// An F32 leaf from as many values as the shape has, in memory order.
+    /// Makes an F32 leaf from one value per element of the shape, in memory order.
     ///
     /// # Errors
-    /// As [`Context::zeros`]; [`Error::InvalidArgument`](crate::Error) for another number of values.
+    /// As [`Context::zeros`]; [`Error::InvalidArgument`](crate::Error) for a wrong number of values.
     pub fn tensor(&self, shape: impl AsRef<[i64]>, values: &[f32]) -> Result<Tensor> {
         self.tensor_of(shape, values)
     }
 
-    /// A leaf of any element type.
+    /// Makes a leaf of any element type from one value per element, in memory order.
     ///
     /// # Errors
     /// As [`Context::tensor`].
@@ -181,17 +182,17 @@ impl Context {
         Ok(tensor)
     }
 
-    /// Data for the leafs of a no_alloc context that have none yet: zeros.
+    /// Allocates data for the leafs of a `no_alloc` context that have none yet; they hold zeros.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) if it is no such context, [`Error::OutOfMemory`](crate::Error),
+    /// [`Error::InvalidArgument`](crate::Error) for a context of another kind, [`Error::OutOfMemory`](crate::Error),
     /// [`Error::Busy`](crate::Error).
     pub fn allocate(&self) -> Result<()> {
         // SAFETY: the context is live; no backend means its own.
         check(|err| unsafe { sys::tl_context_allocate(self.raw(), ptr::null_mut(), err) })
     }
 
-    /// Empties the context for the next round and keeps its memory, and the plans of its graphs for others of the same structure.
+    /// Removes all tensors. Keeps the memory, and the plans of graphs for later graphs of the same structure.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error) while tensors, clones of this handle, graphs or other contexts refer to it.
@@ -205,7 +206,7 @@ impl Context {
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     pub fn reset(&mut self) -> Result<()> {
-        // Held until the context is empty: nobody comes by a handle meanwhile.
+        // Held until the context is empty, so that nobody can look up a handle meanwhile.
         let _contexts = registry();
         if Arc::strong_count(&self.0) != 1 {
             let message = "context_reset: tensors or clones of the context's handle still exist".to_string();
@@ -216,12 +217,14 @@ impl Context {
         check(|err| unsafe { sys::tl_context_reset(self.raw(), err) })
     }
 
-    /// Has calls wait for what other threads use, instead of failing with [`Error::Busy`](crate::Error) at once.
+    /// Makes calls wait for data that other threads use, instead of failing immediately with
+    /// [`Error::Busy`](crate::Error).
     ///
-    /// A call about this context, one of its tensors or a graph whose memory is here waits up to `timeout`; [`Graph::compute`](crate::Graph::compute)
-    /// also waits no longer for the backend, for which it otherwise waits without limit. Zero, the default, waits
-    /// for no lock. A call that has begun to compute is not stopped. While a call waits it holds nothing. Calls from a callback of a running
-    /// graph never wait, as they might wait for themselves; nor does [`Context::reset`] for handles that still exist.
+    /// A call about this context, one of its tensors or a graph whose memory is here waits up to `timeout`.
+    /// [`Graph::compute`](crate::Graph::compute) then also limits its wait for the backend's turn, which is unlimited
+    /// otherwise. Zero, the default, waits for no lock. A call that has begun to compute is not stopped. A waiting call
+    /// holds no locks. Calls from a callback of a running graph never wait, because they could wait for themselves;
+    /// [`Context::reset`] does not wait for handles that still exist.
     ///
     /// ```
     /// use std::time::Duration;
@@ -242,7 +245,7 @@ impl Context {
         let _ = check(|err| unsafe { sys::tl_context_set_busy_timeout(self.raw(), nanoseconds, err) });
     }
 
-    /// How long calls about this context wait: [`Context::set_busy_timeout`].
+    /// How long calls about this context wait; see [`Context::set_busy_timeout`].
     pub fn busy_timeout(&self) -> Duration {
         // SAFETY: the context is live.
         Duration::from_nanos(unsafe { sys::tl_context_busy_timeout(self.raw()) })
@@ -253,8 +256,8 @@ impl Context {
         self.0.id
     }
 
-    /// The context's tensors, leafs and nodes, in the order in which they were made; those too that operations made of several nodes have
-    /// made for themselves.
+    /// All tensors of the context, leafs and nodes, in the order in which they were made. The list includes nodes that
+    /// operations made of several nodes created internally.
     ///
     /// ```
     /// let ctx = tensorlib::Context::new();
@@ -270,7 +273,7 @@ impl Context {
         raw.into_iter().filter_map(NonNull::new).map(|ptr| Tensor::from_raw(self.clone(), ptr)).collect()
     }
 
-    /// The first of the context's tensors that has this name. Looks at each in turn.
+    /// The first of the context's tensors with this name. Takes time in proportion to the number of tensors.
     pub fn find(&self, name: &str) -> Option<Tensor> {
         let name = CString::new(name).ok()?;
         // SAFETY: the context is live; the name ends with a NUL.
@@ -278,7 +281,7 @@ impl Context {
         Some(Tensor::from_raw(self.clone(), found))
     }
 
-    /// Names the context, for messages: `context 3 'weights'`; `""` takes the name away. A NUL ends the name.
+    /// Names the context for messages: `context 3 'weights'`; `""` removes the name. A NUL ends the name.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error).
@@ -288,16 +291,16 @@ impl Context {
         check(|err| unsafe { sys::tl_context_set_name(self.raw(), name.as_ptr(), err) })
     }
 
-    /// The context's name, empty where it has none.
+    /// The context's name; empty if it has none.
     pub fn name(&self) -> String {
         // SAFETY: the context is live; the buffer has as many bytes as said.
         sized_text(|buffer, size| unsafe { sys::tl_context_name(self.raw(), buffer, size) })
     }
 
-    /// Closes the context for building: new leafs and nodes in it are [`Error::InvalidArgument`](crate::Error) from now on.
-    /// Operators and methods put a node into the context of its operands, so two weights' sum would silently live, and
-    /// stay, among the weights; in a frozen context that is an error which says where to build instead. [`Context::reset`]
-    /// opens it again.
+    /// Closes the context for building: from now on new leafs and nodes in it fail with
+    /// [`Error::InvalidArgument`](crate::Error). Operators and methods put a node into the context of its operands, so
+    /// the sum of two weights would silently live, and stay, among the weights. In a frozen context that fails with an
+    /// error that says where to build instead. [`Context::reset`] opens the context again.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Error};
@@ -316,19 +319,19 @@ impl Context {
         let _ = check(|err| unsafe { sys::tl_context_freeze(self.raw(), err) });
     }
 
-    /// Bytes in use by objects, data and the plans that are kept for graphs which are built anew.
+    /// Bytes in use by objects, data, and plans that are kept for graphs of the same structure.
     pub fn used_memory(&self) -> usize {
         // SAFETY: the context is live.
         unsafe { sys::tl_context_used_memory(self.raw()) }
     }
 
-    /// The most bytes that were in use at one time.
+    /// The most bytes that were in use at any time.
     pub fn peak_memory(&self) -> usize {
         // SAFETY: the context is live.
         unsafe { sys::tl_context_peak_memory(self.raw()) }
     }
 
-    /// The handle of a context of which the caller has a reference, which becomes the handle's.
+    /// Makes the handle of a context, and takes over the caller's reference to it.
     fn register(ptr: NonNull<sys::tl_context>, contexts: &mut BTreeMap<usize, Weak<Inner>>) -> Self {
         // SAFETY: the context is live.
         let id = unsafe { sys::tl_context_id(ptr.as_ptr()) };
@@ -337,7 +340,7 @@ impl Context {
         Context(inner)
     }
 
-    /// The context of a tensor that C has named; none for NULL.
+    /// The context of a tensor that C named; `None` for NULL.
     ///
     /// # Safety
     /// The tensor must be live.
@@ -359,8 +362,8 @@ impl Context {
         self.0.ptr.as_ptr()
     }
 
-    /// Of two contexts the one made last: nodes go there, so that young contexts (a token's) refer to old ones (the
-    /// weights') and never the other way round.
+    /// The context of the two that was made last. Nodes go there, so that young contexts (a token's) refer to old ones
+    /// (the weights') and never the reverse.
     pub(crate) fn younger<'a>(&'a self, other: &'a Context) -> &'a Context {
         if self.0.id >= other.0.id {
             self
@@ -369,12 +372,12 @@ impl Context {
         }
     }
 
-    /// The lock that keeps constructors and the reading of their errors together.
+    /// Locks constructors together with the reading of their errors.
     pub(crate) fn building(&self) -> MutexGuard<'_, ()> {
         self.0.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a constructor; a NULL becomes the error that the context kept. `shapes` is asked only then.
+    /// Runs a constructor and turns NULL into the error that the context kept. `shapes` is called only for an error.
     pub(crate) fn construct(
         &self,
         shapes: impl FnOnce() -> Vec<Vec<i64>>,

@@ -1,17 +1,17 @@
-//! Tensors as small tables.
+//! Prints tensors as small tables.
 
 use crate::Tensor;
 use std::fmt;
 
-/// More rows or columns than this are elided in the middle.
+/// Matrices with more rows or columns than this are elided in the middle.
 const SHOWN: usize = 8;
 
 impl fmt::Display for Tensor {
-    /// A line per row, matrices apart, elided in the middle where it is long. What cannot be read is said instead of
-    /// printed.
+    /// Prints a line per row with a gap between matrices, elided in the middle where a dimension is long. A tensor
+    /// that cannot be read prints the reason instead.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.shape(), self.dtype())?;
-        // Whether it can be read at all; only what is shown is read then.
+        // An empty read checks that the tensor is readable; only the printed elements are read after that.
         if let Err(error) = self.read_bytes(0, &mut []) {
             return write!(f, " <{error}>");
         }
@@ -52,7 +52,7 @@ impl fmt::Display for Tensor {
     }
 }
 
-/// The indices to show of n, with None for the gap.
+/// The indices to print out of n; `None` marks the gap.
 fn shown(n: usize) -> impl Iterator<Item = Option<usize>> {
     let elided = n > SHOWN;
     let head = if elided { SHOWN / 2 } else { n };

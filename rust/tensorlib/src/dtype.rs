@@ -1,4 +1,4 @@
-//! Storage types at run time.
+//! Storage types, as values at run time.
 
 use crate::call::check;
 use crate::gguf::c_text;
@@ -7,11 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 use tensorlib_sys as sys;
 
-/// How elements are stored. The numbers are GGUF's.
+/// How elements are stored. The numbers are those of GGUF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
-#[allow(non_camel_case_types)] // the formats' own names
+#[allow(non_camel_case_types)] // the names that GGUF gives the types
 pub enum DType {
     /// IEEE 754 binary32.
     F32 = 0,
@@ -91,11 +91,11 @@ pub enum DType {
 pub enum Kind {
     /// A plain float.
     Floating,
-    /// A plain integer: indices and storage, no operand of arithmetic.
+    /// A plain integer: for indices and storage, not for arithmetic.
     Integer,
-    /// Blocks of quantised weights.
+    /// A quantised type for weights.
     Weight,
-    /// Blocks that activations are quantised to on the way into a product; no operand.
+    /// A quantised type that products convert activations to; no operand has it.
     Activation,
 }
 
@@ -144,7 +144,7 @@ impl DType {
     }
 
     pub(crate) fn from_raw(raw: sys::tl_type) -> Self {
-        // The engine is built from the same list, so a type that it made is one of these.
+        // The engine is built from the same list, so every type that it returns is in it.
         Self::ALL.into_iter().find(|t| t.raw() == raw).unwrap_or(DType::F32)
     }
 
@@ -171,15 +171,15 @@ impl DType {
         }
     }
 
-    /// The type that the format's reference implementation rounds activations to in products with weights of this type,
-    /// for those who compare with it; itself for plain types and activations. This library's products round as
+    /// The type that the reference implementation rounds activations to in products with weights of this type, for
+    /// comparisons with it; the type itself for plain types and activations. Products of this library round as
     /// [`Context::mul_mat`](crate::Context::mul_mat) says, whatever the partner.
     pub fn partner(self) -> DType {
         // SAFETY: any number is allowed.
         DType::from_raw(unsafe { sys::tl_type_partner(self.raw()) })
     }
 
-    /// Bits that an element takes, scales included.
+    /// Bits per element, including scales.
     ///
     /// ```
     /// assert_eq!(tensorlib::DType::Q4_K.bits_per_element(), 4.5);
@@ -204,7 +204,7 @@ impl fmt::Display for DType {
 impl FromStr for DType {
     type Err = Error;
 
-    /// By name, whatever the case of the letters.
+    /// Parses a type's name; upper and lower case are equal.
     fn from_str(name: &str) -> Result<Self> {
         let name = c_text("type_from_name: the name has", name.as_bytes())?;
         let mut found = DType::F32.raw();

@@ -6,10 +6,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that is some storage type's element, bit for bit: `f32`, `f64`, `i8` to `i64`, and with the feature
-/// `half` also `f16` and `bf16`.
+/// A Rust type that represents the elements of a storage type bit for bit: `f32`, `f64`, `i8` to `i64`, and with
+/// the feature `half` also `f16` and `bf16`.
 ///
-/// Sealed: the list is the engine's.
+/// Sealed: the engine defines the list.
 ///
 /// ```
 /// let ctx = tensorlib::Context::new();
@@ -17,14 +17,14 @@ mod sealed {
 /// assert_eq!(t.to_vec::<i32>()?, [1, 2, 3]);
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
-/// A type that is none does not compile:
+/// Other types do not compile:
 /// ```compile_fail,E0277
 /// let ctx = tensorlib::Context::new();
 /// let t = ctx.tensor_of([3], &["a", "b", "c"])?;
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
 pub trait Element: sealed::Sealed + Copy + Send + Sync + Default + std::fmt::Debug + 'static {
-    /// The storage type with these elements.
+    /// The storage type of these elements.
     const DTYPE: DType;
 }
 

@@ -1,18 +1,18 @@
-//! Failures.
+//! Errors, and the results of functions that can fail.
 
 use std::fmt;
 
-/// What every function here that can fail returns.
+/// The result of every function of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The particulars of a failure.
+/// The details of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The operation or function that failed: `"mul_mat"`.
     pub op: String,
-    /// The operands' shapes, where it was an operation.
+    /// The operands' shapes, if an operation failed.
     pub shapes: Vec<Vec<i64>>,
-    /// The whole message: operation, shapes, and what would be valid.
+    /// The whole message: the operation, the shapes, and what would be valid.
     pub message: String,
 }
 
@@ -26,33 +26,33 @@ pub enum Error {
     ShapeMismatch(Failure),
     /// The operands' types do not fit the operation, or an element type is not the tensor's.
     TypeMismatch(Failure),
-    /// Operands on different devices, or contexts that would refer to each other in a circle.
+    /// The operands are on different devices, or contexts would refer to each other in a cycle.
     ContextMismatch(Failure),
-    /// Valid, but no kernel of this backend does it.
+    /// The call is valid, but this backend has no kernel for it.
     Unsupported(Failure),
-    /// A device, driver or instruction set that is not there.
+    /// A device, driver or instruction set is not available.
     Unavailable(Failure),
     /// A limit or the machine's memory is exhausted.
     OutOfMemory(Failure),
-    /// The context is in use by a running graph, a guard or another call.
+    /// A running graph, a guard or another call is using the context.
     Busy(Failure),
-    /// A progress callback stopped the run.
+    /// A callback stopped the run.
     Aborted(Failure),
     /// The operating system refused a file operation.
     Io(Failure),
-    /// A file's contents are not what its format allows.
+    /// The file's contents violate its format.
     Format(Failure),
     /// The device failed.
     Device(Failure),
-    /// A defect of the library.
+    /// The library has a defect.
     Internal(Failure),
-    /// What code outside of this crate reports through it, as a layer of its own ([`Error::msg`]).
+    /// An error of code outside this crate, such as a layer of your own ([`Error::msg`]).
     Custom(Failure),
     /// A status that this version of the crate does not know.
     Other {
-        /// The status' number.
+        /// The number of the status.
         code: i32,
-        /// What is known of it.
+        /// The details that came with it.
         failure: Failure,
     },
 }
@@ -80,7 +80,8 @@ impl Error {
         }
     }
 
-    /// An error of code outside of this crate, as of a layer or a loss of one's own, so that it can return this crate's [`Result`].
+    /// Makes an error for code outside this crate, such as your own layer or loss, so that it can return this crate's
+    /// [`Result`].
     ///
     /// ```
     /// use tensorlib::nn::{Module, Pass};
@@ -130,7 +131,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// So that `?` takes what the standard library reports, in functions that return this crate's [`Result`].
+/// Lets `?` convert errors of the standard library in functions that return this crate's [`Result`].
 macro_rules! custom_from {
     ($($other:ty),*) => {$(
         impl From<$other> for Error {

@@ -1,4 +1,4 @@
-//! GGUF files, read.
+//! Reading GGUF files.
 
 use crate::call::{check, check_abi, handle};
 use crate::{Array, Context, DType, Error, Result, Tensor, Value};
@@ -24,11 +24,11 @@ impl Drop for Inner {
     }
 }
 
-/// A GGUF file: metadata and tensors, checked when it is opened. Where it is one of several parts
-/// (`NAME-00001-of-00003.gguf`), opening any of them opens all. Clones share it.
+/// A GGUF file: metadata and tensors, checked when it is opened. Opening any shard of a split file
+/// (`NAME-00001-of-00003.gguf`) opens all of them. Clones share the file. Thread-safe, and never changes after opening.
 ///
-/// Tensors over a file are constant from the start; their context keeps the bytes that they lie in, so the file may be
-/// dropped before.
+/// Tensors made from a file are constant from the start. Their context keeps the bytes that they lie in, so the file
+/// may be dropped earlier.
 ///
 /// ```
 /// use tensorlib::{Backend, Context, DType, Gguf, GgufWriter};
@@ -61,48 +61,48 @@ impl Drop for Inner {
 #[derive(Clone)]
 pub struct Gguf(Arc<Inner>);
 
-/// A tensor of a file, as the file describes it.
+/// A tensor's description in a file.
 #[derive(Clone, Debug)]
 pub struct TensorInfo<'a> {
-    /// Its name, unique in the file.
+    /// The name, unique in the file.
     pub name: &'a str,
     /// The element type.
     pub dtype: DType,
     /// Elements per dimension, the contiguous one first; empty for a scalar.
     pub shape: Vec<i64>,
-    /// Where its bytes begin, counted from the first tensor byte of the part that it lies in.
+    /// Offset in bytes from the first tensor byte of the shard that the tensor lies in.
     pub offset: u64,
-    /// Its bytes in the file.
+    /// The bytes in the file.
     pub data: &'a [u8],
 }
 
 impl Gguf {
-    /// Reads a file, all parts of it, into memory.
+    /// Reads a file, with all its shards, into memory.
     ///
     /// # Errors
-    /// [`Error::Io`] with the path and the system's reason; [`Error::Format`] with the byte at which the file is not what
-    /// the format allows; [`Error::InvalidArgument`] for a path with a NUL; [`Error::OutOfMemory`].
+    /// [`Error::Io`] with the path and the system's reason; [`Error::Format`] with the offset of the byte that violates
+    /// the format; [`Error::InvalidArgument`] for a path with a NUL; [`Error::OutOfMemory`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path_text(path.as_ref())?;
         // SAFETY: path lives for the call; out is valid.
         Self::from(|out, err| unsafe { sys::tl_gguf_open_copy(path.as_ptr(), out, err) })
     }
 
-    /// Maps a file, all parts of it, into memory: pages are loaded when they are touched.
+    /// Maps a file, with all its shards, into memory: pages are loaded when they are touched.
     ///
     /// # Errors
     /// As [`Gguf::open`].
     ///
     /// # Safety
-    /// Nobody may change the file, or make it shorter, while this or a context with tensors over it exists: slices of it
-    /// would change under their borrow, and touching what is gone ends the process.
+    /// Nobody may change or truncate the file while it, or a context with tensors over it, exists: borrowed slices
+    /// would change, and touching truncated pages ends the process.
     pub unsafe fn open_mapped(path: impl AsRef<Path>) -> Result<Self> {
         let path = path_text(path.as_ref())?;
         // SAFETY: path lives for the call; out is valid; that the file stays as it is is the caller's promise.
         Self::from(|out, err| unsafe { sys::tl_gguf_open(path.as_ptr(), out, err) })
     }
 
-    /// A file in memory: `'static` bytes are used where they are, others are copied. Other parts are not looked for.
+    /// Opens a file in memory. `'static` bytes are used in place, others are copied. Other shards are not looked for.
     ///
     /// # Errors
     /// [`Error::Format`], [`Error::OutOfMemory`].
@@ -126,25 +126,25 @@ impl Gguf {
         Ok(Gguf(Arc::new(Inner(handle(out)?))))
     }
 
-    /// The format's version: 2 or 3.
+    /// The version of the format: 2 or 3.
     pub fn version(&self) -> u32 {
         // SAFETY: the file is open (as for all below).
         unsafe { sys::tl_gguf_version(self.raw()) }
     }
 
-    /// What the offsets of tensors are multiples of.
+    /// The alignment: offsets of tensors are multiples of it.
     pub fn alignment(&self) -> usize {
         // SAFETY: the file is open.
         unsafe { sys::tl_gguf_alignment(self.raw()) }
     }
 
-    /// The number of files that it consists of.
+    /// The number of shards; 1 for a file that is not split.
     pub fn n_parts(&self) -> usize {
         // SAFETY: the file is open.
         unsafe { sys::tl_gguf_n_parts(self.raw()) }
     }
 
-    /// All keys with their values, in the file's order.
+    /// All keys and their values, in the file's order.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, Value)> + '_ {
         // SAFETY: the file is open; a key lives as long as the file.
         let key = |i| unsafe { name_text(sys::tl_gguf_key(self.raw(), i)) };
@@ -158,28 +158,28 @@ impl Gguf {
         (0..unsafe { sys::tl_gguf_n_kv(self.raw()) }).map(|i| unsafe { name_text(sys::tl_gguf_key(self.raw(), i)) })
     }
 
-    /// The value of a key, as it is stored; nothing where there is no such key.
+    /// The value of a key as it is stored; `None` if the key does not exist.
     pub fn get(&self, key: &str) -> Option<Value> {
         self.find(key).map(|i| self.value_at(i))
     }
 
-    /// The bytes of a key's value as they lie in the file: of an array its elements, of a string its characters.
+    /// The stored bytes of a key's value: the elements of an array, the characters of a string.
     pub fn raw_value(&self, key: &str) -> Option<&[u8]> {
         self.find(key).map(|i| self.bytes_at(i))
     }
 
-    /// An integer of any type that is 0 or more.
+    /// A key's value as an unsigned integer; any stored integer type that holds 0 or more.
     ///
     /// # Errors
-    /// [`Error::TypeMismatch`] for another value (the message says what it is), [`Error::InvalidArgument`] where there is
-    /// no such key.
+    /// [`Error::TypeMismatch`] for another value (the message shows it), [`Error::InvalidArgument`] if the key does not
+    /// exist.
     pub fn u64(&self, key: &str) -> Result<u64> {
         let (index, mut out) = (self.index(key)?, 0);
         // SAFETY: the file is open; out is valid.
         check(|err| unsafe { sys::tl_gguf_get_u64(self.raw(), index, &mut out, err) }).map(|()| out)
     }
 
-    /// An integer of any type below 2^63.
+    /// A key's value as an integer; any stored integer type with a value below 2^63.
     ///
     /// # Errors
     /// As [`Gguf::u64`].
@@ -189,7 +189,7 @@ impl Gguf {
         check(|err| unsafe { sys::tl_gguf_get_i64(self.raw(), index, &mut out, err) }).map(|()| out)
     }
 
-    /// A float, or an integer that an `f64` holds exactly.
+    /// A key's value as a float; also an integer that an `f64` represents exactly.
     ///
     /// # Errors
     /// As [`Gguf::u64`].
@@ -199,7 +199,7 @@ impl Gguf {
         check(|err| unsafe { sys::tl_gguf_get_f64(self.raw(), index, &mut out, err) }).map(|()| out)
     }
 
-    /// A bool.
+    /// A key's value as a bool.
     ///
     /// # Errors
     /// As [`Gguf::u64`].
@@ -209,7 +209,7 @@ impl Gguf {
         check(|err| unsafe { sys::tl_gguf_get_bool(self.raw(), index, &mut out, err) }).map(|()| out)
     }
 
-    /// A string; what is no UTF-8 in it becomes U+FFFD (see [`Gguf::raw_value`]).
+    /// A key's value as a string; bytes that are not UTF-8 become U+FFFD (see [`Gguf::raw_value`]).
     ///
     /// # Errors
     /// As [`Gguf::u64`].
@@ -220,24 +220,24 @@ impl Gguf {
         Ok(String::from_utf8_lossy(self.bytes_at(index)).into_owned())
     }
 
-    /// All tensors, in the order of parts and in each in the file's.
+    /// All tensors, shard by shard in the file's order.
     pub fn tensors(&self) -> impl Iterator<Item = TensorInfo<'_>> + '_ {
         // SAFETY: the file is open.
         (0..unsafe { sys::tl_gguf_n_tensors(self.raw()) }).map(|i| self.info_at(i))
     }
 
-    /// One tensor's description.
+    /// The description of one tensor; `None` if it does not exist.
     pub fn tensor_info(&self, name: &str) -> Option<TensorInfo<'_>> {
         let name = CString::new(name).ok()?;
         // SAFETY: the file is open; the name lives for the call.
         usize::try_from(unsafe { sys::tl_gguf_tensor_find(self.raw(), name.as_ptr()) }).ok().map(|i| self.info_at(i))
     }
 
-    /// A leaf in `context` with the contents of one of the tensors, under its name, read-only. In host memory it lies in
-    /// the file's bytes, on a device it is a copy.
+    /// Makes a leaf in `context` with the contents and the name of one of the tensors, read-only. In host memory the
+    /// leaf uses the file's bytes; on a device it is a copy.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where there is no such tensor, [`Error::OutOfMemory`], [`Error::Device`].
+    /// [`Error::InvalidArgument`] if the tensor does not exist, [`Error::OutOfMemory`], [`Error::Device`].
     pub fn tensor(&self, context: &Context, name: &str) -> Result<Tensor> {
         let name = c_text("gguf_tensor", name.as_bytes())?;
         // SAFETY: file and context are live; the name lives for the call.
@@ -321,7 +321,7 @@ unsafe fn slice<'a>(data: *const u8, size: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(data, size) }
 }
 
-/// A text for C, which ends at a NUL.
+/// A text for C; fails for a text with a NUL.
 pub(crate) fn c_text(what: &str, bytes: &[u8]) -> Result<CString> {
     CString::new(bytes).map_err(|nul| {
         let message = format!("{what}: a NUL at byte {}", nul.nul_position());
@@ -340,7 +340,7 @@ pub(crate) fn path_text(path: &Path) -> Result<CString> {
     c_text("gguf: the path has", path.to_string_lossy().as_bytes())
 }
 
-/// What C calls a text: its first byte.
+/// A text as C takes it: a pointer to its first byte.
 pub(crate) fn c_chars(text: &str) -> *const c_char {
     text.as_ptr().cast()
 }

@@ -2,7 +2,7 @@
 
 use tensorlib_sys as sys;
 
-/// A metadata value, as it is stored. Numbers, texts, vectors and slices turn into values by `into()`.
+/// A metadata value as it is stored. Numbers, texts, vectors and slices convert with `into()`.
 ///
 /// ```
 /// use tensorlib::{Array, Value};
@@ -22,7 +22,7 @@ pub enum Value {
     I32(i32),
     F32(f32),
     Bool(bool),
-    /// What is no UTF-8 in a file's string has become U+FFFD.
+    /// Bytes of a file's string that are not UTF-8 have become U+FFFD.
     String(String),
     Array(Array),
     U64(u64),
@@ -30,7 +30,7 @@ pub enum Value {
     F64(f64),
 }
 
-/// An array, by the type of its elements.
+/// An array, with a variant per element type.
 ///
 /// ```
 /// let array = tensorlib::Array::String(vec!["a".into(), "b".into()]);
@@ -49,14 +49,14 @@ pub enum Array {
     F32(Vec<f32>),
     Bool(Vec<bool>),
     String(Vec<String>),
-    /// Arrays in an array. Read only: [`GgufWriter::copy_metadata`](crate::GgufWriter::copy_metadata) passes them on.
+    /// An array of arrays. Read-only: [`GgufWriter::copy_metadata`](crate::GgufWriter::copy_metadata) passes it on.
     Nested(Vec<Array>),
     U64(Vec<u64>),
     I64(Vec<i64>),
     F64(Vec<f64>),
 }
 
-/// The first N bytes, or zeros where there are fewer: the engine has checked that there are not.
+/// The first N bytes, or zeros if there are fewer, which the engine has ruled out.
 fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
     let mut out = [0; N];
     if let Some((first, rest)) = bytes.split_at_checked(N) {
@@ -86,7 +86,7 @@ macro_rules! numbers {
         }
 
         impl Array {
-            /// n elements of this type from the head of `bytes`.
+            /// Takes n elements of this type from the start of `bytes`.
             pub(crate) fn decode(kind: u32, n: u64, bytes: &mut &[u8]) -> Self {
                 match sys::tl_gguf_type(kind as i32) {
                     $(sys::$constant => Array::$variant((0..n).map(|_| <$t>::from_le_bytes(take(bytes))).collect()),)*

@@ -1,4 +1,4 @@
-//! GGUF files, written.
+//! Writing GGUF files.
 
 use crate::call::{check, check_abi, handle};
 use crate::gguf::{c_chars, c_text, path_text};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use tensorlib_sys as sys;
 
-/// How a GGUF file is to be written.
+/// Options for writing a GGUF file.
 ///
 /// ```no_run
 /// let writer = tensorlib::GgufWriterOptions::new().alignment(4096).split_size(2 << 30).create("model.gguf")?;
@@ -28,29 +28,29 @@ impl GgufWriterOptions {
         Self::default()
     }
 
-    /// The format's version: 2 or 3.
+    /// The version of the format: 2 or 3.
     pub fn version(mut self, version: u32) -> Self {
         self.version = version;
         self
     }
 
-    /// What the offsets of tensors are to be multiples of: a power of two from 8 on.
+    /// The alignment: offsets of tensors become multiples of it. A power of two, at least 8.
     pub fn alignment(mut self, bytes: u32) -> Self {
         self.alignment = bytes;
         self
     }
 
-    /// The most bytes that a file is to have; what is more goes to further parts, `NAME-00001-of-00003.gguf`. No tensor is
-    /// cut.
+    /// The most bytes per file; more data go to further shards, `NAME-00001-of-00003.gguf`. No tensor is split.
     pub fn split_size(mut self, bytes: u64) -> Self {
         self.split_size = bytes;
         self
     }
 
-    /// Begins the file. Nobody sees it under its name before [`GgufWriter::finish`].
+    /// Begins the file. It appears under its name only in [`GgufWriter::finish`].
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error) where no file can be made in that folder, [`Error::InvalidArgument`](crate::Error) for options that are none.
+    /// [`Error::Io`](crate::Error) if no file can be made in that folder, [`Error::InvalidArgument`](crate::Error) for
+    /// invalid options.
     pub fn create(self, path: impl AsRef<Path>) -> Result<GgufWriter> {
         check_abi()?;
         let path = path_text(path.as_ref())?;
@@ -67,8 +67,8 @@ impl GgufWriterOptions {
     }
 }
 
-/// A GGUF file in the making: keys and tensors are declared, then data come. Dropped before it has finished it leaves no
-/// file, and what was there under that name stays.
+/// A GGUF file being written: first declare keys and tensors, then write the data. Dropping the writer before
+/// [`GgufWriter::finish`] leaves no file, and an existing file of that name stays.
 ///
 /// ```
 /// use tensorlib::{DType, Gguf, GgufWriter};
@@ -109,8 +109,9 @@ impl GgufWriter {
     /// Sets a key to a value.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where the key is set already, no name (empty, more than 65535 bytes, a NUL in it), or the
-    /// writer's own (`general.alignment`, `split.*`); where data were written already; for nested arrays.
+    /// [`Error::InvalidArgument`](crate::Error) if the key is already set, is not a valid name (empty, longer than
+    /// 65535 bytes, with a NUL) or belongs to the writer (`general.alignment`, `split.*`), if data were already
+    /// written, and for nested arrays.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
         let (w, key) = (self.raw(), c_text("gguf_writer: the key has", key.as_bytes())?);
         let key = key.as_ptr();
@@ -165,7 +166,7 @@ impl GgufWriter {
             Array::U64(v) => numbers!(TL_GGUF_TYPE_U64, v),
             Array::I64(v) => numbers!(TL_GGUF_TYPE_I64, v),
             Array::F64(v) => numbers!(TL_GGUF_TYPE_F64, v),
-            // The engine refuses these, with its own message.
+            // The engine refuses nested arrays with its own message.
             Array::Nested(v) => numbers!(TL_GGUF_TYPE_ARRAY, v),
             Array::String(v) => {
                 let texts: Vec<*const c_char> = v.iter().map(|t| c_chars(t)).collect();
@@ -178,29 +179,31 @@ impl GgufWriter {
         }
     }
 
-    /// Copies all keys of a file but those that are set already, `general.alignment` and `split.*`.
+    /// Copies all keys of a file except those that are already set, `general.alignment` and `split.*`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where data were written already.
+    /// [`Error::InvalidArgument`](crate::Error) if data were already written.
     pub fn copy_metadata(&mut self, file: &Gguf) -> Result<()> {
         // SAFETY: writer and file are live.
         check(|err| unsafe { sys::tl_gguf_writer_copy_kv(self.raw(), file.raw(), err) })
     }
 
-    /// Adds a tensor under its own name. Its data are read by [`GgufWriter::finish`], or by [`GgufWriter::write`] for one
-    /// behind it; the writer keeps the tensor's memory until then.
+    /// Adds a tensor under its own name. Its data are read by [`GgufWriter::finish`], or earlier by a
+    /// [`GgufWriter::write`] for a tensor after it; until then the writer keeps the tensor's memory.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where the name is used already, empty or longer than 64 bytes, or data were written already.
+    /// [`Error::InvalidArgument`](crate::Error) for a name that is already used, empty or longer than 64 bytes, or if
+    /// data were already written.
     pub fn add(&mut self, tensor: &Tensor) -> Result<()> {
         // SAFETY: writer and tensor are live; the engine keeps the tensor's context.
         check(|err| unsafe { sys::tl_gguf_writer_add_tensor(self.raw(), tensor.raw(), err) })
     }
 
-    /// Declares a tensor whose data come by [`GgufWriter::write`], after those before it. An empty shape is a scalar.
+    /// Declares a tensor whose data [`GgufWriter::write`] supplies, after the data of earlier ones. An empty shape is a
+    /// scalar.
     ///
     /// # Errors
-    /// As [`GgufWriter::add`]; [`Error::InvalidArgument`](crate::Error) also for a shape that is none.
+    /// As [`GgufWriter::add`]; [`Error::InvalidArgument`](crate::Error) also for an invalid shape.
     pub fn declare(&mut self, name: &str, dtype: DType, shape: impl AsRef<[i64]>) -> Result<()> {
         let name: CString = c_text("gguf_writer: the name has", name.as_bytes())?;
         let ne = shape.as_ref();
@@ -211,20 +214,22 @@ impl GgufWriter {
         })
     }
 
-    /// The next bytes of the first declared tensor that lacks some.
+    /// Writes the next bytes of the first declared tensor that is incomplete.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for more bytes than it lacks; [`Error::Io`](crate::Error) where they cannot be written.
+    /// [`Error::InvalidArgument`](crate::Error) for more bytes than the tensor lacks; [`Error::Io`](crate::Error) if
+    /// they cannot be written.
     pub fn write(&mut self, data: &[u8]) -> Result<()> {
         // SAFETY: the writer is live; data has as many bytes as said.
         check(|err| unsafe { sys::tl_gguf_writer_write_data(self.raw(), data.as_ptr().cast(), data.len(), err) })
     }
 
-    /// Writes what is left, brings it to the disk and gives the file its name. Returns the number of parts.
+    /// Writes the remaining data, flushes them to the disk and gives the file its name. Returns the number of shards.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where a tensor lacks data or is not computed, [`Error::Busy`](crate::Error) where one is in use: the
-    /// call may be repeated. [`Error::Io`](crate::Error): there is no file.
+    /// [`Error::InvalidArgument`](crate::Error) if a tensor lacks data or is not computed,
+    /// [`Error::Busy`](crate::Error) if one is in use; the call may be repeated after either. After
+    /// [`Error::Io`](crate::Error) there is no file.
     pub fn finish(&mut self) -> Result<usize> {
         // SAFETY: the writer is live.
         check(|err| unsafe { sys::tl_gguf_writer_finish(self.raw(), err) })?;

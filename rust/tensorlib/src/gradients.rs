@@ -1,4 +1,4 @@
-//! Derivatives of outputs, as nodes.
+//! Automatic differentiation: gradients of outputs, as nodes.
 
 use crate::call::{check, handle};
 use crate::ops::youngest;
@@ -7,8 +7,8 @@ use std::ptr;
 use tensorlib_sys as sys;
 
 impl Tensor {
-    /// The gradients of this tensor, of one element such as a loss, with respect to each of `wrt`: F32 and of their
-    /// shapes, in this tensor's context. [`Context::gradients`] says more.
+    /// The gradients of this tensor, which has one element (a loss), with respect to each tensor of `wrt`: F32, of the
+    /// shapes of `wrt`, as nodes in this tensor's context. [`Context::gradients`] has the details.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -30,8 +30,8 @@ impl Tensor {
         self.context().gradients(&[self], &[], wrt)
     }
 
-    /// The same of any shape, by the gradient of what is made of this tensor: F32, of its shape. In the younger of the
-    /// two contexts.
+    /// The gradients of this tensor, of any shape, given the gradient `seed` that flows into it: F32, of this tensor's
+    /// shape. The nodes go into the younger of the two contexts.
     ///
     /// # Errors
     /// As [`Context::gradients`].
@@ -39,7 +39,7 @@ impl Tensor {
         youngest(self, &[Some(seed)]).gradients(&[self], &[Some(seed)], wrt)
     }
 
-    /// Whether gradients of this tensor flow to `t`; where not, [`Tensor::gradients`] gives zeros.
+    /// Whether gradients of this tensor flow to `t`. If not, [`Tensor::gradients`] returns zeros for it.
     ///
     /// ```
     /// let ctx = tensorlib::Context::new();
@@ -60,22 +60,23 @@ impl Tensor {
 }
 
 impl Context {
-    /// The gradients of outputs, added up, with respect to each tensor of `wrt`, as nodes of this context, which is
-    /// usually the outputs' youngest: F32, contiguous, of wrt's shapes, zeros where no output depends on one. Nothing is
-    /// computed; the nodes are differentiable again.
+    /// The gradients of the sum of the outputs with respect to each tensor of `wrt`, as nodes of this context, which is
+    /// usually that of the youngest output: F32, contiguous, of the shapes of `wrt`, zeros where no output depends on a
+    /// tensor. Nothing is computed yet, and the nodes can be differentiated again.
     ///
-    /// Outputs and wrt are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is made of the outputs, F32
-    /// of their shapes; with none, or `None` for one, it is 1, of an output of one element.
+    /// Outputs and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients that flow into the outputs,
+    /// F32 and of their shapes. An output of one element needs no seed: an empty list, or `None` for it, stands for 1.
     ///
     /// Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
-    /// through products with weights in blocks, which are constants. They end at [`Tensor::stop_gradient`], at indices, and
-    /// where an operation says that an operand has none. What something else writes into memory is not followed.
+    /// through products with quantised weights, which are constants themselves. They end at [`Tensor::stop_gradient`],
+    /// at indices, and at operands for which an operation defines no gradient. Writes into memory by other means are
+    /// not tracked.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for no output, no wrt, another number of seeds, or an output of more than one element
-    /// without one; [`Error::TypeMismatch`], [`Error::ShapeMismatch`], [`Error::ContextMismatch`];
-    /// [`Error::Unsupported`] naming all nodes that cannot be differentiated; [`Error::OutOfMemory`]. After an error
-    /// nothing was appended.
+    /// [`Error::InvalidArgument`] for no output, no `wrt`, a wrong number of seeds, or an output of more than one
+    /// element without a seed; [`Error::TypeMismatch`], [`Error::ShapeMismatch`], [`Error::ContextMismatch`];
+    /// [`Error::Unsupported`] naming all nodes that cannot be differentiated; [`Error::OutOfMemory`]. A failed call
+    /// appends no nodes.
     pub fn gradients(&self, ys: &[&Tensor], seeds: &[Option<&Tensor>], wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
         if !seeds.is_empty() && seeds.len() != ys.len() {
             let message =
@@ -87,7 +88,7 @@ impl Context {
         let given: Vec<_> = seeds.iter().map(|seed| seed.map_or(ptr::null_mut(), Tensor::raw)).collect();
         let first_seed = if given.is_empty() { ptr::null() } else { given.as_ptr() };
         let mut made = vec![ptr::null_mut(); wrt.len()];
-        // As a graph's: it takes the context's pending error, which without the lock could be another thread's.
+        // As for a graph: the call takes the context's pending error, which without the lock could be another thread's.
         let _building = self.building();
         // SAFETY: context and tensors are live; the arrays have as many pointers as said.
         check(|err| unsafe {

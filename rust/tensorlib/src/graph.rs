@@ -1,4 +1,4 @@
-//! Graphs.
+//! Graphs: what a backend computes at a time.
 
 use crate::call::{check, handle, listed, sized_text};
 use crate::{Backend, Error, Result, Tensor};
@@ -14,9 +14,10 @@ use tensorlib_sys as sys;
 
 struct Inner {
     ptr: NonNull<sys::tl_graph>,
-    /// Where its memory is. The engine's graph keeps it, so that it may be asked for its busy timeout.
+    /// The context that holds the graph's memory. The engine's graph keeps it alive, so it can be asked for its busy
+    /// timeout.
     context: *mut sys::tl_context,
-    /// Held while a run's callback is set: it points into that caller's stack and must not be called by another run.
+    /// Held while a run's callback is set. The callback points into the caller's stack, so no other run may call it.
     running: Mutex<()>,
 }
 
@@ -32,8 +33,9 @@ impl Drop for Inner {
     }
 }
 
-/// What some outputs need, in an order in which it can be computed. Built once, computed as often as you like, with leafs
-/// rewritten in between. Clones are the same graph.
+/// The nodes that some outputs need, in an order in which they can be computed. Build it once and compute it many
+/// times, with new values in its leafs. Clones share the graph. Thread-safe: overlapping runs fail with [`Error::Busy`]
+/// or wait ([`Context::set_busy_timeout`](crate::Context::set_busy_timeout)).
 ///
 /// ```
 /// use tensorlib::{Backend, Context, Graph};
@@ -52,7 +54,7 @@ impl Drop for Inner {
 pub struct Graph(Arc<Inner>);
 
 impl Graph {
-    /// The graph of these outputs. Its memory is that of the first output's context.
+    /// Builds the graph of these outputs. Its memory comes from the first output's context.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for no outputs, [`Error::ContextMismatch`] for outputs on different devices,
@@ -61,10 +63,10 @@ impl Graph {
         Self::build(outputs, None)
     }
 
-    /// [`Graph::new`], of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted.
+    /// Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces.
     ///
-    /// Where they would take more, nodes that gradients read are computed again in place of being kept until then: cheap ones
-    /// first. Results have the same bits; [`Graph::plan_text`] says which nodes run again.
+    /// To stay within the limit, nodes that gradients read are recomputed instead of kept, cheap ones first. Results
+    /// have the same bits; [`Graph::plan_text`] lists the nodes that run twice.
     ///
     /// ```
     /// use tensorlib::{Context, Error, Graph};
@@ -80,9 +82,8 @@ impl Graph {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// # Errors
-    /// As [`Graph::new`]; [`Error::OutOfMemory`] also where no way within `memory` is found: the message has the least bytes that
-    /// one was found for.
+    /// As [`Graph::new`]; [`Error::OutOfMemory`] also if no plan within `memory` is found: the message has the fewest
+    /// bytes for which one was found.
     pub fn within(outputs: &[&Tensor], memory: usize) -> Result<Self> {
         Self::build(outputs, Some(memory))
     }
@@ -94,8 +95,8 @@ impl Graph {
         };
         let raw: Vec<_> = outputs.iter().map(|t| t.raw()).collect();
         let mut out = ptr::null_mut();
-        // tl_graph_create returns the context's pending constructor error: without the lock that could be another
-        // thread's, on its way between the constructor and its reading.
+        // tl_graph_create returns the context's pending constructor error. Without the lock that could be the error of
+        // another thread between its constructor and its reading.
         let _building = first.context().building();
         let ctx = first.context().raw();
         // SAFETY: context and outputs are live; raw has as many pointers as said; out is valid.
@@ -109,12 +110,12 @@ impl Graph {
         Ok(Graph(Arc::new(Inner { ptr, context: ctx, running: Mutex::new(()) })))
     }
 
-    /// Computes the graph; the outputs can be read when it returns. The first call with a backend makes a plan, later
+    /// Computes the graph; the outputs are readable when it returns. The first call with a backend makes a plan, later
     /// ones reuse it.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a leaf without data, [`Error::ContextMismatch`] for a backend of another device,
-    /// [`Error::Unsupported`] for a node that no kernel takes, [`Error::Busy`] if a context is in use,
+    /// [`Error::Unsupported`] for a node that no kernel supports, [`Error::Busy`] if a context is in use,
     /// [`Error::Unavailable`] in a forked child, [`Error::OutOfMemory`].
     pub fn compute(&self, backend: &Backend) -> Result<()> {
         let _running = self.lock()?;
@@ -122,14 +123,15 @@ impl Graph {
         check(|err| unsafe { sys::tl_graph_compute(self.raw(), backend.raw(), err) })
     }
 
-    /// [`Graph::compute`], calling `progress(done, total)` on this thread: after each node, and on the CPU every 10 ms or so while a
-    /// node takes longer. `false` stops the run, also within a node; after the last one it changes nothing, as the results are there.
+    /// Computes the graph and calls `progress(done, total)` on this thread: after each node, and on the CPU about every
+    /// 10 ms while a node takes longer. Returning `false` stops the run, even within a node; after the last node it has
+    /// no effect, as the results are complete.
     ///
     /// # Errors
-    /// As [`Graph::compute`]; [`Error::Aborted`] where `progress` returned `false`.
+    /// As [`Graph::compute`]; [`Error::Aborted`] if `progress` returned `false`.
     ///
     /// # Panics
-    /// If `progress` panics: the run is stopped and the panic goes on here.
+    /// If `progress` panics: the run stops and the panic continues in the caller.
     pub fn compute_with(&self, backend: &Backend, progress: impl FnMut(usize, usize) -> bool) -> Result<()> {
         let trampoline = progress_of(&progress);
         self.compute_calling(backend, progress, |is_set, user_data, err| {
@@ -138,9 +140,9 @@ impl Graph {
         })
     }
 
-    /// Computes with a callback, which `set(true, user_data, error)` hands to the engine and `set(false, NULL, error)` takes from it. The data
-    /// are a [`Callback`] of this function, which lives until the callback is taken away; nobody else runs this graph meanwhile, as we hold
-    /// the lock.
+    /// Computes with a callback. `set(true, user_data, error)` gives the callback to the engine and
+    /// `set(false, NULL, error)` removes it. The data are a [`Callback`] of this function, which outlives the callback;
+    /// the lock keeps others from running the graph meanwhile.
     fn compute_calling<F>(
         &self,
         backend: &Backend,
@@ -158,13 +160,14 @@ impl Graph {
         callback.end(result.and(removed))
     }
 
-    /// [`Graph::compute`], calling `observe(node, done, total)` on this thread with each node that computes something, when its result is
-    /// there: for collecting statistics, or finding where two programs part.
+    /// Computes the graph and calls `observe(node, done, total)` on this thread for each node that computes something,
+    /// when its result is complete: to collect statistics, or to find where two programs diverge.
     ///
-    /// Until `observe` returns, [`Tensor::to_vec`], [`Tensor::to_f32_vec`], [`Tensor::get`] and their like read the node's result on this
-    /// thread, also an intermediate one's; other tensors of a context that the run writes are [`Error::Busy`]. Views have no result of their
-    /// own. Each node runs by itself, in the order of [`Graph::nodes`]: that is slower, and has the same bits. `false` stops the run; after
-    /// the last node it changes nothing, as the results are there.
+    /// Until `observe` returns, this thread can read the node's result with [`Tensor::to_vec`], [`Tensor::to_f32_vec`],
+    /// [`Tensor::get`] and similar methods, even if it is an intermediate; other tensors of a context that the run
+    /// writes are [`Error::Busy`]. Views have no result of their own. Each node runs separately, in the order of
+    /// [`Graph::nodes`], which is slower and gives the same bits. Returning `false` stops the run; after the last node
+    /// it has no effect, as the results are complete.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Graph};
@@ -182,10 +185,10 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// As [`Graph::compute`]; [`Error::Aborted`] where `observe` returned `false`.
+    /// As [`Graph::compute`]; [`Error::Aborted`] if `observe` returned `false`.
     ///
     /// # Panics
-    /// If `observe` panics: the run is stopped and the panic goes on here.
+    /// If `observe` panics: the run stops and the panic continues in the caller.
     pub fn compute_observed(
         &self,
         backend: &Backend,
@@ -198,11 +201,12 @@ impl Graph {
         })
     }
 
-    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
-    /// one: [`Error::InvalidArgument`], which names operation, tensor, element and value. For finding out where a NaN comes from.
+    /// Makes the coming runs check each result and fail at the first that has a NaN, or an infinity although no operand
+    /// has one: [`Error::InvalidArgument`], which names the operation, tensor, element and value. Use it to find where
+    /// a NaN comes from.
     ///
-    /// Taken for meant are infinities of leafs, of `diag_mask_inf`, of an infinite fill, and whatever is made of them. Each node
-    /// runs by itself meanwhile, and its result is read: that is slow, and has the same bits.
+    /// Infinities of leafs, of `diag_mask_inf`, of an infinite fill and of results computed from them count as
+    /// intended. Each node runs separately and its result is read, which is slow and gives the same bits.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Graph};
@@ -236,8 +240,8 @@ impl Graph {
         unsafe { sys::tl_graph_n_leafs(self.raw()) }
     }
 
-    /// The nodes in the order in which they are computed, views included; one that is computed again for gradients
-    /// ([`Graph::within`]) as often as it is computed.
+    /// The nodes in the order of computation, including views. A node that is recomputed for gradients
+    /// ([`Graph::within`]) appears once for each time it is computed.
     pub fn nodes(&self) -> Vec<Tensor> {
         // SAFETY: the graph is live; the list has as much room as said.
         self.tensors(|list, n| unsafe { sys::tl_graph_nodes(self.raw(), list, n) })
@@ -260,13 +264,14 @@ impl Graph {
         listed(list).into_iter().filter_map(|t| unsafe { Tensor::of_c(t) }).collect()
     }
 
-    /// The graph in Graphviz' DOT language.
+    /// The graph in Graphviz's DOT language.
     pub fn dot(&self) -> String {
         // SAFETY: the graph is live; the buffer has as many bytes as said.
         sized_text(|buffer, size| unsafe { sys::tl_graph_dot(self.raw(), buffer, size) })
     }
 
-    /// What the plan chose, a line per node.
+    /// The plan for this backend as text, a line per node: the choices of kernels and memory, and why candidates were
+    /// refused.
     ///
     /// # Errors
     /// As [`Graph::compute`].
@@ -287,9 +292,10 @@ impl Graph {
         result.map(|()| text)
     }
 
-    /// The bytes that computing the graph takes of each of the backend's devices, in the order of [`Backend::devices`]: leafs and outputs
-    /// there, intermediates, workspace, what is copied there, packed copies of constants. Leafs need no data: in a context without
-    /// ([`ContextOptions::no_alloc`](crate::ContextOptions::no_alloc)) it tells beforehand what a graph would need.
+    /// Bytes that computing the graph takes on each of the backend's devices, in the order of [`Backend::devices`]:
+    /// leafs and outputs there, intermediates, workspace, transfers to the device, packed copies of constants. Leafs
+    /// need no data, so in a context without any ([`ContextOptions::no_alloc`](crate::ContextOptions::no_alloc)) it
+    /// tells in advance what a graph would need.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Graph};
@@ -316,20 +322,21 @@ impl Graph {
         self.0.ptr.as_ptr()
     }
 
-    /// Waits as long as the context's busy timeout says, as the engine does for its own locks: with pauses of an eighth of what was waited.
+    /// Waits up to the context's busy timeout, as the engine does for its own locks: each pause is an eighth of the
+    /// time waited so far.
     fn lock(&self) -> Result<MutexGuard<'_, ()>> {
         let mut waiting: Option<(Instant, Duration)> = None;
         loop {
             match self.0.running.try_lock() {
                 Ok(guard) => return Ok(guard),
-                // A callback panicked while it was held; there is no data that it could have left half-changed.
+                // A callback panicked while the lock was held; the lock guards no data that could be half-changed.
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => {}
             }
             let (begin, limit) = *waiting.get_or_insert_with(|| {
                 // SAFETY: the engine's graph keeps its context.
                 let limit = unsafe { sys::tl_context_busy_timeout(self.0.context) };
-                // In a callback this thread may be the one that holds it.
+                // In a callback, this thread may be the one that holds the lock.
                 (Instant::now(), if inside_callback() { Duration::ZERO } else { Duration::from_nanos(limit) })
             });
             let waited = begin.elapsed();
@@ -345,7 +352,7 @@ impl Graph {
 }
 
 thread_local! {
-    /// How many callbacks this thread is inside of.
+    /// How many callbacks this thread is inside.
     static CALLBACKS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -353,14 +360,14 @@ fn inside_callback() -> bool {
     CALLBACKS.with(|n| n.get() != 0)
 }
 
-/// A run's callback and what it panicked with.
+/// A run's callback, and the panic that it raised.
 struct Callback<F> {
     function: F,
     panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<F> Callback<F> {
-    /// What `call` says; `false` where it panics, which is kept.
+    /// The callback's answer; `false` if it panics, and the panic is kept.
     fn guarded(&mut self, call: impl FnOnce(&mut F) -> bool) -> bool {
         CALLBACKS.with(|n| n.set(n.get() + 1));
         let said = catch_unwind(AssertUnwindSafe(|| call(&mut self.function)));
@@ -371,7 +378,7 @@ impl<F> Callback<F> {
         })
     }
 
-    /// The run's result, unless the callback panicked: then that goes on.
+    /// The run's result; if the callback panicked, resumes that panic instead.
     fn end(self, result: Result<()>) -> Result<()> {
         if let Some(panic) = self.panic {
             resume_unwind(panic);

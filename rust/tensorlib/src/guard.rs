@@ -1,4 +1,4 @@
-//! Data seen in place, under the context's run lock.
+//! Guards: a tensor's data in place, under the context's run lock.
 
 use crate::call::{check, handle};
 use crate::{Element, Error, Result, Tensor};
@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use tensorlib_sys as sys;
 
-/// One mapping; ends it when dropped.
+/// One mapping, which ends when it is dropped.
 struct Mapping<'a, T> {
     tensor: &'a Tensor,
     access: sys::tl_access,
@@ -32,8 +32,8 @@ impl<'a, T: Element> Mapping<'a, T> {
         check(|err| unsafe { sys::tl_tensor_map(tensor.raw(), access, &mut out, err) })?;
         let data = handle(out.cast())?;
         let mapping = Self { tensor, access, data, len: tensor.n_elements() };
-        // Tensors start on 64 bytes and views on whole elements, so this holds for all but memory that others mapped;
-        // a slice must never be made where it does not.
+        // Tensors start at multiples of 64 bytes and views at whole elements, so only memory that others mapped can
+        // be misaligned. A slice must never be made of that.
         if !mapping.data.as_ptr().is_aligned() {
             let message = "tensor_map: the data is not aligned for its elements: use to_vec".to_string();
             return Err(Error::new(sys::TL_STATUS_UNSUPPORTED.0, message, vec![tensor.shape()]));

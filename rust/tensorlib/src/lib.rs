@@ -1,7 +1,7 @@
 //! Tensors, computation graphs and fast kernels.
 //!
-//! Shapes are written with the contiguous dimension first: `[2, 4]` is 4 rows of 2 elements. (Conversions from and to
-//! `ndarray` keep the memory as it is and so reverse the list.)
+//! Shapes are written with the contiguous dimension first: `[2, 4]` is 4 rows of 2 elements. Conversions from and to
+//! `ndarray` keep the memory as it is and therefore reverse the shape.
 //!
 //! ```
 //! use tensorlib::{Backend, Context};
@@ -19,32 +19,33 @@
 //! }
 //! ```
 //!
-//! For many runs build a [`Graph`] once, then write its leafs and compute it as often as you like. A model is a struct
-//! that owns its [`Context`] and its [`Tensor`]s: all handles are `Send + Sync`, cheap to clone and without lifetimes.
+//! To run a graph many times, build a [`Graph`] once, then write its leafs and compute it. A model is a struct that
+//! owns its [`Context`] and its [`Tensor`]s: all handles are `Send + Sync`, cheap to clone and without lifetimes.
 //!
 //! # The contract
-//! What makes this crate's `unsafe` code sound, and what the engine guarantees for it:
+//! Why this crate's `unsafe` code is sound, and what the engine guarantees for it:
 //! - A [`Tensor`] holds its [`Context`], so its pointer is valid: the engine frees a context's memory with the last
-//!   handle. [`Context::reset`] takes `&mut self` and refuses while any tensor handle exists.
+//!   handle. [`Context::reset`] takes `&mut self` and fails while any tensor handle exists.
 //! - Every C function may be called from any thread. Shapes, types and strides never change.
 //! - Data is copied, or seen through a [`ReadGuard`], a [`WriteGuard`] or a closure while the engine holds the
-//!   context's run lock for it. The lock is shared for reading and exclusive for writing and computing, per context,
-//!   and calls wait for it as long as [`Context::set_busy_timeout`] says, at first not at all: overlap is
+//!   context's run lock. Each context has its own lock, shared for reading and exclusive for writing and computing.
+//!   Calls wait for it as long as [`Context::set_busy_timeout`] says, by default not at all: overlap is
 //!   [`Error::Busy`], never a race.
 //! - Guards borrow their tensor; a slice cannot leave its closure or outlive its guard.
 //! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
 //!   is valid.
-//! - A callback's panic is caught before it could cross C, stops the run, and goes on after the C call has returned.
+//! - A callback's panic is caught before it could cross C, stops the run, and continues after the C call has returned.
 //!
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
-//! - `safetensors` (default): files of that format, read and written, in a module of that name, and checkpoints of [`train`].
+//! - `safetensors` (default): reads and writes safetensors files, in a module of that name, and checkpoints of
+//!   [`train`].
 //! - `progress` (default): a progress bar for [`train`].
-//! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or later;
-//!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.
-//! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. Whether it
-//!   has GPUs is decided by that library, with and without `cuda`.
+//! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or
+//!   later. Programs also start on machines without a driver, where [`Backend::new`] says why there is no GPU.
+//! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. That
+//!   library decides whether there are GPUs, with and without `cuda`.
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

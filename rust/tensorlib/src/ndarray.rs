@@ -1,11 +1,11 @@
-//! Conversions from and to ndarray's arrays, by the feature `ndarray`. Memory stays as it is, so the shape's list is
-//! reversed: ndarray names the slowest dimension first.
+//! Conversions from and to ndarray's arrays, with the feature `ndarray`. Memory stays as it is, so the shape is
+//! reversed: ndarray lists the slowest dimension first.
 
 use crate::{Context, Element, Error, Result, Tensor};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 
 impl Context {
-    /// A leaf with an array's elements. An array of shape (rows, columns) gives a tensor `[columns, rows]`.
+    /// Makes a leaf from an array's elements. An array of shape (rows, columns) gives a tensor `[columns, rows]`.
     ///
     /// ```
     /// let ctx = tensorlib::Context::new();
@@ -33,7 +33,7 @@ impl Context {
 }
 
 impl Tensor {
-    /// A copy of the elements as an array; a tensor `[columns, rows]` gives an array of shape (rows, columns).
+    /// Copies the elements into an array; a tensor `[columns, rows]` gives an array of shape (rows, columns).
     ///
     /// # Errors
     /// As [`Tensor::to_vec`].

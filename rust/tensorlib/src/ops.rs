@@ -1,7 +1,7 @@
 //! Operations. Each makes a node and computes nothing.
 //!
-//! A node of [`Tensor`]'s methods lives in the operands' context; where those differ, in the one that was made last, so
-//! that young contexts refer to old ones. [`Context`]'s methods of the same names put it where you say.
+//! [`Tensor`]'s methods put a node into the operands' context; where those differ, into the one that was made last, so
+//! that young contexts refer to old ones. [`Context`]'s methods of the same names let you choose the context.
 
 use crate::{Context, DType, Error, Result, Tensor};
 use std::ffi::CString;
@@ -27,16 +27,16 @@ pub enum Attr {
 }
 
 impl Context {
-    /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of a
-    /// row of a and a row of b. X and Y are multiples of x and y.
+    /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of
+    /// a row of a and a row of b. X and Y are multiples of x and y.
     ///
-    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale for each 32 elements of
-    /// k: an element of the result is then off by up to the sum over k of |a| * h, beside F32's own rounding, where h
-    /// is a 127th of the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie in where this is
-    /// more. (With Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One column alone may be
-    /// rounded to 16 bits instead. Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
-    /// [`Context::mul_mat_exact`] does without. The bits may depend on n and, where a is F32, F16 or BF16, on whether
-    /// it is constant.
+    /// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of the
+    /// result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a 127th of the
+    /// larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of the 256 elements
+    /// around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A single column may be rounded
+    /// to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
+    /// [`Context::mul_mat_exact`] does not round. The bits may depend on n and, for an F32, F16 or BF16 a, on whether a
+    /// is constant.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -45,9 +45,9 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, a.raw(), b.raw()) })
     }
 
-    /// [`Context::mul_mat`] of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the same.
-    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks on avx512 and avx2, BF16 on avx512);
-    /// elsewhere the two are one.
+    /// [`Context::mul_mat`] without rounding of b: only sums round, in F32. Shapes and types are those of `mul_mat`. It
+    /// is slower where `mul_mat` rounds b (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere
+    /// the two are equal.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -56,11 +56,11 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, a.raw(), b.raw()) })
     }
 
-    /// Products with a matrix for each column, chosen by number (a mixture of experts): a `[k, m, experts]`, b
-    /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64, x dividing used, give F32 `[m, used, tokens]`. Column (u, t)
-    /// is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and how b may be rounded are those of
-    /// [`Context::mul_mat`]; by name, [`Context::op`], it takes the attribute `exact` = 1. The number -1 gives
-    /// zeros; another one that is no expert's is an error of computing, [`Error::InvalidArgument`].
+    /// Multiplies each column by the matrix that an index selects (a mixture of experts): a `[k, m, experts]`, b
+    /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64 give F32 `[m, used, tokens]`; x divides used. Column (u,
+    /// t) is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and the rounding of b are those
+    /// of [`Context::mul_mat`]; [`Context::op`] with the attribute `exact` = 1 avoids the rounding. The index -1 gives
+    /// zeros; computing fails with [`Error::InvalidArgument`] for any other index without an expert.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -82,12 +82,12 @@ impl Context {
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_mul_mat_id(ctx, a.raw(), b.raw(), ids.raw()) })
     }
 
-    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes. Rows may
-    /// overlap in it, so strides that were meant in elements are accepted too: [`Context::narrow`] and [`Context::slice`]
-    /// count in elements.
+    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes. Its
+    /// rows may overlap, so strides given in elements by mistake are accepted too; [`Context::narrow`] and
+    /// [`Context::slice`] count in elements.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] where it would end behind a's memory.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] for a view that would end outside a's memory.
     pub fn view(&self, a: &Tensor, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
         let ne = shape.as_ref();
         if !strides.is_empty() && strides.len() + 1 != ne.len() {
@@ -99,11 +99,11 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_view(ctx, a.raw(), dims(ne), ne.as_ptr(), nb, offset) })
     }
 
-    /// The elements from `start[d]` on, `shape[d]` of them, in each of a's dimensions: a view with a's strides. In dimension
-    /// 0 of a type with blocks both are multiples of the block's length.
+    /// The elements `start[d]` to `start[d] + shape[d]` of each of a's dimensions: a view with a's strides. In
+    /// dimension 0 of a quantised type `start[0]` and `shape[0]` are multiples of the block size.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] where there are no such elements.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] for a range outside a's shape.
     pub fn slice(&self, a: &Tensor, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let (start, ne) = (start.as_ref(), shape.as_ref());
         if start.len() != ne.len() {
@@ -129,16 +129,17 @@ impl Context {
     /// # Errors
     /// As [`Context::slice`].
     pub fn narrow(&self, a: &Tensor, dim: usize, start: i64, length: i64) -> Result<Tensor> {
-        // A dimension that an i32 does not count is refused as any above 3.
+        // The engine refuses a dimension that does not fit an i32, as it does any above 3.
         let dim = i32::try_from(dim).unwrap_or(i32::MAX);
         // SAFETY: context and operand are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_narrow(ctx, a.raw(), dim, start, length) })
     }
 
-    /// a's elements in another shape with as many; a must be contiguous. One extent may be -1: what the others leave.
+    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is computed
+    /// from the others.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for an a with gaps.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if a has gaps.
     pub fn reshape(&self, a: &Tensor, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let ne = shape.as_ref();
         // SAFETY: context and operand are live; ne has as many values as said.
@@ -148,15 +149,15 @@ impl Context {
     /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] if axes is no permutation of 0 to 3.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if axes is not a permutation of 0 to 3.
     pub fn permute(&self, a: &Tensor, axes: [i32; 4]) -> Result<Tensor> {
         // SAFETY: context and operand are live; axes has 4 values.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_permute(ctx, a.raw(), axes.as_ptr()) })
     }
 
-    /// A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other rounded to
-    /// nearest even; everything else by way of F32, rounded to nearest even, or as the format encodes. A value that the
-    /// type cannot hold is an error of computing.
+    /// A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to each other
+    /// rounded to nearest even; everything else goes through F32, rounded to nearest even or as the type is encoded.
+    /// Computing fails for a value that the type cannot hold.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -165,8 +166,8 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
     }
 
-    /// Any operation by its name, with attributes by theirs. An optional attribute that is 0 has its default. Operands that are
-    /// optional may be `None`, or missing at the end: `&[Some(&a), None, Some(&b)]`.
+    /// Makes the node of any operation by name, with its attributes by name. An optional attribute of 0 has its
+    /// default. Optional operands may be `None`, or missing at the end: `&[Some(&a), None, Some(&b)]`.
     ///
     /// ```
     /// use tensorlib::{Attr, Context};
@@ -178,9 +179,9 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As of every operation: [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`],
-    /// [`Error::OutOfMemory`]. [`Error::InvalidArgument`] for an unknown operation or attribute, or a value that is not
-    /// valid for one.
+    /// Those of every operation: [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`],
+    /// [`Error::OutOfMemory`]. [`Error::InvalidArgument`] for an unknown operation or attribute, or an invalid value of
+    /// one.
     pub fn op<'a>(
         &self,
         name: &str,
@@ -220,7 +221,7 @@ fn raw_attr(attr: &Attr, name: &CString, text: &CString) -> sys::tl_attr {
     };
     match attr {
         Attr::Ints(values) => {
-            // More than fit are refused by the engine, which looks at n_ints.
+            // The engine refuses more integers than fit, by n_ints.
             raw.n_ints = i32::try_from(values.len()).unwrap_or(i32::MAX);
             for (to, from) in raw.ints.iter_mut().zip(values) {
                 *to = *from;
@@ -235,38 +236,38 @@ fn raw_attr(attr: &Attr, name: &CString, text: &CString) -> sys::tl_attr {
     raw
 }
 
-/// No name or text of the engine's has a NUL inside.
+/// No name or text of the engine has a NUL inside.
 fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-/// Of the operands that are not left out.
+/// The shapes of the operands that are not left out.
 pub(crate) fn shapes<'a>(operands: &[impl Into<Option<&'a Tensor>> + Copy]) -> Vec<Vec<i64>> {
     operands.iter().filter_map(|&operand| operand.into()).map(Tensor::shape).collect()
 }
 
-/// As C takes an operand that may be left out.
+/// An operand as C takes it: NULL if it is left out.
 pub(crate) fn raw_or_none(operand: Option<&Tensor>) -> *mut sys::tl_tensor {
     // SAFETY: no arguments; what stands for no tensor is always there.
     operand.map_or_else(|| unsafe { sys::tl_none() }, Tensor::raw)
 }
 
-/// The context that was made last of this tensor's and those of the others that are not left out.
+/// The context that was made last, out of this tensor's and those of the operands that are not left out.
 pub(crate) fn youngest(first: &Tensor, others: &[Option<&Tensor>]) -> Context {
     let contexts = others.iter().flatten().map(|other| other.context());
     contexts.fold(first.context(), |youngest, context| youngest.younger(context)).clone()
 }
 
-/// More dimensions than an i32 counts are refused by the engine as any number above 4.
+/// The engine refuses more dimensions than an i32 counts, as it does any number above 4.
 fn dims(ne: &[i64]) -> i32 {
     i32::try_from(ne.len()).unwrap_or(i32::MAX)
 }
 
-/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last. So the
-/// node of two weights lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s own methods say
-/// where a node goes.
+/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
+/// A node of two weights therefore lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s
+/// own methods let you choose the context.
 impl Tensor {
-    /// The younger of this tensor's context and another's.
+    /// The younger of the two tensors' contexts.
     pub(crate) fn with(&self, other: &Tensor) -> Context {
         self.context().younger(other.context()).clone()
     }
@@ -344,7 +345,7 @@ impl Tensor {
     }
 }
 
-/// Operators make nodes, as the methods do, and their results are [`Result`]s: `(&a * &b)?`.
+/// Operators make nodes, as the methods do, and return [`Result`]s: `(&a * &b)?`.
 ///
 /// ```
 /// use tensorlib::{Backend, Context};

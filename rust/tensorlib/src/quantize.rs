@@ -1,4 +1,4 @@
-//! Floats to storage types and back, outside of contexts: what converts model files.
+//! Conversion between floats and storage types outside of contexts, as converters of model files need it.
 
 use crate::call::check;
 use crate::{Backend, DType, Error, Result, Tensor};
@@ -7,9 +7,9 @@ use std::ptr;
 use tensorlib_sys as sys;
 
 impl DType {
-    /// Stores rows of `n_per_row` floats as this type, with a small sum of squared errors, on the calling thread.
-    /// `importance` weighs the columns' squared errors: one finite number from 0 on for each. The same values give the
-    /// same bytes on every CPU.
+    /// Encodes rows of `n_per_row` floats as this type with a small sum of squared errors, on the calling thread.
+    /// `importance` weighs the squared error of each column: one finite, non-negative number per column. The same
+    /// values give the same bytes on every CPU.
     ///
     /// ```
     /// use tensorlib::DType;
@@ -22,9 +22,9 @@ impl DType {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where `values` are no whole rows, rows no whole blocks, `importance` has another
-    /// length or holds what is not valid, or a value does not fit the type: types with blocks hold finite numbers only, and
-    /// the message says where the value is.
+    /// [`Error::InvalidArgument`] if `values` are not whole rows, rows are not whole blocks, `importance` has a wrong
+    /// length or an invalid number, or a value does not fit the type: quantised types hold finite numbers only. The
+    /// message gives the value's position.
     pub fn quantize(self, values: &[f32], n_per_row: usize, importance: Option<&[f32]>) -> Result<Vec<u8>> {
         quantized(self, "quantize", values, n_per_row, importance, |job, err| {
             // SAFETY: the job's pointers and sizes come from live slices that fit together.
@@ -32,10 +32,10 @@ impl DType {
         })
     }
 
-    /// Reads blocks of this type as floats.
+    /// Decodes blocks of this type to floats.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the bytes are no whole blocks.
+    /// [`Error::InvalidArgument`] if the bytes are not whole blocks.
     pub fn dequantize(self, blocks: &[u8]) -> Result<Vec<f32>> {
         let (size, elements) = (self.size().max(1), usize::try_from(self.block_size()).unwrap_or(1));
         if blocks.len() % size != 0 {
@@ -50,10 +50,10 @@ impl DType {
 }
 
 impl Backend {
-    /// [`DType::quantize`] with this backend's threads.
+    /// [`DType::quantize`] on this backend's threads.
     ///
     /// # Errors
-    /// As [`DType::quantize`]; [`Error::Unsupported`] where the backend is not on the CPU.
+    /// As [`DType::quantize`]; [`Error::Unsupported`] if the backend is not on the CPU.
     pub fn quantize(
         &self,
         dtype: DType,
@@ -79,13 +79,13 @@ impl Backend {
     }
 }
 
-/// Elements that are held as floats at a time.
+/// The number of elements that are held as floats at a time.
 const PIECE: usize = 4 << 20;
 
 impl Tensor {
-    /// A new leaf in this tensor's context, of the same shape and name, that stores its values as `dtype`, on the calling
-    /// thread; [`Backend::quantize_tensor`] takes all threads. In pieces: no more than a few megabytes are held beside both
-    /// tensors. Nothing is built into a graph: this is for weights, once.
+    /// Makes a leaf in this tensor's context, with its shape and name, that stores its values as `dtype`. It runs on
+    /// the calling thread; [`Backend::quantize_tensor`] uses all threads. Values are converted in portions, so only a
+    /// few megabytes are held in addition to both tensors. It runs once, outside of graphs, and is meant for weights.
     ///
     /// ```
     /// use tensorlib::{Context, DType};
@@ -97,17 +97,16 @@ impl Tensor {
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     ///
-    /// # Errors
-    /// As [`Tensor::to_vec`] where this one cannot be read, and as [`DType::quantize`]; [`Error::InvalidArgument`] where
-    /// rows are no whole blocks; [`Error::OutOfMemory`].
+    /// As [`Tensor::to_vec`] if this tensor cannot be read, and as [`DType::quantize`]; [`Error::InvalidArgument`] if
+    /// rows are not whole blocks; [`Error::OutOfMemory`].
     pub fn quantize(&self, dtype: DType) -> Result<Tensor> {
         self.stored_as(dtype, |values, n_per_row| dtype.quantize(values, n_per_row, None))
     }
 
-    /// A new leaf in this tensor's context, of the same shape and name, that stores its values as F32.
+    /// Makes a leaf in this tensor's context, with its shape and name, that stores its values as F32.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`] where this one cannot be read; [`Error::OutOfMemory`].
+    /// As [`Tensor::to_vec`] if this tensor cannot be read; [`Error::OutOfMemory`].
     pub fn dequantize(&self) -> Result<Tensor> {
         self.stored_as(DType::F32, |values, _| Ok(values.iter().flat_map(|v| v.to_ne_bytes()).collect()))
     }
@@ -133,11 +132,11 @@ impl Tensor {
 }
 
 impl Backend {
-    /// [`Tensor::quantize`] with this backend's threads. `importance` weighs the columns' squared errors, one finite number
-    /// from 0 on for each.
+    /// [`Tensor::quantize`] on this backend's threads. `importance` weighs the squared error of each column: one
+    /// finite, non-negative number per column.
     ///
     /// # Errors
-    /// As [`Tensor::quantize`]; [`Error::Unsupported`] where the backend is not on the CPU.
+    /// As [`Tensor::quantize`]; [`Error::Unsupported`] if the backend is not on the CPU.
     pub fn quantize_tensor(&self, tensor: &Tensor, dtype: DType, importance: Option<&[f32]>) -> Result<Tensor> {
         tensor.stored_as(dtype, |values, n_per_row| self.quantize(dtype, values, n_per_row, importance))
     }
@@ -155,7 +154,7 @@ fn invalid<T>(message: String) -> Result<T> {
     Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()))
 }
 
-/// Checks what slices know and pointers do not, and runs `call` into memory of the right size.
+/// Checks the lengths, which pointers do not carry, and runs `call` into memory of the right size.
 fn quantized(
     dtype: DType,
     what: &str,
@@ -176,7 +175,7 @@ fn quantized(
         }
     }
     let elements = usize::try_from(dtype.block_size()).unwrap_or(1).max(1);
-    // A row that is no whole number of blocks is refused by the engine before it writes anything.
+    // The engine refuses rows that are not whole blocks before it writes anything.
     let mut blocks = vec![0u8; values.len() / elements * dtype.size()];
     let job = Job {
         src: values.as_ptr(),
@@ -217,7 +216,7 @@ mod tests {
     fn tensors_of_any_type_in_pieces() {
         let cpu = BackendOptions::new().threads(2).open("cpu").unwrap();
         let ctx = crate::Context::new();
-        // More than two pieces, the last one smaller.
+        // More than two portions, the last one smaller.
         let n = 4096;
         let x = values(n * (2 * PIECE / n + 3));
         let weights = ctx.tensor([n as i64, (x.len() / n) as i64], &x).unwrap();
@@ -230,7 +229,7 @@ mod tests {
         let threaded = cpu.quantize_tensor(&weights, DType::Q8_0, None).unwrap();
         assert_eq!(threaded.to_f32_vec().unwrap(), made.to_f32_vec().unwrap());
         assert_eq!(made.dequantize().unwrap().to_vec::<f32>().unwrap(), made.to_f32_vec().unwrap());
-        // From one format to another, of a view with gaps, and of nothing.
+        // From one type to another, from a view with gaps, and from an empty tensor.
         let view = weights.view([256, 3], &[16384], 1024).unwrap();
         let small = view.quantize(DType::Q4_K).unwrap();
         assert_eq!(small.quantize(DType::Q6_K).unwrap().shape(), [256, 3]);

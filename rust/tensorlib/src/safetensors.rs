@@ -1,7 +1,7 @@
-//! Safetensors files: tensors with names, and texts beside them, by the crate of that name.
+//! Safetensors files: named tensors and a text-to-text map, read and written with the crate `safetensors`.
 //!
-//! Shapes in a file list the contiguous dimension last; here it comes first, so lists are reversed and memory stays as it
-//! is. Types: F64, F32, F16, BF16 and the signed integers; others are errors that name the tensor.
+//! A file's shapes list the contiguous dimension last and this library's list it first, so shapes are reversed and
+//! memory stays as it is. Types: F64, F32, F16, BF16 and the signed integers; others are errors that name the tensor.
 
 use crate::call::check;
 use crate::{Context, DType, Error, Result, Tensor};
@@ -24,7 +24,7 @@ const TYPES: [(Dtype, DType); 8] = [
     (Dtype::I64, DType::I64),
 ];
 
-/// A file's tensors, as leafs, and the texts beside them.
+/// A file's tensors, as leafs, and its metadata.
 ///
 /// ```
 /// use tensorlib::{safetensors, Context};
@@ -47,17 +47,17 @@ const TYPES: [(Dtype, DType); 8] = [
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct File {
-    /// Sorted by name, which each bears.
+    /// The tensors, each with its name, sorted by name.
     pub tensors: Vec<Tensor>,
-    /// The header's `__metadata__`.
+    /// The texts of the header's `__metadata__`.
     pub metadata: HashMap<String, String>,
 }
 
-/// Reads all tensors of a file into leafs of this context. The file is read once and not kept. Of a model in shards it
-/// is one shard.
+/// Reads all tensors of a file into leafs of this context. The file is read once and not kept. It may be one shard of a
+/// model.
 ///
 /// # Errors
-/// [`Error::Io`] with the path and the system's reason; then as [`read_bytes`].
+/// [`Error::Io`] with the path and the system's reason; otherwise as [`read_bytes`].
 pub fn read(context: &Context, path: impl AsRef<Path>) -> Result<File> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|e| {
@@ -70,8 +70,8 @@ pub fn read(context: &Context, path: impl AsRef<Path>) -> Result<File> {
 /// [`read`] for a file's bytes.
 ///
 /// # Errors
-/// [`Error::Format`] for bytes that are no such file, [`Error::Unsupported`] for a type or more than 4 dimensions
-/// (the message names the tensor), [`Error::OutOfMemory`].
+/// [`Error::Format`] for bytes that are not such a file, [`Error::Unsupported`] for a type that this library lacks or
+/// more than 4 dimensions (the message names the tensor), [`Error::OutOfMemory`].
 pub fn read_bytes(context: &Context, bytes: &[u8]) -> Result<File> {
     let file = SafeTensors::deserialize(bytes).map_err(format_error)?;
     let metadata = SafeTensors::read_metadata(bytes).map_err(format_error)?.1.metadata().clone().unwrap_or_default();
@@ -81,12 +81,13 @@ pub fn read_bytes(context: &Context, bytes: &[u8]) -> Result<File> {
     Ok(File { tensors, metadata })
 }
 
-/// Writes tensors under their names, with texts beside them. The file has its name when it is whole.
+/// Writes tensors under their names, with metadata. The file appears under its name only when it is complete.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a tensor without a name, two of one name, or one that cannot be read (make it an output
-/// of a graph and compute that); [`Error::Unsupported`] for a type that such files do not have; [`Error::OutOfMemory`], as
-/// a tensor's packed elements are held while they are written; [`Error::Busy`]; [`Error::Io`].
+/// [`Error::InvalidArgument`] for a tensor without a name, two of one name, or one that cannot be read (make it an
+/// output of a graph and compute that); [`Error::Unsupported`] for a type that such files do not have;
+/// [`Error::OutOfMemory`], as a tensor's packed elements are held while they are written; [`Error::Busy`];
+/// [`Error::Io`].
 pub fn write(path: impl AsRef<Path>, tensors: &[&Tensor], metadata: &[(&str, &str)]) -> Result<()> {
     let failure = RefCell::new(None);
     let mut views: Vec<(String, Packed)> = Vec::new();
@@ -117,7 +118,7 @@ pub fn write(path: impl AsRef<Path>, tensors: &[&Tensor], metadata: &[(&str, &st
     outcome
 }
 
-/// A name for the file in the making, as the engine's own are called.
+/// A name for the incomplete file, formed like those of the engine.
 fn temporary_beside(path: &Path) -> std::path::PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -156,7 +157,8 @@ fn format_error(error: SafeTensorError) -> Error {
     Error::new(sys::TL_STATUS_FORMAT.0, format!("safetensors: {error}"), Vec::new())
 }
 
-/// A tensor as the crate wants to see it: its bytes are read when their turn comes, so that one at a time is held.
+/// A tensor as the crate expects it. Its bytes are read when they are written, so that only one tensor is held at a
+/// time.
 struct Packed<'a> {
     tensor: &'a Tensor,
     dtype: Dtype,
@@ -164,7 +166,7 @@ struct Packed<'a> {
     failure: &'a RefCell<Option<Error>>,
 }
 
-/// An empty buffer that a tensor's elements fit into: a view may have far more of them than there is memory.
+/// An empty buffer that fits a tensor's elements. A view may have far more elements than there is memory.
 fn room(tensor: &Tensor, name: &str) -> Result<Vec<u8>> {
     let (mut bytes, n) = (Vec::new(), tensor.nbytes());
     bytes.try_reserve_exact(n).map_err(|_| {
@@ -180,7 +182,7 @@ impl<'a> Packed<'a> {
             let message = format!("safetensors: tensor '{name}' is {}: {} are valid", tensor.dtype(), known());
             return Err(Error::new(sys::TL_STATUS_UNSUPPORTED.0, message, vec![tensor.shape()]));
         };
-        room(tensor, name)?; // now, before a file is begun that cannot be finished
+        room(tensor, name)?; // check before the file is begun, which could not be finished
         let shape = tensor.shape().iter().rev().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
         Ok(Packed { tensor, dtype, shape, failure })
     }
@@ -204,7 +206,7 @@ impl View for Packed<'_> {
             Ok(bytes)
         });
         let bytes = read.unwrap_or_else(|error| {
-            // There is no other way out of here; the file in the making is thrown away.
+            // The crate's trait cannot return an error here; the incomplete file is removed.
             self.failure.borrow_mut().get_or_insert(error);
             Vec::new()
         });

@@ -1,4 +1,4 @@
-//! Tensors: shapes, and the way of data in and out.
+//! Tensors: their properties, and reading and writing of their data.
 
 use crate::call::{check, listed, sized_text, text, until_nul};
 use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
@@ -7,10 +7,11 @@ use std::fmt;
 use std::ptr::NonNull;
 use tensorlib_sys as sys;
 
-/// A leaf with data of its own, or a node that an operation makes. Clones are the same tensor.
+/// A leaf with data of its own, or a node that an operation computes. Clones are the same tensor. Thread-safe: the
+/// context's run lock keeps reads and writes apart.
 ///
-/// Data: readable are leafs, the outputs of a graph that was computed, and views of either; writable are leafs and
-/// views of them. Everything else is an error that says what to do.
+/// Readable are leafs, outputs of a graph that was computed, and views of either. Writable are leafs and views of them.
+/// Every other access is an error that says what to do.
 ///
 /// ```
 /// let ctx = tensorlib::Context::new();
@@ -70,19 +71,19 @@ impl Tensor {
         (0..self.n_dims()).map(|d| unsafe { sys::tl_tensor_nb(self.raw(), d as i32) }).collect()
     }
 
-    /// The product of the shape.
+    /// The number of elements, the product of the shape.
     pub fn n_elements(&self) -> usize {
         // SAFETY: the tensor is live.
         usize::try_from(unsafe { sys::tl_tensor_n_elements(self.raw()) }).unwrap_or(0)
     }
 
-    /// Bytes of all elements packed without gaps.
+    /// Bytes of all elements when packed without gaps.
     pub fn nbytes(&self) -> usize {
         // SAFETY: the tensor is live.
         unsafe { sys::tl_tensor_nbytes(self.raw()) }
     }
 
-    /// Whether all elements lie side by side in memory order.
+    /// Whether the elements lie in memory order without gaps.
     pub fn is_contiguous(&self) -> bool {
         let (dtype, shape) = (self.dtype(), self.shape());
         let mut expected = dtype.size();
@@ -95,13 +96,13 @@ impl Tensor {
             })
     }
 
-    /// The operation that makes the tensor: `"mul_mat"`; `"leaf"` for a leaf.
+    /// The operation that computes the tensor, such as `"mul_mat"`; `"leaf"` for a leaf.
     pub fn op(&self) -> String {
         // SAFETY: the tensor is live; the text is static.
         unsafe { text(sys::tl_tensor_op(self.raw())) }
     }
 
-    /// What the operation takes, in the order of docs/ops.md: nothing for a leaf, `None` for an operand that was left out.
+    /// The operation's operands in the order of docs/ops.md: none for a leaf, `None` for an operand that was left out.
     ///
     /// ```
     /// let (weights, request) = (tensorlib::Context::new(), tensorlib::Context::new());
@@ -118,7 +119,7 @@ impl Tensor {
         raw.into_iter().map(|source| unsafe { Tensor::of_c(source) }).collect()
     }
 
-    /// A tensor that C has named; none for NULL.
+    /// The handle of a tensor that C named; `None` for NULL.
     ///
     /// # Safety
     /// The tensor must be NULL or live.
@@ -128,13 +129,13 @@ impl Tensor {
         Some(Self { context: unsafe { Context::of(ptr) }?, ptr })
     }
 
-    /// The tensor's name, empty where it has none.
+    /// The tensor's name; empty if it has none.
     pub fn name(&self) -> String {
         // SAFETY: the tensor is live; the buffer has as many bytes as said.
         sized_text(|buffer, size| unsafe { sys::tl_tensor_copy_name(self.raw(), buffer, size) })
     }
 
-    /// Names the tensor, for messages and dumps; `""` takes the name away. A NUL ends the name.
+    /// Names the tensor for messages and dumps; `""` removes the name. A NUL ends the name.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -144,24 +145,24 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_set_name(self.raw(), name.as_ptr(), err) })
     }
 
-    /// Copies all elements out, packed in memory order (views are gathered).
+    /// Copies all elements out, packed in memory order; a view's elements are gathered.
     ///
     /// # Errors
-    /// [`Error::TypeMismatch`] if `T` is not the tensor's type (see [`Tensor::to_f32_vec`]), [`Error::InvalidArgument`] if
-    /// the data is not readable, [`Error::OutOfMemory`] if there is no memory for the values (a view can repeat its elements
-    /// any number of times), [`Error::Busy`].
+    /// [`Error::TypeMismatch`] if `T` is not the tensor's type (see [`Tensor::to_f32_vec`]), [`Error::InvalidArgument`]
+    /// if the data is not readable, [`Error::OutOfMemory`] if there is no memory for the values (a view can repeat its
+    /// elements any number of times), [`Error::Busy`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.check_elements::<T>("tensor_read", self.n_elements())?;
         // SAFETY: the tensor is live; data has room for all elements, of size bytes together, and each bit pattern is a T.
         self.read_all(|data: *mut T, size, err| unsafe { sys::tl_tensor_read(self.raw(), data.cast(), 0, size, err) })
     }
 
-    /// All elements, which `read(memory, bytes, error)` puts into memory that is not initialised.
+    /// Reads all elements with `read(memory, bytes, error)`, which fills memory that is not initialised.
     fn read_all<T: Element>(
         &self,
         read: impl FnOnce(*mut T, usize, *mut sys::tl_error) -> sys::tl_status,
     ) -> Result<Vec<T>> {
-        // Before memory is asked for: what cannot be read may be of any size.
+        // Checked before memory is allocated: a tensor that cannot be read may have any size.
         self.read_bytes(0, &mut [])?;
         let n = self.n_elements();
         let mut values = Vec::new();
@@ -179,10 +180,10 @@ impl Tensor {
         Ok(values)
     }
 
-    /// [`Tensor::to_vec`] into memory of yours; exactly as many values as there are elements.
+    /// [`Tensor::to_vec`] into your memory, which holds exactly one value per element.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for another number of values.
+    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for a wrong number of values.
     pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<()> {
         self.check_elements::<T>("tensor_read", values.len())?;
         let (data, size) = (values.as_mut_ptr().cast(), std::mem::size_of_val(values));
@@ -193,8 +194,8 @@ impl Tensor {
     /// Writes all elements, packed in memory order.
     ///
     /// # Errors
-    /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] for another number of values, a
-    /// node's result or a constant, [`Error::Busy`].
+    /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] for a wrong number of
+    /// values, a node's result or a constant, [`Error::Busy`].
     pub fn write<T: Element>(&self, values: &[T]) -> Result<()> {
         self.check_elements::<T>("tensor_write", values.len())?;
         let (data, size) = (values.as_ptr().cast(), std::mem::size_of_val(values));
@@ -202,21 +203,21 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_write(self.raw(), data, 0, size, err) })
     }
 
-    /// Writes bytes of the elements as they are stored, packed in memory order, `offset` bytes behind the first: the
-    /// blocks of a quantised format.
+    /// Writes stored bytes of the elements, packed in memory order, from `offset` bytes after the first on: for example
+    /// the blocks of a quantised type.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a range outside of the tensor, a node's result or a constant; [`Error::Busy`].
+    /// [`Error::InvalidArgument`] for a range outside the tensor, a node's result or a constant; [`Error::Busy`].
     pub fn write_bytes(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         let data = bytes.as_ptr().cast();
         // SAFETY: the tensor is live; data has as many bytes as said.
         check(|err| unsafe { sys::tl_tensor_write(self.raw(), data, offset, bytes.len(), err) })
     }
 
-    /// Reads bytes of the elements as they are stored, packed in memory order, `offset` bytes behind the first.
+    /// Reads stored bytes of the elements, packed in memory order, from `offset` bytes after the first on.
     ///
     /// # Errors
-    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for a range outside of the tensor.
+    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for a range outside the tensor.
     pub fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let (data, size) = (bytes.as_mut_ptr().cast(), bytes.len());
         // SAFETY: the tensor is live; data has size bytes.
@@ -236,14 +237,14 @@ impl Tensor {
     /// Writes all elements, converted from `f32` and rounded to nearest even.
     ///
     /// # Errors
-    /// As [`Tensor::write`], for any type; [`Error::InvalidArgument`] naming the position of a value that an integer type
-    /// cannot hold.
+    /// As [`Tensor::write`], for any type; [`Error::InvalidArgument`] naming the position of a value that an integer
+    /// type cannot hold.
     pub fn write_f32(&self, values: &[f32]) -> Result<()> {
         // SAFETY: the tensor is live; values has as many floats as said.
         check(|err| unsafe { sys::tl_tensor_write_f32(self.raw(), values.as_ptr(), values.len(), err) })
     }
 
-    /// One element, converted to `f32`; `index` has up to 4 values, missing ones are 0.
+    /// Reads one element, converted to `f32`. `index` has up to 4 values; missing ones are 0.
     ///
     /// # Errors
     /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for an index outside the shape.
@@ -255,7 +256,7 @@ impl Tensor {
         Ok(value)
     }
 
-    /// Writes one element, converted from `f32`.
+    /// Writes one element, converted from `f32`. `index` has up to 4 values; missing ones are 0.
     ///
     /// # Errors
     /// As [`Tensor::write_f32`]; [`Error::InvalidArgument`] for an index outside the shape.
@@ -265,8 +266,8 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_set_f32(self.raw(), i[0], i[1], i[2], i[3], value, err) })
     }
 
-    /// The data as a slice, as long as the guard lives; others may read, nobody may write or compute in this context
-    /// meanwhile.
+    /// The data as a slice for as long as the guard lives. Meanwhile others may read, but nobody may write or compute
+    /// in this context.
     ///
     /// # Errors
     /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] if the tensor is not contiguous or
@@ -275,7 +276,7 @@ impl Tensor {
         ReadGuard::new(self)
     }
 
-    /// The data as a mutable slice, as long as the guard lives; nobody else may use this context's data meanwhile.
+    /// The data as a mutable slice for as long as the guard lives. Meanwhile nobody else may use this context's data.
     ///
     /// # Errors
     /// As [`Tensor::read_guard`]; [`Error::InvalidArgument`] also for a node's result and a constant.
@@ -314,21 +315,21 @@ impl Tensor {
         Ok(f(&mut self.write_guard::<T>()?))
     }
 
-    /// The promise that a leaf's contents stay as they are: writes are errors from now on, and plans may keep a packed
-    /// copy.
+    /// Promises that a leaf's contents never change: later writes are errors, and plans may keep a packed copy.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it is not a leaf with data, [`Error::Busy`].
+    /// [`Error::InvalidArgument`] for a tensor that is not a leaf with data, [`Error::Busy`].
     pub fn set_constant(&self) -> Result<()> {
         // SAFETY: the tensor is live.
         check(|err| unsafe { sys::tl_tensor_set_constant(self.raw(), err) })
     }
 
-    /// Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until then: less
-    /// memory for more time, and the same bits.
+    /// Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
+    /// until then. Recomputation takes less memory and more time, and gives the same bits.
     ///
-    /// It runs again together with what it is made of and is marked too; what is not is kept for it. So mark what lies between two
-    /// tensors and leave these as they are. An output is kept in any case; a view counts for what it is a view of.
+    /// The node is recomputed together with the marked nodes that it is computed from; results of unmarked nodes are
+    /// kept for it. So mark the nodes between two tensors and leave these two unmarked. Outputs are kept in any case;
+    /// marking a view marks the node that it is a view of.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Graph};
@@ -343,14 +344,15 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a leaf, a view of one, and a node that writes into an operand.
+    /// [`Error::InvalidArgument`] for a leaf, a view of a leaf, and a node that writes into an operand.
     pub fn set_recompute(&self, recompute: bool) -> Result<()> {
         // SAFETY: the tensor is live.
         check(|err| unsafe { sys::tl_tensor_set_recompute(self.raw(), recompute, err) })
     }
 
-    /// Says which device computes this node in graphs that a joined backend runs ([`Backend::join`](crate::Backend::join)); `None` leaves
-    /// it open again. A view counts for what it is a view of.
+    /// Says which device computes this node in graphs that a joined backend runs
+    /// ([`Backend::join`](crate::Backend::join)); `None` lets the backend choose again. Placing a view places the node
+    /// that it is a view of.
     ///
     /// ```
     /// # use tensorlib::Context;
@@ -362,23 +364,23 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a leaf, a view of one, and an unknown device.
+    /// [`Error::InvalidArgument`] for a leaf, a view of a leaf, and an unknown device.
     pub fn place(&self, device: Option<&str>) -> Result<()> {
-        // A NUL inside a name would cut it: no device has one.
+        // A NUL would cut the name short; no device's name has one.
         let name = CString::new(device.unwrap_or("").replace('\0', "?")).unwrap_or_default();
         // SAFETY: the tensor is live; the name lives for the call.
         check(|err| unsafe { sys::tl_tensor_place(self.raw(), name.as_ptr(), err) })
     }
 
-    /// Returns the pages of a constant's original where a packed copy can stand in for it: after a CPU backend computed a
-    /// product with the whole tensor and [`packed_memory`](crate::Backend::packed_memory) grew by its copy. All that reads the
-    /// tensor has the same bits as before. The copy is the context's then, and outlives the backend. A leaf of a mapped GGUF
-    /// file gives its pages back and stays as it is.
+    /// Frees the pages of a constant's original data if a packed copy can replace them: after a CPU backend has
+    /// computed a product with the whole tensor and [`packed_memory`](crate::Backend::packed_memory) grew by its copy.
+    /// Every reader of the tensor gets the same bits as before. The context then owns the copy, which outlives the
+    /// backend. A leaf of a mapped GGUF file releases its pages and otherwise stays as it is.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where no copy can stand in for it (types whose blocks cannot be rebuilt, such as IQ2), nothing
-    /// changed; [`Error::InvalidArgument`] if it is no constant, [`Error::OutOfMemory`] where the context's limit does not allow
-    /// for the copy, [`Error::Busy`].
+    /// [`Error::Unsupported`] if no copy can replace the data (types whose blocks cannot be rebuilt, such as IQ2);
+    /// nothing changes then. [`Error::InvalidArgument`] for a tensor that is not constant, [`Error::OutOfMemory`] if
+    /// the copy exceeds the context's limit, [`Error::Busy`].
     pub fn drop_original(&self) -> Result<()> {
         // SAFETY: the tensor is live.
         check(|err| unsafe { sys::tl_tensor_drop_original(self.raw(), err) })

@@ -1,4 +1,4 @@
-//! The language-neutral cases through the safe API. Grammar: tests/cases/README.md.
+//! Runs the language-neutral cases through the safe API. Grammar: tests/cases/README.md.
 
 mod case_attrs;
 mod gen {
@@ -42,7 +42,7 @@ fn status_name(error: &Error) -> &'static str {
 /// Why a case did not pass.
 enum Trouble {
     Failed(String),
-    /// A device may lack kernels; the CPU has all.
+    /// A device may lack kernels; the CPU has all of them.
     Skipped(String),
 }
 
@@ -52,11 +52,11 @@ impl From<String> for Trouble {
     }
 }
 
-/// One case as it runs. Failures come back as text.
+/// Runs one case. Failures come back as text.
 struct Runner<'a> {
     backend: &'a Backend,
     ctx: Context,
-    /// Of leafs, on each device in turn; of one device `ctx`.
+    /// The contexts of leafs, one per device; a single device uses `ctx`.
     leafs: Vec<Context>,
     n_leafs: usize,
     tensors: HashMap<String, Tensor>,
@@ -64,17 +64,17 @@ struct Runner<'a> {
     raw: HashMap<String, Vec<u8>>,
     error: Option<Error>,
     cpu_only: bool,
-    /// The case has passed: what follows is for the CPU.
+    /// The case has passed; the rest of it is for the CPU only.
     done: bool,
     result: Vec<f32>,
     tol: (f64, f64),
 }
 
 impl<'a> Runner<'a> {
-    /// `parts`: those that the backend is joined of, or itself.
+    /// `parts`: the backends that were joined, or the backend itself.
     fn new(backend: &'a Backend, parts: &[Backend]) -> Self {
         let leafs: Vec<Context> = parts.iter().map(Context::on).collect();
-        // The youngest of all: nodes go to the youngest of their operands' contexts.
+        // The youngest context, because nodes go into the youngest of their operands' contexts.
         let ctx = if parts.len() == 1 { leafs[0].clone() } else { Context::on(&parts[0]) };
         Self {
             backend,
@@ -268,7 +268,7 @@ fn cases() {
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases"), PathBuf::from);
     let threads = variable("TENSORLIB_TEST_THREADS").map_or(2, |n| number(&n));
     let device = variable("TENSORLIB_DEVICE").unwrap_or("cpu".into());
-    // Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+    // A joined device such as "cuda:0+cpu" places leafs on each of its devices in turn.
     let options = BackendOptions::new().threads(threads);
     let parts: Vec<Backend> = device.split('+').map(|name| options.open(name).unwrap()).collect();
     let backend = if let [only] = &parts[..] { only.clone() } else { Backend::join(&parts).unwrap() };

@@ -1,4 +1,5 @@
-//! Every public type can be formatted, in no time: one that takes a lock twice never returns.
+//! Every public type can be formatted without blocking: formatting that takes a lock twice would
+//! never return.
 
 use std::fmt::Debug;
 use std::sync::mpsc;
@@ -7,7 +8,7 @@ use tensorlib::nn::{loss, Dropout, Init, Linear, Parameters, Pass, RmsNorm, Sequ
 use tensorlib::train::{Column, DataSet, OptimiserOptions, Random, Trainer};
 use tensorlib::{Backend, BackendOptions, Context, ContextOptions, DType, Error, GgufWriter, Graph, Tensor};
 
-/// The text, or a panic after a minute.
+/// The formatted text; panics after a minute.
 fn formatted<T: Debug + Send + 'static>(value: T) -> String {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(format!("{value:?}\n{value:#?}")));

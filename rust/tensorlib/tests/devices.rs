@@ -2,7 +2,7 @@
 
 use tensorlib::{Backend, BackendOptions, Context, ContextOptions, DType, Error, Graph, Result};
 
-/// Before anything in this process asks for the devices.
+/// Must run before anything in this process asks for the devices.
 fn ask_for_virtual_devices() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| std::env::set_var("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"));
@@ -27,7 +27,8 @@ fn leafs_of_two_devices_meet_in_one_graph() -> Result<()> {
     assert!(matches!(graph.compute(&a), Err(Error::ContextMismatch(message)) if message.message.contains("cpu:1")));
     graph.compute(&joined)?;
     assert_eq!(y.to_vec::<f32>()?, [12., 34., 56.]);
-    // The least is to copy x, and the result back; by hand the weights go.
+    // Copying x and the result takes the fewest bytes; placing the node by hand copies the weights
+    // instead.
     assert!(graph.plan_text(&joined)?.contains("8 bytes: cpu:1 to cpu:0"));
     y.place(Some("cpu:1"))?;
     graph.compute(&joined)?;

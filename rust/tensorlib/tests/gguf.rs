@@ -1,9 +1,9 @@
-//! GGUF files through the safe API: what was written is read, and what is wrong is an error.
+//! GGUF files through the safe API: written files read back equal, and invalid ones are errors.
 
 use std::path::PathBuf;
 use tensorlib::{Array, Backend, Context, DType, Error, Gguf, GgufWriter, GgufWriterOptions, Value};
 
-/// A folder of its own for a test.
+/// A temporary folder for one test.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,5 @@
 //! Files exchanged with the Python packages `gguf` and `safetensors` (`tests/interop/formats.py`), in the folder that
-//! TENSORLIB_INTEROP names: `cargo xtask test --deep --only interop`. Without it there is nothing to do.
+//! TENSORLIB_INTEROP names: `cargo xtask test --deep --only interop`. Does nothing if the variable is not set.
 
 use half::f16;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ fn gguf_both_ways() -> tensorlib::Result<()> {
     let rows = theirs.tensor_info("rows").unwrap();
     assert_eq!((rows.dtype, rows.shape), (DType::Q8_0, vec![256, 2]));
     for (i, value) in theirs.tensor(&ctx, "rows")?.to_f32_vec()?.into_iter().enumerate() {
-        // Steps of Q8_0 are a 127th of the largest of 32 values; half of one is the most that rounding does.
+        // A step of Q8_0 is a 127th of the largest of 32 values, and rounding is off by at most half a step.
         assert!((value - (-1. + 2. * i as f32 / 511.)).abs() < 0.51 / 127., "{i}");
     }
 

@@ -1,4 +1,4 @@
-//! Layers and losses against plain loops in F64.
+//! Layers and losses compared with plain loops in F64.
 
 use tensorlib::nn::{
     flatten, loss, max_pool, mean_pool, Attention, AttentionOptions, Conv1d, Conv2d, Dropout, Embedding, GroupNorm,
@@ -6,7 +6,7 @@ use tensorlib::nn::{
 };
 use tensorlib::{Backend, Context, DType, Error, Result, Tensor};
 
-/// Numbers between -1 and 1 with nothing regular about them.
+/// Irregular numbers between -1 and 1.
 fn numbers(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| (((i * 7919 + seed * 104_729 + 13) % 1009) as f32 / 504.5 - 1.) * 0.9).collect()
 }
@@ -56,7 +56,8 @@ fn linear_layers_multiply_and_add() {
     assert!(plain.bias.is_none() && p.names() == ["weight", "bias", "plain.weight"]);
 }
 
-/// A weight in blocks stays as it is; the addition begins with nothing and gets gradients, which pass through the weight as well.
+/// A quantised weight stays as it is; the adapter begins as zero and gets gradients, which also pass through the
+/// weight.
 #[test]
 fn adapters_change_layers_of_quantised_weights() {
     let ctx = Context::new();
@@ -81,7 +82,8 @@ fn adapters_change_layers_of_quantised_weights() {
     let y = layer.forward(&x, &Pass::evaluation()).unwrap();
     assert_eq!(y.shape(), [outputs as i64, 2, 2]);
     let alone: Vec<f64> = columns.chunks(inputs).flat_map(|x| product(&w, x)).collect();
-    // x is rounded to 8 bits, by 0.9 / 254 of up to 0.9: errors of 64 products add up as the root of their number, to 1e-2.
+    // x is rounded to 8 bits, by 0.9 / 254 for values of up to 0.9: errors of 64 products grow with the root of their
+    // number, to 1e-2.
     near(&computed(&y), &alone, 3e-2, "begins with nothing");
 
     let LowRank { a, b, scale } = layer.adapter.clone().unwrap();
@@ -241,7 +243,7 @@ fn convolutions_slide() {
     assert_eq!(flatten(&leaf(&ctx, &[2, 3, 4, 5], 1)).unwrap().shape(), [24, 5]);
 }
 
-/// Attention by its definition: rotated pairs, causal, grouped heads.
+/// Attention compared with its definition: rotated pairs, causal, grouped heads.
 #[test]
 fn attention_is_its_definition() {
     const WIDTH: usize = 8;
@@ -332,7 +334,7 @@ fn dropout_drops_in_training_only() {
     let state = ctx.tensor_of([2], &[5i64, 0]).unwrap();
     let pass = Pass::training(&state).unwrap();
     assert!(pass.is_training() && !Pass::evaluation().is_training());
-    // Two of one pass draw other numbers; another pass the same ones.
+    // Two dropouts of one pass draw different numbers; a new pass over this state repeats those of the first.
     let (a, b) = (drop.forward(&x, &pass).unwrap(), drop.forward(&x, &pass).unwrap());
     let again = drop.forward(&x, &Pass::training(&state).unwrap()).unwrap();
     Backend::cpu().unwrap().compute(&[&a, &b, &again]).unwrap();
@@ -432,7 +434,7 @@ fn losses_are_their_formulas() {
     let sigmoid = |x: f64| 1. / (1. + (-x).exp());
     let bce = |a: f64, b: f64| -b * sigmoid(a).ln() - (1. - b) * (1. - sigmoid(a)).ln();
     check(loss::binary_cross_entropy(&y, &t), mean(&bce), "binary cross entropy");
-    // Far from 0 nothing overflows.
+    // Nothing overflows far from 0.
     let far = ctx.tensor([2], &[1000., -1000.]).unwrap();
     let sure = ctx.tensor([2], &[1., 1.]).unwrap();
     check(loss::binary_cross_entropy(&far, &sure), 500., "far");

@@ -1,4 +1,4 @@
-//! Optimisers against their formulas in F64, and L-BFGS against known minima.
+//! Optimisers compared with their formulas in F64, and L-BFGS with known minima.
 
 use tensorlib::nn::{Init, Parameters};
 use tensorlib::train::{Accumulator, Group, Lbfgs, Method, Optimiser, OptimiserOptions, Reason};
@@ -31,7 +31,8 @@ fn refused<T>(result: Result<T>, what: &str) {
     }
 }
 
-/// Parameters of odd shapes, and a leaf for each one's gradient: losses of the sum of parameter times leaf have that gradient.
+/// Parameters of odd shapes, with a leaf for each one's gradient: a loss that sums parameter times leaf has that
+/// gradient.
 struct Bench {
     parameters: Parameters,
     slopes: Vec<Tensor>,
@@ -56,7 +57,7 @@ fn bench(shapes: &[&[i64]], dtype: DType) -> Bench {
 }
 
 impl Bench {
-    /// Runs steps with other slopes each, and gives them to `see` before each of them.
+    /// Runs steps with new slopes each time, and passes them to `see` before each step.
     fn run(&self, optimiser: &mut Optimiser, backend: &Backend, mut see: impl FnMut(usize, &[Vec<f64>])) {
         let steps = optimiser.steps(&self.loss).unwrap();
         let graph = Graph::new(&[&self.loss].into_iter().chain(&steps).collect::<Vec<_>>()).unwrap();
@@ -71,7 +72,7 @@ impl Bench {
     }
 }
 
-/// A step of one parameter by the published formula, in F64; `state` is as long as the parameter, twice.
+/// A step of one parameter by the published formula, in F64; `state` has twice the parameter's length.
 fn oracle(method: Method, p: &mut [f64], g: &[f64], state: &mut [f64], rate: f64, t: i32) {
     let n = p.len();
     let (m, v) = state.split_at_mut(n);
@@ -120,14 +121,16 @@ fn methods_are_their_formulas() {
         });
         assert_eq!(optimiser.step(), STEPS as u64);
         for (p, wanted) in bench.parameters.tensors().iter().zip(&wanted) {
-            // Numbers up to 1 lose 2^-24 in each of some six roundings a step, and settings are rounded: 7 steps, 4e-6 with room.
+            // Numbers up to 1 lose 2^-24 in each of about six roundings per step, and settings are rounded too: 4e-6
+            // leaves a margin over 7 steps.
             assert_near(&f64s(p), wanted, 4e-6, &format!("{method:?}"));
         }
     }
 }
 
-/// Muon's step of one matrix is orthogonal up to the polynomial's slack: all singular values between 0.68 and 1.14 (K. Jordan's text),
-/// whatever the gradient's were; and goes with the gradient: u v^T of its decomposition makes <step, gradient> the sum of these.
+/// Muon's step for one matrix is orthogonal up to the polynomial's slack: all singular values lie between 0.68 and 1.14
+/// (K. Jordan's text), whatever those of the gradient. It also points along the gradient: with u v^T of the gradient's
+/// decomposition, <step, gradient> is the sum of the gradient's singular values.
 #[test]
 fn muon_makes_steps_orthogonal() {
     for [inputs, outputs] in [[5usize, 3usize], [3, 5], [16, 16], [1, 4]] {
@@ -144,15 +147,17 @@ fn muon_makes_steps_orthogonal() {
         let step: Vec<f64> = f64s(&p).iter().zip(&before).map(|(after, before)| (before - after) / longer).collect();
         let inner: f64 = step.iter().zip(&gradient).map(|(s, g)| s * f64::from(*g)).sum();
         assert!(inner > 0., "{inputs} x {outputs}: downhill");
-        // The smaller Gram matrix's eigenvalues are squares of the singular values: their mean and spread by its trace and square.
+        // The eigenvalues of the smaller Gram matrix are the squared singular values: its trace and square give their
+        // mean and spread.
         let (few, many) = (inputs.min(outputs), inputs.max(outputs));
         let at = |r: usize, c: usize| if inputs <= outputs { step[c * inputs + r] } else { step[r * inputs + c] };
         let gram = |a: usize, b: usize| (0..many).map(|k| at(a, k) * at(b, k)).sum::<f64>();
         let trace: f64 = (0..few).map(|i| gram(i, i)).sum();
         let square: f64 = (0..few).flat_map(|a| (0..few).map(move |b| (a, b))).map(|(a, b)| gram(a, b).powi(2)).sum();
         let (mean, spread) = (trace / few as f64, (square / few as f64 - (trace / few as f64).powi(2)).max(0.).sqrt());
-        // Squares of 0.68 and 1.14 are 0.46 and 1.3: no mean beyond these, and no spread above half their distance. A random square matrix
-        // has small singular values, which five steps bring up to 0.3 and more: they widen both.
+        // The squares of 0.68 and 1.14 are 0.46 and 1.3: the mean lies between them and the spread is at most half
+        // their distance. A random square matrix has small singular values, which five steps raise only to 0.3 and
+        // more, so both bounds are wider.
         assert!((0.4..1.35).contains(&mean) && spread < 0.45, "{inputs} x {outputs}: {mean} {spread}");
     }
     let matrices = bench(&[&[7]], DType::F32);
@@ -207,7 +212,7 @@ fn gradients_are_clipped_by_value_then_by_norm() {
     for (p, wanted) in bench.parameters.tensors().iter().zip(&wanted) {
         assert_near(&f64s(p), wanted, 4e-6, "clipped");
     }
-    // What is short enough is left alone, to the bit.
+    // A gradient that is short enough stays the same to the bit.
     let ctx = Context::new();
     for (most, factor) in [(5., 1.), (2.5, 0.5)] {
         let p = ctx.tensor([2], &[0f32, 0.]).unwrap();
@@ -223,7 +228,7 @@ fn gradients_are_clipped_by_value_then_by_norm() {
     }
 }
 
-/// Steps of a thousandth would be lost in BF16, whose numbers near 1 are 2^-8 apart: the master keeps them.
+/// BF16 numbers near 1 are 2^-8 apart, so steps of a thousandth would be lost; the master copy keeps them.
 #[test]
 fn parameters_of_bf16_have_masters() {
     let parameters = Parameters::new(1).with_dtype(DType::BF16).unwrap();
@@ -240,7 +245,7 @@ fn parameters_of_bf16_have_masters() {
     let state = optimiser.state();
     assert_eq!(state[0].name(), "optimiser.master.p");
     assert_near(&f64s(&state[0]), &[0.992; 3], 1e-6, "master");
-    // 0.992 to the nearest BF16: multiples of 2^-8 below 1.
+    // 0.992 rounded to the nearest BF16: multiples of 2^-8 below 1.
     assert_eq!(f64s(&p), [254. / 256.; 3]);
 }
 
@@ -311,7 +316,7 @@ fn what_optimisers_refuse() {
 #[test]
 fn lbfgs_finds_minima() {
     let (ctx, cpu) = (Context::new(), Backend::cpu().unwrap());
-    // sum of c (x - a)^2, c from 1 to 100: a gradient of 2 c (x - a), of 180 at the most where it begins.
+    // The sum of c (x - a)^2, c from 1 to 100, has the gradient 2 c (x - a), which is at most 180 at the start.
     let n = 40usize;
     let a = ctx.tensor([n as i64], &numbers(n, 1)).unwrap();
     let c: Vec<f32> = (0..n).map(|i| 10f32.powf(2. * i as f32 / (n - 1) as f32)).collect();
@@ -319,14 +324,15 @@ fn lbfgs_finds_minima() {
     let x = ctx.zeros(DType::F32, [n as i64]).unwrap();
     let loss = x.sub(&a).unwrap().sqr().unwrap().mul(&c).unwrap().sum().unwrap();
     let minimum = Lbfgs::new().tolerance(1e-7).minimise(&cpu, &loss, &[&x]).unwrap();
-    // 180 times the tolerance is left of the gradient, and 2^-24 of 2 c a of each term: 1e-5 and 1e-7 of x.
+    // The remaining gradient is up to 180 times the tolerance, and each term's rounding 2^-24 of 2 c a: 1e-5 and 1e-7
+    // of x.
     assert_near(&f64s(&x), &f64s(&a), 2e-5, &format!("{minimum:?}"));
     assert!(minimum.iterations < 100 && minimum.losses.windows(2).all(|pair| pair[1] <= pair[0] * (1. + 1e-6)));
     assert_eq!(minimum.losses.len(), minimum.iterations + 1);
-    // At the minimum already.
+    // Starts at the minimum.
     let again = Lbfgs::new().tolerance(1e-3).minimise(&cpu, &loss, &[&x]).unwrap();
     assert_eq!((again.iterations, again.reason), (0, Reason::Converged));
-    // No more than it is allowed.
+    // Stops at the limit of iterations.
     x.write_f32(&[0.; 40]).unwrap();
     let short = Lbfgs::new().iterations(3).minimise(&cpu, &loss, &[&x]).unwrap();
     assert_eq!((short.iterations, short.reason), (3, Reason::Iterations));

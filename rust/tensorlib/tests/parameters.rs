@@ -1,4 +1,5 @@
-//! Parameters in files: what was saved is what is loaded, and a file that does not fit changes nothing and says all of what is wrong.
+//! Parameters in files: loading restores what was saved; a file that does not fit changes nothing, and the error lists
+//! every mismatch.
 #![cfg(feature = "safetensors")]
 
 use std::path::PathBuf;

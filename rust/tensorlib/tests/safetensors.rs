@@ -1,4 +1,5 @@
-//! Safetensors files: what was written is read, types and shapes, and what is wrong is an error.
+//! Safetensors files: written files read back equal, types and shapes, and errors for invalid
+//! files.
 
 use half::{bf16, f16};
 use tensorlib::{safetensors, Context, DType, Error};
@@ -9,7 +10,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     path
 }
 
-/// A file by hand: header, then data.
+/// A file made by hand: header, then data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend_from_slice(header.as_bytes());
@@ -95,7 +96,7 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() -> tensorlib::Result<()
     let sum = a.add(&b)?;
     sum.set_name("sum")?;
     assert!(refused(&[&sum]).to_string().contains("make it an output"));
-    // More elements than there are addresses, all of them the same four bytes.
+    // More elements than there are addresses, all of them in the same four bytes.
     let endless = a.view([1, 1 << 50], &[0], 0)?;
     endless.set_name("endless")?;
     let Error::OutOfMemory(why) = refused(&[&endless]) else { panic!("room for 2^52 bytes") };

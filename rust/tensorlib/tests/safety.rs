@@ -1,4 +1,4 @@
-//! What safe code cannot do: outlive, overlap, tear, abort.
+//! What safe code cannot do: use freed memory, race, read torn data, abort the process.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,7 +109,7 @@ fn overlap_is_busy_never_a_race() {
     }
     graph.compute(&backend).unwrap();
     assert_eq!(y.to_vec::<f32>().unwrap(), [10., 4.]);
-    // From inside a callback: the graph, its backend and its data are in use.
+    // Called from inside a callback: the graph, its backend and its data are in use.
     graph
         .compute_with(&backend, |_, _| {
             busy(graph.compute(&backend));
@@ -143,7 +143,7 @@ fn guards_need_the_right_type_and_contiguous_data() {
 fn a_callback_stops_or_panics_and_the_graph_goes_on() {
     let (backend, ctx) = (cpu(), Context::new());
     let x = ctx.tensor([2], &[1., 2.]).unwrap();
-    // Two steps: a copy is not joined with the sum.
+    // Two steps: the copy is not fused with the sum.
     let y = x.add(&x).unwrap().cont().unwrap();
     let graph = Graph::new(&[&y]).unwrap();
     let mut seen = Vec::new();
@@ -345,7 +345,7 @@ fn a_constant_without_its_original_reads_as_before() {
     assert_eq!(bytes(), before);
 }
 
-/// As many values as `n_elements()` says would end the process.
+/// Allocating `n_elements()` values would end the process.
 #[test]
 fn what_cannot_be_read_takes_no_memory() {
     let shapes = ContextOptions::new().no_alloc().build().unwrap();
@@ -359,7 +359,7 @@ fn what_cannot_be_read_takes_no_memory() {
         let repeated = one.view([1, n], &[0], 0).unwrap();
         assert!(matches!(repeated.to_vec::<f32>(), Err(Error::OutOfMemory(e)) if e.message.contains("no memory")));
         assert!(matches!(repeated.to_f32_vec(), Err(Error::OutOfMemory(_))));
-        // Only what is shown is read.
+        // Only the printed elements are read.
         let text = repeated.to_string();
         assert_eq!(text.matches("1.5000").count(), 8, "{text}");
     }
@@ -460,7 +460,7 @@ fn calls_wait_as_long_as_their_context_says() {
         drop(guard);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
-    // In a callback nobody waits: it would be for itself.
+    // Calls in a callback do not wait, because they would wait for themselves.
     let busy = |r: tensorlib::Result<()>| assert!(matches!(r, Err(Error::Busy(_))), "{r:?}");
     graph
         .compute_with(&backend, |_, _| {
@@ -469,11 +469,12 @@ fn calls_wait_as_long_as_their_context_says() {
             true
         })
         .unwrap();
-    ctx.set_busy_timeout(Duration::MAX); // whatever is free is not waited for
+    ctx.set_busy_timeout(Duration::MAX); // no call waits for free data
     graph.compute(&backend).unwrap();
 }
 
-/// What C names by a tensor has the handle that there is already, so that a reset knows of it; and one of its own where the last was dropped.
+/// A tensor that C names gets the existing handle of its context, so that a reset knows about it, or a new one if the
+/// last was dropped.
 #[test]
 fn handles_that_are_found_count_for_reset() {
     let mut weights = Context::new();
@@ -495,7 +496,7 @@ fn handles_that_are_found_count_for_reset() {
     weights.reset().unwrap();
     assert!(weights.tensors().is_empty());
 
-    // The only handle of the weights is one that was found.
+    // The only handle of the weights' context is one that was looked up.
     let graph = {
         let weights = Context::new();
         let w = weights.tensor([2], &[1., 2.]).unwrap();
@@ -512,7 +513,7 @@ fn handles_that_are_found_count_for_reset() {
     assert_eq!(w.add(&w).unwrap().context().id(), w.context().id());
     assert_eq!(w.context().tensors().len(), 2);
 
-    // Handles come and go on several threads while one looks for them.
+    // Several threads create and drop handles while one looks them up.
     let ctx = Context::new();
     let y = ctx.tensor([1], &[1.]).unwrap().sqr().unwrap();
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The trainer: same seed, same bits; resumed runs; early stopping; what goes wrong; data sets and charts.
+//! The trainer: same seed, same bits; resumed runs; early stopping; errors; data sets and charts.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tensorlib::train::{
 };
 use tensorlib::{safetensors, Backend, BackendOptions, Context, DType, Error, Result, Tensor};
 
-/// Points on two spirals: what one line does not part.
+/// Points on two spirals, which no line separates.
 fn spirals(n: usize) -> DataSet {
     let mut random = Random::new(9, 0);
     let (mut points, mut labels) = (Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ fn refused<T>(result: Result<T>, what: &str) {
     }
 }
 
-/// A file of this test's own, which goes with it.
+/// A temporary file of one test, removed with this value.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -85,7 +85,7 @@ fn a_network_learns_and_the_same_seed_gives_the_same_bits() {
         assert_eq!((history.epochs.len(), history.stopped, history.best), (60, Stopped::Done, None));
         let scores = evaluate(&backend, &net.model, loss::cross_entropy, &test, 7).unwrap();
         assert!(scores.accuracy.unwrap() > 0.95, "{scores:?}");
-        // Batches of another size add up in another order: 2^-24 for each of the sample's losses.
+        // Batches of another size add up in another order: 2^-24 for each sample's loss.
         let of_history = history.epochs[59].test.unwrap();
         assert!((of_history.loss - scores.loss).abs() < 1e-6 && of_history.accuracy == scores.accuracy);
         let outputs = predict(&backend, &net.model, &test, 13).unwrap();
@@ -107,7 +107,7 @@ fn micro_batches_are_one_batch() {
     let run = |parts: usize| {
         let net = net(1, 8, 0.);
         let optimiser = OptimiserOptions::new(Method::Sgd, 0.1).build(&net.parameters).unwrap();
-        // (50 in batches of 16 leave one of 2, which 3 parts cut into 1 and 1.)
+        // 50 samples in batches of 16 leave a batch of 2, which 3 parts split into 1 and 1.
         let mut trainer =
             Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).batch(16).epochs(3).seed(4);
         trainer = trainer.micro_batches(parts);
@@ -119,7 +119,7 @@ fn micro_batches_are_one_batch() {
     let (whole, loss) = run(1);
     for parts in [2, 3, 16] {
         let (values, of_parts) = run(parts);
-        // Sums of 16 in another order: some 2^-22 of numbers up to 1, in 12 steps of a tenth.
+        // Sums of 16 in another order: about 2^-22 of numbers up to 1, in 12 steps of a tenth.
         assert!((loss - of_parts).abs() < 2e-6, "{loss} {of_parts}");
         for (a, b) in whole.iter().zip(&values) {
             assert!((a - b).abs() < 2e-6, "{parts} parts: {a} {b}");
@@ -127,7 +127,7 @@ fn micro_batches_are_one_batch() {
     }
 }
 
-/// The same bits in less memory; where it is too little the error says how much is wanted.
+/// The bits stay the same in less memory; if the limit is too low, the error has the number of bytes needed.
 #[test]
 fn memory_is_bounded_by_computing_again() {
     let (train, backend) = (spirals(64), Backend::cpu().unwrap());
@@ -149,7 +149,7 @@ fn memory_is_bounded_by_computing_again() {
         fitted.map(|history| (history, values))
     };
     let wanted = run(None).unwrap();
-    // An activation is 64 x 64 floats, 16 KiB, and so is a weight's gradient: 12 of each, and some on the way.
+    // An activation is 64 x 64 floats, 16 KiB, and so is a weight's gradient: 12 of each, plus temporaries.
     let Err(Error::OutOfMemory(failure)) = run(Some(1000)) else { panic!("1000 bytes are enough") };
     let least =
         failure.message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
@@ -181,7 +181,7 @@ fn an_interrupted_run_goes_on_with_the_same_bits() {
     for (stop, every) in [(1, 1), (3, 2), (7, 0), (10, 4), (24, 5), (35, 1)] {
         let file = Temporary::new(&format!("resumed-{stop}"));
         for run in 0..3 {
-            // A new process: nothing is left but the file.
+            // As in a new process: only the file is left.
             let net = net(1, 8, 0.2);
             let trainer = net.trainer(&backend).epochs(5).test(&test).patience(9).checkpoint(&file.0, every);
             let stops = move |step: u64| {
@@ -202,7 +202,7 @@ fn an_interrupted_run_goes_on_with_the_same_bits() {
     }
 }
 
-/// What goes on with half the rate, less decay and no clipping does what one run does whose schedule halves the rate then.
+/// Resuming with half the rate, less decay and no clipping equals one run whose schedule halves the rate at that step.
 #[test]
 fn rates_may_change_where_a_run_goes_on() {
     let (train, backend, file) = (spirals(64), Backend::cpu().unwrap(), Temporary::new("rate"));
@@ -223,7 +223,7 @@ fn rates_may_change_where_a_run_goes_on() {
         assert_eq!(history.epochs[..], wanted.epochs[..epochs]);
     }
     assert!(parts.bits() == whole.bits());
-    // Other options than rates, too.
+    // Options other than rates may change, too.
     let other = net(1, 8, 0.);
     let optimiser = OptimiserOptions::adamw(0.01).decay(0.1).clip_norm(1.).build(&other.parameters).unwrap();
     let more = Trainer::new(&backend, &other.model, optimiser, loss::cross_entropy).seed(4).batch(16).epochs(5);
@@ -244,13 +244,13 @@ fn a_trainer_goes_to_another_thread() {
     assert_eq!(epochs, 2);
 }
 
-/// What is killed between two checkpoints goes on from the older one.
+/// A run that is killed between two checkpoints resumes from the older one.
 #[test]
 fn a_killed_run_goes_on_from_the_last_checkpoint() {
     let (train, backend, file) = (spirals(64), Backend::cpu().unwrap(), Temporary::new("killed"));
     let whole = net(1, 8, 0.2);
     let wanted = whole.trainer(&backend).epochs(3).fit(&train).unwrap();
-    // (A panic in a callback ends a run as a kill does: nothing more is written.)
+    // A panic in a callback ends a run as a kill does: nothing more is written.
     let killed = net(1, 8, 0.2);
     let run = std::panic::AssertUnwindSafe(|| {
         let trainer = killed.trainer(&backend).epochs(3).checkpoint(&file.0, 3);
@@ -294,7 +294,7 @@ fn checkpoints_of_others_or_cut_short_are_refused_and_change_nothing() {
     let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).seed(4).batch(16).epochs(3);
     trainer = trainer.checkpoint(&file.0, 0);
     refused(trainer.fit(&train), "its optimiser is 'Adam");
-    // Where none can be written the run ends with an error, not in silence.
+    // If no checkpoint can be written, the run fails instead of continuing silently.
     let mut lost = net.trainer(&backend).checkpoint(Path::new("/nowhere/at/all.safetensors"), 0);
     assert!(matches!(lost.fit(&train), Err(Error::Io(_))));
 }
@@ -304,13 +304,13 @@ fn training_stops_early_at_the_best_parameters() {
     let (train, test) = spirals(60).split_at(40).unwrap();
     let backend = Backend::cpu().unwrap();
     let net = net(1, 16, 0.);
-    let optimiser = OptimiserOptions::adamw(0.5).build(&net.parameters).unwrap(); // so fast that it gets worse again
+    let optimiser = OptimiserOptions::adamw(0.5).build(&net.parameters).unwrap(); // so large that the loss rises again
     let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).seed(4).epochs(500);
     let file = Temporary::new("best");
     trainer = trainer.test(&test).patience(5).checkpoint(&file.0, 0);
     let history = trainer.fit(&train).unwrap();
     assert_eq!(history.stopped, Stopped::Early);
-    // Under their names the file has the parameters that the model has now.
+    // The parameters' names in the file hold the model's current values.
     let kept = safetensors::read(&Context::new(), &file.0).unwrap();
     let of = |name: &str| kept.tensors.iter().find(|t| t.name() == name).unwrap().to_vec::<f32>().unwrap();
     for parameter in net.parameters.tensors() {
@@ -429,7 +429,7 @@ fn data_sets_are_read_cut_and_changed() {
     refused(shaped.with_input_shape([3]), "as many elements");
 }
 
-/// The root of a mean of squares: where it is 0 its gradient is infinite times 0.
+/// The root of a mean of squares: at 0 its gradient is infinity times 0.
 fn rmse(prediction: &Tensor, target: &Tensor) -> Result<Tensor> {
     prediction.sub(target)?.sqr()?.mean()?.sqrt()?.sum()
 }
@@ -442,7 +442,7 @@ fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
         let parameters = Parameters::new(1);
         let model = Sequential::new().with(Linear::new(&parameters.scope("l"), 1, 1).unwrap());
         parameters.tensors().iter().for_each(|t| t.write(&[0.5f32]).unwrap());
-        // Right from the beginning: the loss is 0.
+        // The model is right from the beginning: the loss is 0.
         let data = DataSet::new(Column::f32([1], vec![0.; 4]), Column::f32([1], vec![0.5; 4])).unwrap();
         let backend = Backend::cpu().unwrap();
         let optimiser = OptimiserOptions::new(Method::Sgd, 0.1).build(&parameters).unwrap();
@@ -456,7 +456,7 @@ fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
         assert!(parameters.tensors().iter().all(|t| t.to_vec::<f32>().unwrap() == [0.5]), "{parts}");
         assert_eq!((trainer.optimiser().step(), path.exists()), (0, false));
     }
-    // A step that is too large for F32: what was kept before stays.
+    // A step that is too large for F32: the earlier checkpoint stays.
     let parameters = Parameters::new(1);
     let model = Sequential::new().with(Linear::new(&parameters.scope("l"), 1, 1).unwrap());
     let data = DataSet::new(Column::f32([1], vec![1e18; 4]), Column::f32([1], vec![-1.; 4])).unwrap();
@@ -469,10 +469,10 @@ fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
     assert!(!path.exists());
 }
 
-/// Two inputs of different types, and three targets: two labels and a number.
+/// Samples with two inputs of different types and three targets: two labels and a number.
 struct Pairs {
     len: usize,
-    /// Where reading fails.
+    /// The sample that cannot be read.
     fails_at: Option<usize>,
 }
 
@@ -555,7 +555,7 @@ fn a_network_of_two_inputs_and_three_outputs_learns() {
         let heads = Heads::new(3);
         let history = heads.trainer(&cpu).epochs(60).micro_batches(parts).test(&samples).fit(&samples).unwrap();
         let last = history.epochs.last().unwrap().test.unwrap();
-        // The trainer's scores are those of the function, whatever the batch.
+        // The trainer's scores equal those of the function, whatever the batch size.
         let forward = |inputs: &[Tensor], pass: &Pass| heads.forward(inputs, pass);
         let scores = evaluate_fn(&cpu, forward, Heads::loss, &samples, 5).unwrap();
         assert!((scores.loss - last.loss).abs() < 1e-5, "{scores:?}, {last:?}");

@@ -1,5 +1,6 @@
-//! Networks of `tensorlib::nn` and optimisers of `tensorlib::train` beside an independent framework's, in float64: losses, gradients, and
-//! parameters after some steps. `tests/training/make_values.py` made the values; it writes the same networks down.
+//! Networks of `tensorlib::nn` and optimisers of `tensorlib::train` compared with an independent framework in float64:
+//! losses, gradients, and parameters after some steps. `tests/training/make_values.py`, which defines the same
+//! networks, made the values.
 
 use serde_json::Value;
 use tensorlib::nn::{
@@ -9,12 +10,12 @@ use tensorlib::nn::{
 use tensorlib::train::{Method, OptimiserOptions};
 use tensorlib::{isas, Backend, BackendOptions, Context, GluOp, GluOptions, Graph, Result, Tensor};
 
-/// Half a unit in the last place of F32, as a part of the number.
+/// Half a unit in the last place of F32, relative to the number.
 const ROUNDING: f64 = 1. / (1 << 24) as f64;
 
-/// How many roundings lie behind an element of a gradient: the longest way, through `attentive`, has some 40 operations there and
-/// back, of which 12 sum up to 60 products. Rounding errors are as often up as down: of n of them together the deviation is sqrt(n), and
-/// 6 deviations of 40 + 12 * 60 are this.
+/// How many roundings an element of a gradient accumulates: the longest path, through `attentive`, has about 40
+/// operations forward and back, 12 of which sum up to 60 products. Rounding errors are equally often up and down, so n
+/// of them together have the deviation sqrt(n); this is 6 deviations of 40 + 12 * 60.
 const ROUNDINGS: f64 = 166.;
 
 /// The leafs of a network's inputs.
@@ -37,7 +38,7 @@ impl Data<'_> {
     }
 }
 
-/// A network's loss, and the input that has a gradient.
+/// Builds a network's loss, and returns the input that has a gradient.
 type Network = fn(&Parameters, &Data) -> Result<(Tensor, Option<Tensor>)>;
 
 const NETWORKS: [(&str, Network); 6] = [
@@ -123,7 +124,7 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0., |most, x| most.max(x.abs()))
 }
 
-/// Each element within a bound of its own.
+/// Asserts that each element is within its bound.
 fn assert_near(found: &Tensor, wanted: &[f64], bound: impl Fn(usize) -> f64, what: &str) {
     let found = found.to_f32_vec().unwrap();
     assert_eq!(found.len(), wanted.len(), "{what}");
@@ -133,7 +134,7 @@ fn assert_near(found: &Tensor, wanted: &[f64], bound: impl Fn(usize) -> f64, wha
     }
 }
 
-/// The parameters, with the values that both sides begin with.
+/// Sets the parameters to the initial values that both sides share.
 fn begin(parameters: &Parameters, values: &Value) {
     for tensor in parameters.tensors() {
         let first: Vec<f32> = numbers(&values["parameters"][tensor.name()]).iter().map(|x| *x as f32).collect();
@@ -141,7 +142,7 @@ fn begin(parameters: &Parameters, values: &Value) {
     }
 }
 
-/// By how much an element of a network's gradients may be off: roundings, each of a number that is no larger than the largest.
+/// How far an element of a network's gradients may be off: roundings, each of a number no larger than the largest.
 fn gradient_bound(values: &Value) -> f64 {
     let gradients = values["gradients"].as_object().expect("gradients");
     gradients.values().map(|g| largest(&numbers(g))).fold(0., f64::max) * ROUNDINGS * ROUNDING
@@ -166,18 +167,19 @@ fn check_gradients(backend: &Backend, name: &str, network: Network, values: &Val
     Ok(())
 }
 
-/// How far a parameter may be off, by what its gradients are off and the least of these.
+/// How far a parameter may be off, given the error of its gradients and the smallest gradient.
 type Bound = Box<dyn Fn(f64, f64) -> f64>;
 
-/// What the values have of each optimiser, and how far a parameter may be off where its gradients are off by `g`, the least of them
-/// that decides a direction being `least` (0: all of them were 0).
+/// The optimisers that the values cover, each with the error that a parameter may have if its gradients are off by `g`.
+/// `least` is the smallest gradient that decides a direction (0: all of them were 0).
 fn methods(steps: f64, rate: f64) -> [(&'static str, Method, Bound); 6] {
-    // What gradients are off by adds up. A velocity has all earlier ones in it, with Nesterov's look ahead the last one once more.
+    // Errors of gradients add up. A velocity contains all earlier ones, and Nesterov momentum adds the last one once
+    // more.
     let sums = move |of_each: f64| move |g: f64, _: f64| rate * of_each * g;
-    // Adam divides by the root of a mean of squares, which is no less than the least gradient: dividend and divisor are off by g each,
-    // the quotient, of about 1, by both.
+    // Adam divides by the root of a mean of squares, which is at least the smallest gradient. Dividend and divisor are
+    // each off by g, so the quotient, about 1, is off by both.
     let quotients = move |g: f64, least: f64| if least == 0. { 0. } else { steps * rate * (2. * g / least).min(2.) };
-    // Lion's steps are of one size: only a sign can be off.
+    // Lion's steps have one size, so only a sign can be off.
     let signs = move |g: f64, least: f64| if least > g || least == 0. { 0. } else { steps * rate * 2. };
     let (lone, all) = (steps, steps * (steps + 1.) / 2.);
     [
@@ -203,12 +205,12 @@ fn check_steps(backend: &Backend, name: &str, network: Network, (file, values): 
             steps_of.advance(1.)?;
             graph.compute(backend)?;
         }
-        // Behind the first step gradients are also off by what parameters are: as much again.
+        // After the first step, errors of the parameters add to those of the gradients: as much again.
         let g = 2. * gradient_bound(values);
         for tensor in parameters.tensors() {
             let wanted = numbers(&values["after"][optimiser][tensor.name()]);
             let least = numbers(&values["least"][tensor.name()]);
-            // A step rounds the parameter, and what is added to it, twice each.
+            // A step rounds the parameter and the change added to it, twice each.
             let roundings = 4. * steps * ROUNDING * largest(&wanted).max(rate);
             let what = format!("{name}: {} after {optimiser}", tensor.name());
             assert_near(&tensor, &wanted, |i| off(g, least[i]) + roundings, &what);
@@ -217,7 +219,7 @@ fn check_steps(backend: &Backend, name: &str, network: Network, (file, values): 
     Ok(())
 }
 
-/// One test, as the ISA is chosen by a variable of the process.
+/// A single test, because a variable of the process chooses the ISA.
 #[test]
 fn networks_are_as_in_float64() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/training/values.json");

@@ -1,6 +1,6 @@
-//! Agreement with the field's reference implementation on its own inputs and outputs (ops.json, ops.safetensors in
-//! `../shared/vectors` beside the checkout). Cases of operations that do not exist here yet are counted as skipped, and so
-//! is the whole test where the folder is absent.
+//! Agreement with the field's reference implementation on its own inputs and outputs (ops.json and ops.safetensors in
+//! `../shared/vectors` next to the checkout). Cases of operations that do not exist here yet count as skipped; without
+//! the folder the whole test is skipped.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ fn load() -> Option<Vectors> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let cases = std::fs::read(folder.join("ops.json")).ok()?;
     let file = std::fs::read(folder.join("ops.safetensors")).ok()?;
-    // safetensors: the header's length in 8 bytes, the header as JSON, the data.
+    // The format of safetensors: the header's length in 8 bytes, the header as JSON, the data.
     let length = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     Some(Vectors {
         cases: serde_json::from_slice(&cases).unwrap(),
@@ -45,7 +45,7 @@ fn leaf(ctx: &Context, operand: &Value, bytes: &[u8]) -> Tensor {
     tensor
 }
 
-/// Sum of squared differences over the sum of squared reference values. Infinities must be the same.
+/// The sum of squared differences over the sum of squared reference values. Infinities must be equal.
 fn nmse(got: &[f32], want: &[f32]) -> f64 {
     let square = |x: f64| x * x;
     let different = got.iter().zip(want).filter(|(g, w)| g != w);
@@ -54,9 +54,9 @@ fn nmse(got: &[f32], want: &[f32]) -> f64 {
     error / size.max(f64::MIN_POSITIVE)
 }
 
-/// A parameter of a case of an operation; None for its remarks.
+/// A parameter of a case as an attribute of the operation; None for its remarks.
 fn attr(op: &str, name: &str, value: &Value) -> Option<Attr> {
-    // Steps of optimisers say what their settings are.
+    // Cases of optimiser steps also describe their settings.
     let of_settings = op.starts_with("opt_step_") && ["order", "t"].contains(&name);
     if of_settings || ["note", "freq_factors", "src0_permute"].contains(&name) {
         return None;
@@ -70,7 +70,7 @@ fn attr(op: &str, name: &str, value: &Value) -> Option<Attr> {
     })
 }
 
-/// The reference's result and ours, or None where the operation does not exist here yet.
+/// The reference's result and ours; None if the operation does not exist here yet.
 fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, Vec<f32>)> {
     let (id, op) = (case["id"].as_str().unwrap(), case["op"].as_str().unwrap());
     if !op_names().iter().any(|name| name == op) {
@@ -101,7 +101,7 @@ fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, 
     backend.compute(&[&result]).unwrap();
     let (mut got, mut want) = (result.to_f32_vec().unwrap(), expected.to_f32_vec().unwrap());
     if op == "top_k" {
-        // Only the set counts.
+        // Only the set of values counts, not its order.
         for values in [&mut got, &mut want] {
             values.chunks_mut(expected.shape()[0] as usize).for_each(|row| row.sort_by(f32::total_cmp));
         }
@@ -123,16 +123,16 @@ fn agrees_with_the_reference_implementation() {
             skipped += 1;
             continue;
         };
-        // The vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands 5e-4: the reference
-        // rounds activations to 8 bits. So do we, for 32 to 256 at a time: largest / 127 / sqrt(12) is 0.7 % of normal values of
-        // which the largest is 3 deviations, 5e-5 when squared. A format's
-        // codes are the encoder's to choose: near what the reference chose.
+        // The limits of the vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands
+        // 5e-4, as the reference rounds activations to 8 bits. So do we, for 32 to 256 elements at a time: largest /
+        // 127 / sqrt(12) is 0.7 % of normal values whose largest is 3 deviations, 5e-5 when squared. Encoders may
+        // choose different codes of a quantised type: the result only has to be close to the reference.
         let limit = match case["op"].as_str().unwrap() {
             "cast" if case["dst"]["type"] == "q8_0" => 5e-4,
             "cast" | "get_rows" => 0.0,
             "mul_mat" | "mul_mat_id" | "im2col" | "flash_attn_ext" => 5e-4,
             op if op.contains("conv") => 5e-4,
-            // By a table of F16 in the reference.
+            // The reference uses a table of F16.
             "gelu" | "gelu_quick" => 1e-6,
             "glu" if id.contains("geglu") => 1e-6,
             _ => 1e-7,

@@ -8,23 +8,23 @@ use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{jobs, remove_dir};
 
-/// What the build of [`tests`] is called.
+/// The name of the build of [`tests`].
 pub const TESTS_NAME: &str = "tests";
 
-/// Shared, with all tests and examples, and no warning overlooked.
+/// Shared, with all tests and examples, and with warnings as errors.
 const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", WERROR];
 const WERROR: &str = "-DTENSORLIB_WERROR=ON";
 
-/// For the build of a package for machines with a GPU: its programs take no C++ runtime of the machine; and of the one
-/// that is linked in, parts that nobody calls would ask for a later C library (std::random_device of Debian 12's wants
+/// For a package for machines with a GPU: its programs do not use the machine's C++ runtime, and unused parts of the
+/// linked runtime are dropped, because they would need a later C library (std::random_device of Debian 12 needs
 /// arc4random of 2.36).
 pub const LINK_FLAGS: [&str; 2] = [
     "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
     "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
 ];
 
-/// The same for a sanitizer, with the lines that its report names. Instrumented code takes the compiler three times as
-/// long at -O2 as at -O1. Its warnings are no errors: some are of what the instrumentation makes of the code.
+/// For a sanitizer: as [`TESTS`], with line numbers for its reports. Instrumented code takes three times as long to
+/// compile with -O2 as with -O1. Warnings are no errors here, because instrumentation itself causes some.
 const INSTRUMENTED: [&str; 4] = [
     "-DBUILD_SHARED_LIBS=ON",
     "-DBUILD_TESTING=ON",
@@ -38,7 +38,7 @@ pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
     cmake(run, TESTS_NAME, &TESTS)
 }
 
-/// All tests with nothing that depends on this processor or system: what other platforms get.
+/// All tests without code for this processor or system: the build of other platforms.
 pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
@@ -60,11 +60,11 @@ pub fn windows(run: &mut Run) -> Result<PathBuf, String> {
     cmake(run, "windows", &options.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// With POSIX threads, which std::thread takes.
+/// With POSIX threads, which std::thread needs.
 pub const MINGW_C: &str = "x86_64-w64-mingw32-gcc-posix";
 const MINGW_CXX: &str = "x86_64-w64-mingw32-g++-posix";
 
-/// What reaches devices, with the CUDA backend for these architectures. `more` are options of the caller's own.
+/// The programs that reach devices, with the CUDA backend for these architectures. `more` has options of the caller.
 pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     let options = cuda_options(Some(architectures))?;
@@ -72,7 +72,7 @@ pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Re
     targets(run, name, &[&TESTS[..], &options, more].concat(), Some(reaches_devices))
 }
 
-/// The library alone with the CUDA backend; no architectures means those that are shipped.
+/// The library alone with the CUDA backend; None builds the shipped architectures.
 pub fn cuda_library(run: &mut Run, name: &str, architectures: Option<&str>, shared: bool) -> Result<PathBuf, String> {
     let options = cuda_options(architectures)?;
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -81,23 +81,23 @@ pub fn cuda_library(run: &mut Run, name: &str, architectures: Option<&str>, shar
     cmake(run, name, &[&library[..], &options].concat())
 }
 
-/// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt. Also what the packing for a GPU
-/// machine is tried with.
+/// The programs that reach devices, with the CUDA backend on the simulated GPU of tests/simt. Also used to test the
+/// packing for a GPU machine.
 pub fn simt(run: &mut Run) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     let options = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"], &LINK_FLAGS].concat();
     targets(run, "simt", &options, Some(reaches_devices))
 }
 
-/// The library alone, as users build it; but that its warnings are errors, as they are in the tests' build, which
-/// has the same objects.
+/// The library alone, as users build it, except that warnings are errors, as in the tests' build, so that both have the
+/// same objects.
 pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
     let (name, linkage) = if shared { ("shared", "ON") } else { ("static", "OFF") };
     cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
 }
 
-/// All tests of the CPU with AddressSanitizer and UBSan, for one ISA beside baseline: instrumented, an ISA's leafs
-/// take minutes to compile.
+/// All tests of the CPU with AddressSanitizer and UBSan, for one ISA in addition to baseline: an ISA's simd code takes
+/// minutes to compile with instrumentation.
 pub fn address_sanitized(run: &mut Run, isa: &str) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     let isas = format!("-DTENSORLIB_ISAS={}", if isa == "baseline" { "none" } else { isa });
@@ -112,13 +112,13 @@ pub fn all_address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
 
 const ADDRESS_SANITIZER: &str = "-DTENSORLIB_SANITIZE=address,undefined";
 
-/// All tests with ThreadSanitizer. Without the simulated GPU, which stands in that one's place.
+/// All tests with ThreadSanitizer, without the simulated GPU, which would take its place.
 pub fn thread_sanitized(run: &mut Run) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     cmake(run, "thread", &[&INSTRUMENTED[..], &["-DTENSORLIB_SANITIZE=thread"]].concat())
 }
 
-/// The fuzz targets alone, by a clang that has libFuzzer, with AddressSanitizer and UBSan.
+/// The fuzz targets alone, built by a clang with libFuzzer, with AddressSanitizer and UBSan.
 pub fn fuzz(run: &mut Run) -> Result<PathBuf, String> {
     let (c, cxx) = tools::clang_with_fuzzer()?;
     let compilers = [format!("-DCMAKE_C_COMPILER={}", c.display()), format!("-DCMAKE_CXX_COMPILER={}", cxx.display())];
@@ -133,7 +133,7 @@ pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
     installed(run, "prefix", &build)
 }
 
-/// A build installed to the prefix of this name, from nothing.
+/// A build installed to the prefix of this name, which is emptied first.
 pub fn installed(run: &mut Run, name: &str, build: &Path) -> Result<PathBuf, String> {
     run.once(name, |run| {
         let prefix = run.ws.out.join(name);
@@ -147,7 +147,7 @@ fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String>
     targets(run, name, options, None)
 }
 
-/// All targets, or those whose names `wanted` takes.
+/// All targets, or those whose names `wanted` accepts.
 fn targets(run: &mut Run, name: &str, options: &[&str], wanted: Option<fn(&str) -> bool>) -> Result<PathBuf, String> {
     run.once(name, |run| {
         tools::native(run.ws)?;
@@ -155,7 +155,7 @@ fn targets(run: &mut Run, name: &str, options: &[&str], wanted: Option<fn(&str) 
     })
 }
 
-/// One of CMake's trees, configured and built, below target/xtask/build.
+/// A CMake build below target/xtask/build, configured and built.
 fn configure_and_build(
     run: &Run,
     name: &str,
@@ -164,7 +164,7 @@ fn configure_and_build(
 ) -> Result<PathBuf, String> {
     let build = run.ws.out.join("build").join(name);
     let mut configure = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
-    // Some systems say lib64; the suites that look into a prefix say lib.
+    // Some systems use lib64; the suites that check a prefix expect lib.
     configure = configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
     if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
         configure = configure.args(["-G", "Ninja"]);
@@ -179,14 +179,14 @@ fn configure_and_build(
     Ok(build)
 }
 
-/// The names in CMake's list of targets: `NAME: phony` by Ninja, `... NAME` by make.
+/// The names in CMake's list of targets: `NAME: phony` with Ninja, `... NAME` with make.
 fn target_names(help: &str) -> Vec<&str> {
     let lines = help.lines().map(str::trim);
     let names = lines.filter_map(|line| line.strip_suffix(": phony").or(line.strip_prefix("... ")));
     names.filter(|name| !name.contains('/')).collect()
 }
 
-/// The other tests of the engine see the CPU alone, and take most of the time of an instrumented build.
+/// The other tests of the engine use the CPU only, and take most of the time of an instrumented build.
 fn reaches_devices(target: &str) -> bool {
     let tests = target.ends_with("_test") && (target.starts_with("cuda_") || target.starts_with("simt_"));
     let c = target.starts_with("tl_c_") || target.starts_with("tl_cpp_");

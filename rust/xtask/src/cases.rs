@@ -10,13 +10,13 @@ pub fn write(ws: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails where the committed files are not what the generator writes.
+/// Fails if the committed files differ from the generator's output.
 pub fn check(ws: &Workspace) -> Result<(), String> {
     let python = python::system()?;
     ws.cmd(python).args(["tests/cases/generate.py", "--check"]).capture().map(drop)
 }
 
-/// The number of cases in the committed files: what every runner has to account for.
+/// The number of cases in the committed files, which every runner has to account for.
 pub fn count(ws: &Workspace) -> Result<u64, String> {
     let mut n = 0;
     for file in ws.files_of(&[".cases"], &["tests/cases"])? {

@@ -1,11 +1,11 @@
-//! Numbers out of what test programs print.
+//! Parses the results that test programs print.
 
 /// Passed, failed and skipped.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Ran and held.
+    /// Ran and succeeded.
     pub passed: u64,
-    /// Ran and did not hold.
+    /// Ran and failed.
     pub failed: u64,
     /// Did not run.
     pub skipped: u64,
@@ -24,11 +24,11 @@ impl std::ops::AddAssign for Counts {
 pub struct CaseLine {
     /// `c cpu avx2`
     pub runner: String,
-    /// The numbers behind it.
+    /// The counts of the line.
     pub counts: Counts,
 }
 
-/// Which program's way of printing results.
+/// The format of a program's results.
 #[derive(Clone, Copy)]
 pub enum Style {
     /// GoogleTest's summary.
@@ -41,13 +41,13 @@ pub enum Style {
     Zig,
     /// A last line `N passed, N failed, N skipped`.
     Line,
-    /// Nothing: the exit status alone counts, as one test.
+    /// No output: the exit status alone counts, as one test.
     Status,
-    /// Nothing but case lines, which are collected from every program's output anyway.
+    /// Only case lines, which are collected from every program's output anyway.
     Cases,
 }
 
-/// The counts in a program's output; None where it has no summary, so that a crash is not a pass.
+/// The counts in a program's output; None without a summary, so that a crash is not a pass.
 pub fn parse(style: Style, text: &str) -> Option<Counts> {
     match style {
         Style::GoogleTest => google_test(text),
@@ -60,7 +60,7 @@ pub fn parse(style: Style, text: &str) -> Option<Counts> {
     }
 }
 
-/// All case lines in an output; test harnesses may put words in front.
+/// All case lines in an output; test harnesses may prefix them.
 pub fn case_lines(text: &str) -> Vec<CaseLine> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -84,7 +84,7 @@ fn plain(line: &str) -> Option<Counts> {
 }
 
 fn google_test(text: &str) -> Option<Counts> {
-    // The summary's lines have a number behind the tag, a single test's has its name.
+    // The summary's lines have a number after the tag, a single test's line has its name.
     let number = |tag: &str| {
         text.lines().filter_map(|l| l.strip_prefix(tag)).find_map(|rest| rest.split_whitespace().next()?.parse().ok())
     };
@@ -114,7 +114,7 @@ fn go(text: &str) -> Option<Counts> {
 fn zig(text: &str) -> Option<Counts> {
     // "Build Summary: 7/7 steps succeeded; 31/32 tests passed; 1 skipped"
     let line = text.lines().rev().find(|l| l.contains("Build Summary:") && l.contains(" tests passed"))?;
-    // Steps have their own "failed" in front of the tests' part.
+    // Steps print "failed" before the tests do.
     let parts: Vec<&str> = line.split("; ").skip_while(|p| !p.contains("tests passed")).collect();
     let number = |what: &str| -> Option<u64> {
         let part = parts.iter().find(|p| p.trim_end().ends_with(what))?;

@@ -1,9 +1,9 @@
-//! `cargo xtask cuda-toolkit`: nvcc of this machine, else the pinned toolkit as Python packages in a virtual
-//! environment of its own in the user's cache folder.
+//! `cargo xtask cuda-toolkit`: finds nvcc on this machine, or installs the pinned toolkit as Python packages in a
+//! virtual environment in the user's cache folder.
 //!
-//! The packages are the toolkit's parts that compile and link: no driver, no cuBLAS, no GPU is needed. They lack two
-//! things that nvcc's link line asks for, which `mend` adds inside the folder itself: nvcc resolves its own real path,
-//! so a folder of links elsewhere would not do.
+//! The packages are the parts of the toolkit that compile and link; no driver, no cuBLAS and no GPU is needed. They
+//! lack two things that nvcc's link line needs. `mend` adds them inside the folder itself, because nvcc resolves its
+//! own real path, so a folder of links elsewhere would not work.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// The command: nvcc's path is the last line.
+/// The command; its last line is nvcc's path.
 pub fn run() -> Result<(), String> {
     let found = get()?;
     println!("CUDA {}.{}", found.version.0, found.version.1);
@@ -32,7 +32,7 @@ pub fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// nvcc, found or installed. Says what it passes over and what it installs.
+/// nvcc, found or installed. Prints what it passes over and what it installs.
 pub fn get() -> Result<Nvcc, String> {
     let mut passed = Vec::new();
     let found = nvcc::find(&environment, &nvcc::USUAL, &mut passed)?;
@@ -54,7 +54,7 @@ pub fn get() -> Result<Nvcc, String> {
     })
 }
 
-/// The nvcc in `folder` if the stamp there is of these packages.
+/// The nvcc in `folder` if its stamp is that of these packages.
 fn whole(folder: &Path) -> Option<Nvcc> {
     let nvcc = nvcc::installed(folder)?;
     let stamp = std::fs::read_to_string(folder.join(nvcc::STAMP)).ok()?;
@@ -65,7 +65,8 @@ fn stamp_of(nvcc: &Path) -> String {
     format!("{}\n{}\n", nvcc.display(), PACKAGES.join("\n"))
 }
 
-/// A folder without a stamp, or with another one, is begun anew: an interrupted installation leaves no half toolkit.
+/// Starts over in a folder without a stamp, or with another one, so an interrupted installation leaves no partial
+/// toolkit.
 fn install(folder: &Path) -> Result<Nvcc, String> {
     println!("xtask: no CUDA 12.8 or later here: installing {} (271 MB) in {}", PACKAGES.join(" "), folder.display());
     remove_file(&folder.join(nvcc::STAMP))?;
@@ -96,7 +97,7 @@ fn toolkit_root(venv: &Path) -> Result<PathBuf, String> {
     Err(format!("the packages left no nvidia/cu13/bin/nvcc in {}", venv.display()))
 }
 
-/// nvcc links with `-Llib64`, and the linker wants names without a version. What is there already stays.
+/// nvcc links with `-Llib64`, and the linker needs names without a version. Existing links stay.
 fn mend(root: &Path) -> Result<(), String> {
     link("lib", &root.join("lib64"))?;
     for library in entries(&root.join("lib"))? {
@@ -117,7 +118,7 @@ fn link(target: &str, at: &Path) -> Result<(), String> {
     Cmd::new("ln").args(["-s", target]).arg(at).capture().map(drop)
 }
 
-/// What is in a folder, sorted.
+/// The contents of a folder, sorted.
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
     let listed: Result<Vec<_>, _> = std::fs::read_dir(dir).map_err(fail)?.map(|e| e.map(|e| e.path())).collect();
@@ -130,7 +131,7 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
 mod tests {
     use super::*;
 
-    /// A folder that is removed at the end.
+    /// A temporary folder, removed at the end.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -141,8 +142,8 @@ mod tests {
             Self(path)
         }
 
-        /// A script that answers as nvcc of this version does. Written by a shell: a file that this process has open
-        /// for writing could not be run while another test's thread forks.
+        /// A script that answers like nvcc of this version. A shell writes it, because a file that this process has
+        /// open for writing could not be run while another test's thread forks.
         fn nvcc(&self, dir: &str, version: &str) -> PathBuf {
             let path = self.0.join(dir).join("nvcc");
             let script = format!("#!/bin/sh\necho Cuda compilation tools, release {version}, V{version}.1\n");
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(find(&[("PATH", &path), ("CUDA_HOME", &home)]).0, Ok(Some(new.clone())));
         assert_eq!(find(&[("PATH", &path), ("CUDA_PATH", &home)]).0, Ok(Some(new.clone())));
         assert_eq!(find(&[("PATH", &path), ("CUDACXX", &new)]).0, Ok(Some(new)));
-        // Too old is passed over with a reason, then the next one serves.
+        // An nvcc that is too old is passed over with a reason, and the next one is used.
         let both = std::env::join_paths([dir.0.join("old"), path]).unwrap();
         let (found, passed) = find(&[("PATH", Path::new(&both))]);
         assert_eq!(found, Ok(Some(other)));
@@ -201,7 +202,7 @@ mod tests {
         assert!(find(&[("PATH", &path), ("CUDACXX", &old)]).0.unwrap_err().contains("CUDA 12.7, and 12.8"));
         let gone = find(&[("PATH", &path), ("CUDACXX", Path::new("nvcc-13"))]).0.unwrap_err();
         assert!(gone.contains("CUDACXX is nvcc-13, which is not there"), "{gone}");
-        // A name is looked up, and flags behind it are CMake's business.
+        // A name is looked up in the PATH, and flags after it are left to CMake.
         assert_eq!(find(&[("PATH", &path), ("CUDACXX", Path::new("nvcc -lineinfo"))]).0, Ok(Some(path.join("nvcc"))));
         let silent = Path::new("/bin/true");
         assert!(find(&[("CUDACXX", silent)]).0.unwrap_err().contains("no version"));

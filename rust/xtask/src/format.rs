@@ -1,10 +1,10 @@
-//! `cargo xtask fmt`: every language's own formatter, at pinned versions where opinions change.
+//! `cargo xtask fmt`: each language's own formatter, in pinned versions where the output depends on the version.
 
 use crate::build_cache;
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// Formats everything, or checks that nothing would change.
+/// Formats everything, or checks that formatting would change nothing.
 pub fn run_all(ws: &Workspace, check: bool) -> Result<(), String> {
     let outcomes = [c(ws, check), rust(ws, check), go(ws, check), zig(ws, check)];
     let wrong: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
@@ -14,7 +14,7 @@ pub fn run_all(ws: &Workspace, check: bool) -> Result<(), String> {
     Err(wrong.join("\n"))
 }
 
-/// clang-format over C, C++ and CUDA; the generated header is as its generator writes it.
+/// clang-format over C, C++ and CUDA; the generated header stays as its generator writes it.
 pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
     let endings = [".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"];
     let mut files = ws.files_of(&endings, &["cpp", "capi", "tests", "examples", "benches"])?;
@@ -23,7 +23,7 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
     if !check {
         return format.arg("-i").args(files).capture().map(drop);
     }
-    // Its own report is a screenful for each file; their names are enough, `fmt` does the rest.
+    // Its report fills a screen per file; the names are enough, and `fmt` does the rest.
     let report = match format.args(["--dry-run", "--Werror"]).args(&files).capture() {
         Ok(_) => return Ok(()),
         Err(report) => report,

@@ -1,8 +1,8 @@
-//! `cargo xtask gpu`: packs a folder for a machine that has a GPU and nothing else: the programs that reach the device
-//! in each language, the cases, and tests/gpu/run.sh, whose one command runs them all and writes results.md.
+//! `cargo xtask gpu`: packs a folder for a machine that has only a GPU: the programs that reach the device in each
+//! language, the cases, and tests/gpu/run.sh, a single command that runs them all and writes results.md.
 //!
-//! The package must start on Debian 12 and Ubuntu 22.04: the C++ runtime is linked in, and a program that needs a later
-//! C library is refused. Loading libtensorlib from the package is run.sh's business, the same way for all languages.
+//! The package must start on Debian 12 and Ubuntu 22.04: the C++ runtime is linked in, and programs that need a later C
+//! library are refused. run.sh makes the programs of all languages load libtensorlib from the package.
 
 use std::path::{Path, PathBuf};
 
@@ -15,15 +15,15 @@ use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
 
 const USAGE: &str = "gpu takes --arch N (90), --also N, --out DIR, --with-sanitizer";
-/// Ubuntu 22.04's.
+/// The version of Ubuntu 22.04.
 const GLIBC: (u32, u32) = (2, 35);
-/// Of the 64 MiB that may be carried to a lent machine, some are left for what goes along.
+/// The limit for a package: 64 MiB can be copied to a lent machine, and some of that is left for other files.
 const LIMIT_MIB: f64 = 60.0;
-/// What the package has in one compressed archive. Each C++ program has the whole engine in it, for all ISAs of
-/// instructions: apart and as they are, they take three times as much.
+/// The folders of the package that go into one compressed archive. Each C++ program contains the whole engine, for all
+/// ISAs: separate and uncompressed they take three times as much.
 const COMPRESSED: [&str; 3] = ["bin", "lib", "cases"];
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     architectures: Vec<String>,
@@ -74,18 +74,18 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// What a package is to have.
+/// The contents of a package.
 pub struct Contents<'a> {
     /// What it was built for, in words.
     pub what: &'a str,
-    /// compute-sanitizer too.
+    /// Whether it includes compute-sanitizer.
     pub sanitizer: bool,
-    /// Zig's programs optimised, which takes it over a minute.
+    /// Whether Zig's programs are optimised, which takes over a minute.
     pub optimised: bool,
 }
 
-/// Fills `out` anew, unless something else than a package is there; returns its size in MiB. `build` was made with
-/// [`LINK_FLAGS`] and installed to `prefix`.
+/// Fills `out` from scratch, unless it contains something other than a package; returns its size in MiB. `build` was
+/// made with [`LINK_FLAGS`] and installed to `prefix`.
 pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, contents: &Contents) -> Result<f64, String> {
     if out.exists() && !out.join("run.sh").exists() && !is_empty(out) {
         return Err(format!("{} is there and is no package of ours: name another folder", out.display()));
@@ -96,7 +96,7 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, contents: &Conte
     }
     let ws = run.ws;
     println!("   packing {}", out.display());
-    // First, as it is the mark of a package: an interrupted one may be packed again.
+    // Copied first, because it marks a package: an interrupted one may be packed again.
     copy(&ws.root.join("tests/gpu/run.sh"), &out.join("run.sh"))?;
     copy(&prefix.join("lib/libtensorlib.so.1"), &out.join("lib/libtensorlib.so.1"))?;
     native_programs(build, &out.join("bin"))?;
@@ -132,7 +132,7 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, contents: &Conte
     Ok(size)
 }
 
-/// What run.sh says of the package, a `key=value` on each line.
+/// The facts about the package for run.sh, a `key=value` per line.
 fn about(ws: &Workspace, what: &str) -> Result<String, String> {
     let git = |args: &[&str]| ws.cmd("git").args(args).capture().map(|text| text.trim().to_string());
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|_| "unknown".into());
@@ -141,7 +141,7 @@ fn about(ws: &Workspace, what: &str) -> Result<String, String> {
     Ok(format!("commit={commit}{changed}\nbuilt_for={what}\ncases={}\n", cases::count(ws)?))
 }
 
-/// The C and C++ programs that reach a device; the engine's other tests need the source tree, and no GPU.
+/// The C and C++ programs that reach a device; the engine's other tests need the source tree but no GPU.
 fn native_programs(build: &Path, bin: &Path) -> Result<(), String> {
     for (from, to) in [
         ("tests/capi/tl_c_cases", "c_cases"),
@@ -188,7 +188,7 @@ fn go_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
 
 fn zig_programs(run: &Run, prefix: &Path, bin: &Path, optimised: bool) -> Result<(), String> {
     let zig = zig::Zig::new(run, prefix)?;
-    // Zig would take this machine's processor and C library.
+    // Zig would otherwise use this machine's processor and C library.
     let target = format!("-Dtarget={}-linux-gnu.{}.{}", std::env::consts::ARCH, GLIBC.0, GLIBC.1);
     for (dir, built, name) in [("bindings/zig", "cases", "zig_cases"), (zig::EXAMPLE, "digits", "zig_digits")] {
         let options = [target.as_str(), "-Dcpu=baseline", "--release=safe"];
@@ -198,7 +198,7 @@ fn zig_programs(run: &Run, prefix: &Path, bin: &Path, optimised: bool) -> Result
     Ok(())
 }
 
-/// Fails where a program needs a library, or a version of the C library, that the machine may not have.
+/// Fails for a program that needs a library, or a version of the C library, that the machine may lack.
 fn starts_elsewhere(ws: &Workspace, file: &Path) -> Result<(), String> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let common = ["libtensorlib.so.1", "libgcc_s.so.", "libdl.so.", "librt.so.", "libpthread.so.", "libresolv.so."];
@@ -212,7 +212,7 @@ fn starts_elsewhere(ws: &Workspace, file: &Path) -> Result<(), String> {
     }
 }
 
-/// Of the versions in readelf's table: `Name: GLIBC_2.34`.
+/// The newest of the versions in readelf's table: `Name: GLIBC_2.34`.
 fn newest_glibc(table: &str) -> Option<(u32, u32)> {
     let versions = table.split("Name: GLIBC_").skip(1).filter_map(|rest| {
         let mut numbers = rest.split_whitespace().next()?.split('.').map(str::parse);
@@ -221,7 +221,8 @@ fn newest_glibc(table: &str) -> Option<(u32, u32)> {
     versions.max()
 }
 
-/// compute-sanitizer of its Python package, which run.sh unpacks: 28 MiB. The library that it has twice is taken once.
+/// compute-sanitizer from its Python package, which run.sh unpacks: 28 MiB. A library that it contains twice is stored
+/// once.
 fn pack_sanitizer(run: &Run, to: &Path) -> Result<(), String> {
     let from = tools::compute_sanitizer()?;
     let tar = run.ws.cmd("tar").arg("-C").arg(from).args(["--exclude=lib/libsanitizer-collection.so", "-czf"]);
@@ -240,7 +241,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Of all files in a folder, in MiB.
+/// The size of all files in a folder, in MiB.
 fn size_of(dir: &Path) -> Result<f64, String> {
     let bytes = Cmd::new("du").args(["-s", "--apparent-size", "-k"]).arg(dir).capture()?;
     let kib = bytes.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());

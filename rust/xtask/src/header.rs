@@ -11,7 +11,7 @@ pub fn write(root: &Path) -> Result<(), String> {
     std::fs::write(root.join(HEADER), generate(root)?).map_err(|e| format!("{HEADER}: {e}"))
 }
 
-/// Fails where the committed header is not what tensorlib-sys says.
+/// Fails if the committed header differs from tensorlib-sys.
 pub fn check(root: &Path) -> Result<(), String> {
     let committed = std::fs::read_to_string(root.join(HEADER)).map_err(|e| format!("{HEADER}: {e}"))?;
     let fresh = generate(root)?;

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use crate::builds;
 use crate::suite::Run;
 
-/// Best first.
+/// All ISAs, best first.
 pub fn all(run: &mut Run) -> Result<Vec<String>, String> {
     let program = program(run)?;
     Ok(run.ws.cmd(program).capture()?.lines().map(String::from).collect())
 }
 
-/// `body` once for each of them.
+/// Calls `body` once for each ISA.
 pub fn for_each(run: &mut Run, mut body: impl FnMut(&mut Run, &str) -> Result<(), String>) -> Result<(), String> {
     all(run)?.iter().try_for_each(|isa| body(run, isa))
 }
 
-/// The program that prints them: of the tests' build where a suite has made it, else built alone, so that `--only rust`
-/// needs no GoogleTest.
+/// The program that prints the ISAs: from the tests' build if a suite has made it, otherwise built alone, so that
+/// `--only rust` needs no GoogleTest.
 fn program(run: &mut Run) -> Result<PathBuf, String> {
     if let Some(Ok(build)) = run.made.get(builds::TESTS_NAME) {
         return Ok(build.join("tests/capi/tl_c_isas"));

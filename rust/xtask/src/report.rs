@@ -1,19 +1,19 @@
-//! The comparison of the case runners, the table, the last line.
+//! Compares the case runners, and prints the table and the last line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counts::Counts;
 use crate::suite::SuiteResult;
 
-/// Who runs the cases.
+/// The languages that run the cases.
 const LANGUAGES: [&str; 5] = ["c", "c++", "go", "rust", "zig"];
 
-/// The suites that run all of them on a GPU; others run some of them there.
+/// The suites that run all of the languages on a GPU; others run some of them.
 const SUITES_OF_ALL_LANGUAGES: [&str; 2] = ["simt", "cuda"];
 
-/// Every runner on every device and ISA must have passed as many cases as there are in the files, none skipped: a
-/// language that silently runs less is found here. On a GPU all five languages must have run in the suites that are
-/// there for it: each reaches it in a way of its own.
+/// Every runner on every device and ISA must have passed as many cases as the files contain, none skipped: this finds a
+/// language that silently runs fewer. On a GPU all five languages must have run in the suites for it, because each
+/// reaches it in a different way.
 pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResult> {
     let lines: Vec<_> = results.iter().flat_map(|r| r.cases.iter().map(move |line| (r.name.as_str(), line))).collect();
     if lines.is_empty() {
@@ -49,7 +49,7 @@ pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResu
     Some(row)
 }
 
-/// Prints the table and the last line; returns the sums.
+/// Prints the table and the last line; returns the totals.
 pub fn print(results: &[SuiteResult]) -> Counts {
     let mut sum = Counts::default();
     let line = |name: &str, counts: Counts, seconds: f64, busy: Option<f64>, skips: &str| {

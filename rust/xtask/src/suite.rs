@@ -1,8 +1,8 @@
-//! What a suite is, and what it may do while it runs.
+//! Suites, and the actions that they can take.
 //!
-//! A suite is a function over a [`Run`]: it builds (`run.step`), runs test programs whose printed counts are
-//! added up (`run.tests`), checks things itself (`run.check`) and names what it leaves out (`run.skip`). An
-//! error that it returns is one failure more, so `?` is the way to stop where nothing further makes sense.
+//! A suite is a function of a [`Run`]: it builds (`run.step`), runs test programs whose printed counts are added up
+//! (`run.tests`), makes its own checks (`run.check`) and reports what it leaves out (`run.skip`). An error that it
+//! returns counts as a failure, so `?` stops a suite that cannot continue.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -18,48 +18,48 @@ use crate::workspace::{append_file, make_dir, parallelism, remove_file, Workspac
 
 /// One row of the table.
 pub struct Suite {
-    /// What `--only` takes.
+    /// The name for `--only`.
     pub name: &'static str,
-    /// For `--list`.
+    /// The description for `--list`.
     pub about: &'static str,
-    /// Runs with `--deep` only.
+    /// Whether it runs with `--deep` only.
     pub deep: bool,
     /// The suite itself.
     pub run: fn(&mut Run) -> Result<(), String>,
 }
 
-/// A suite that runs.
+/// A running suite.
 pub struct Run<'a> {
     /// The source tree.
     pub ws: &'a Workspace,
-    /// What the suites share.
+    /// Builds and programs that suites share.
     pub made: &'a mut Made,
     log: PathBuf,
     line: Cell<Clock>, // when the last line was printed
     result: SuiteResult,
 }
 
-/// Builds and programs that several suites use, by name: where each is, or why it could not be made.
+/// Builds and programs that several suites use, by name: the path of each, or why it could not be made.
 pub type Made = HashMap<String, Result<PathBuf, String>>;
 
-/// What came out.
+/// The result of a suite.
 #[derive(Default)]
 pub struct SuiteResult {
     /// The suite's name.
     pub name: String,
-    /// Everything that was counted.
+    /// The total counts.
     pub counts: Counts,
     /// What was skipped, and why.
     pub skips: Vec<String>,
-    /// The case runners' lines.
+    /// The lines of the case runners.
     pub cases: Vec<CaseLine>,
     /// Wall time.
     pub seconds: f64,
-    /// Of all processors, where the system tells.
+    /// The time of all processors, if the system reports it.
     pub processor_seconds: Option<f64>,
 }
 
-/// A moment, by the wall's clock and by the processors'.
+/// A moment, by wall time and by processor time.
 #[derive(Clone, Copy)]
 struct Clock {
     wall: Instant,
@@ -71,7 +71,7 @@ impl Clock {
         Self { wall: Instant::now(), processors: processor_seconds() }
     }
 
-    /// The seconds from then to now, by both clocks.
+    /// The seconds since then, by both clocks.
     fn since(self, then: Self) -> (f64, Option<f64>) {
         let processors = self.processors.zip(then.processors).map(|(now, then)| now - then);
         ((self.wall - then.wall).as_secs_f64(), processors)
@@ -79,7 +79,7 @@ impl Clock {
 }
 
 impl Suite {
-    /// Runs the suite, and prints its failures as they come.
+    /// Runs the suite, and prints failures as they occur.
     pub fn execute(&self, ws: &Workspace, made: &mut Made) -> SuiteResult {
         let start = Clock::now();
         let mut run = Run::of(self.name, ws, made);
@@ -97,7 +97,7 @@ impl Suite {
 }
 
 impl<'a> Run<'a> {
-    /// For a command that builds as suites do, and counts nothing.
+    /// For a command that builds as suites do, without counting.
     pub fn new(name: &str, ws: &'a Workspace, made: &'a mut Made) -> Result<Self, String> {
         let run = Self::of(name, ws, made);
         run.start_log().map(|()| run)
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         std::fs::write(&self.log, "").map_err(|e| format!("{}: {e}", self.log.display()))
     }
 
-    /// Runs a command that must succeed for the suite to go on; it counts for nothing.
+    /// Runs a command that must succeed for the suite to continue; it is not counted.
     pub fn step(&self, cmd: Cmd) -> Result<Output, String> {
         let out = cmd.logged(&self.log)?;
         if out.ok {
@@ -123,15 +123,15 @@ impl<'a> Run<'a> {
         Err(format!("{}\n{}: {}", tail(&out.text), cmd.describe(), out.status))
     }
 
-    /// Runs a test program and adds its counts. No summary, or a bad exit status without a failed test in the
-    /// summary, is one failure.
+    /// Runs a test program and adds its counts. Output without a summary, or a bad exit status without a failed test in
+    /// the summary, counts as one failure.
     pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
         let out = self.timed(title.trim_end(), || cmd.logged(&self.log))?;
         self.count(title, style, &cmd, &out);
         Ok(())
     }
 
-    /// [`Run::tests`] of several programs, as many at a time as there are processors; each is told of when it ends.
+    /// [`Run::tests`] of several programs, as many at a time as there are processors; each is reported when it ends.
     pub fn tests_together(&mut self, style: Style, programs: &[(String, Cmd)]) -> Result<(), String> {
         let logs: Vec<PathBuf> = (0..programs.len()).map(|i| self.log.with_extension(format!("{i}.part"))).collect();
         let next = AtomicUsize::new(0);
@@ -161,9 +161,9 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Adds what a test program's output says.
+    /// Adds the counts in a test program's output.
     fn count(&mut self, title: &str, style: Style, cmd: &Cmd, out: &Output) {
-        let title = title.trim_end(); // an ISA in it may be empty
+        let title = title.trim_end(); // the title may end with an empty ISA
         let lines = case_lines(&out.text);
         let mut counts = Counts::default();
         for line in &lines {
@@ -187,16 +187,16 @@ impl<'a> Run<'a> {
         println!("{}\n   FAILED {title}: {why}\n   again: {}", tail(&out.text), cmd.describe());
     }
 
-    /// Says what is being done, and, when it was, how long it took.
+    /// Prints the title and, after the work, how long it took.
     pub fn timed<T>(&self, title: &str, work: impl FnOnce() -> T) -> T {
         print!("   {title}");
-        let _ = std::io::stdout().flush(); // nobody there to read it is no reason to stop
+        let _ = std::io::stdout().flush(); // without a reader there is no reason to stop
         let result = work();
         println!("{}", self.lap());
         result
     }
 
-    /// The seconds since the line before, where they are worth a word, and those of the processors, where they are others.
+    /// The seconds since the line before, if they are worth mentioning, and the processor seconds, if they differ.
     fn lap(&self) -> String {
         let now = Clock::now();
         match now.since(self.line.replace(now)) {
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts a check of the suite's own.
+    /// Counts a check of the suite itself.
     pub fn check(&mut self, title: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => {
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts something that can not run here.
+    /// Counts something that cannot run here.
     pub fn skip(&mut self, what: &str, why: &str) {
         self.result.counts.skipped += 1;
         self.note_skip(what, why);
@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
 
     fn note_skip(&mut self, what: &str, why: &str) {
         println!("   skipped in {what}: {why}");
-        // The same on every ISA is said once.
+        // A reason that is the same on every ISA is printed once.
         if !self.result.skips.iter().any(|said| said.ends_with(why)) {
             self.result.skips.push(format!("{what}: {why}"));
         }
@@ -236,7 +236,7 @@ impl<'a> Run<'a> {
         self.result.counts.failed += 1;
     }
 
-    /// What is at this name already, else made and kept there.
+    /// Returns the path with this name, or makes it once and keeps it.
     pub fn once(
         &mut self,
         name: &str,
@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a test program says about its skipped tests.
+/// The reasons that a test program gives for its skipped tests.
 fn skip_reasons(text: &str) -> String {
     let reason = |line: &'_ str| -> Option<String> {
         let line = line.trim();
@@ -259,7 +259,7 @@ fn skip_reasons(text: &str) -> String {
         line.strip_prefix("SKIP ").or(marked.then_some(line)).map(String::from)
     };
     let mut reasons: Vec<String> = text.lines().filter_map(reason).collect();
-    // GoogleTest: "file:line: Skipped", then the reason on a line of its own.
+    // GoogleTest prints "file:line: Skipped", then the reason on a separate line.
     let mut lines = text.lines();
     while lines.by_ref().any(|line| line.ends_with(": Skipped")) {
         reasons.extend(lines.next().map(|why| why.trim().to_string()));
@@ -272,7 +272,7 @@ fn skip_reasons(text: &str) -> String {
     }
 }
 
-/// The last lines of what failed, without ninja's `[3/345] Building ...`: a CI page that is cut would show nothing else.
+/// The last lines of a failure, without ninja's `[3/345] Building ...`: a truncated CI page would show nothing else.
 fn tail(text: &str) -> String {
     let progress = |line: &str| {
         let counts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));

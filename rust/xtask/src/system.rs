@@ -1,4 +1,4 @@
-//! The system's package manager: gets a program that is missing, or says what to install.
+//! The system's package manager: installs a missing program, or says what to install.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub fn tool(program: &str, package: &str) -> Result<PathBuf, String> {
     on_path(program).ok_or(format!("{package} was installed, but {program} is not on the PATH"))
 }
 
-/// Installs packages, where there is apt-get and the right to; `what` they are for stands in the messages.
+/// Installs packages, if there is apt-get and the permission; messages name their purpose `what`.
 pub fn install(packages: &[&str], what: &str) -> Result<(), String> {
     let by_hand = format!("{what} is missing: install it (Debian, Ubuntu: apt-get install {})", packages.join(" "));
     if on_path("apt-get").is_none() {

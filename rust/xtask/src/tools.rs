@@ -1,6 +1,5 @@
-//! Finds the tools that the suites need, and gets those that are missing: by the system's package manager, or
-//! from the language's own registry into the user's cache folder. Says what it does; where it can not, says
-//! what to install.
+//! Finds the tools that the suites need, and gets missing ones by the system's package manager or from the language's
+//! own registry into the user's cache folder. Prints what it does; if it cannot, says what to install.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,7 +15,7 @@ const ZIG_PACKAGE: &str = "ziglang==0.16.0";
 const CLANG_FORMAT: &str = "18.1.8";
 const CLANG_FORMAT_PACKAGE: &str = "clang-format==18.1.8";
 
-/// Gets everything now.
+/// Gets all tools now.
 pub fn setup(ws: &Workspace) -> Result<(), String> {
     let mut missing = Vec::new();
     let mut note = |name: &str, found: Result<String, String>| match found {
@@ -39,7 +38,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
     Err(missing.join("\n"))
 }
 
-/// CMake and a compiler: the two that the user brings.
+/// CMake and a compiler, which the user has to install.
 pub fn native(ws: &Workspace) -> Result<(), String> {
     if on_path("cmake").is_none() {
         return Err("cmake is missing: install CMake 3.20 or later (apt-get install cmake)".into());
@@ -52,15 +51,15 @@ pub fn native(ws: &Workspace) -> Result<(), String> {
         .map_err(|e| format!("no C++ compiler: install g++ 11, clang 14 or later, or set CXX ({e})"))
 }
 
-/// ccache: a run builds the same sources a dozen times, in CMake's trees and in cargo's, and most objects are alike.
-/// None where it can not be had: everything works without, and takes longer.
+/// ccache: a run builds the same sources a dozen times, in CMake's trees and in cargo's, and most objects are equal.
+/// None if it cannot be installed: everything works without it, only slower.
 pub fn compiler_cache() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || system_tool("ccache", "ccache").map_err(|why| println!("xtask: going on without ccache: {why}")).ok();
     FOUND.get_or_init(find).clone()
 }
 
-/// clang's C and C++ compilers, of a version that has libFuzzer.
+/// clang's C and C++ compilers, of a version with libFuzzer.
 pub fn clang_with_fuzzer() -> Result<(PathBuf, PathBuf), String> {
     let probe = std::env::temp_dir().join(format!("tensorlib-fuzzer-{}", std::process::id()));
     let source = "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n";
@@ -78,12 +77,12 @@ pub fn clang_with_fuzzer() -> Result<(PathBuf, PathBuf), String> {
         find()
     });
     for file in [probe.with_extension("cpp"), probe] {
-        let _ = std::fs::remove_file(file); // left where nothing was compiled
+        let _ = std::fs::remove_file(file); // may not exist if nothing was compiled
     }
     found.ok_or("no clang with libFuzzer: install one (Debian: apt-get install clang-14 libclang-rt-14-dev)".into())
 }
 
-/// GoogleTest as CMake finds it.
+/// GoogleTest, so that CMake finds it.
 pub fn google_test(ws: &Workspace) -> Result<(), String> {
     let probe = ws.out.join("probe-gtest");
     make_dir(&probe)?;
@@ -110,14 +109,14 @@ pub fn go(ws: &Workspace) -> Result<PathBuf, String> {
     };
     let text = ws.cmd(&found).args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").capture()?;
     let version = version_of(text.trim().trim_start_matches("go"));
-    // From 1.21 on, Go itself gets the toolchain that a module asks for.
+    // From 1.21 on, Go itself gets the toolchain that a module needs.
     if version >= version_of(&wanted).min(vec![1, 21]) {
         return Ok(found);
     }
     newer_go(ws, &found, &wanted)
 }
 
-/// The gofmt that belongs to it.
+/// The gofmt of the same installation.
 pub fn gofmt(ws: &Workspace) -> Result<PathBuf, String> {
     let root = ws.cmd(go(ws)?).args(["env", "GOROOT"]).dir(&ws.root.join("bindings/go")).capture()?;
     Ok(Path::new(root.trim()).join("bin/gofmt"))
@@ -129,7 +128,7 @@ fn go_version_of_module(ws: &Workspace) -> Result<String, String> {
     Ok(line.trim().to_string())
 }
 
-/// An old Go gets the new one as what it is too: a module of the proxy.
+/// An old Go downloads the new one as a module of the proxy.
 fn newer_go(ws: &Workspace, old: &Path, wanted: &str) -> Result<PathBuf, String> {
     let full = if wanted.matches('.').count() == 1 { format!("{wanted}.0") } else { wanted.to_string() };
     let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
@@ -153,7 +152,7 @@ fn newer_go(ws: &Workspace, old: &Path, wanted: &str) -> Result<PathBuf, String>
     Ok(dir.join("bin/go"))
 }
 
-/// Zig of the version that the binding is written for.
+/// Zig, in the version that the binding is written for.
 pub fn zig() -> Result<Cmd, String> {
     let here = Cmd::new("zig");
     if here.clone().arg("version").capture().is_ok_and(|v| v.starts_with(&format!("{ZIG}."))) {
@@ -163,7 +162,7 @@ pub fn zig() -> Result<Cmd, String> {
     Ok(Cmd::new(python).args(["-m", "ziglang"]))
 }
 
-/// clang-format of exactly the version whose opinion the tree follows.
+/// clang-format, in exactly the version whose output the tree follows.
 pub fn clang_format() -> Result<Cmd, String> {
     let here = Cmd::new("clang-format");
     if here.clone().arg("--version").capture().is_ok_and(|v| v.contains(CLANG_FORMAT)) {
@@ -185,7 +184,7 @@ pub fn compute_sanitizer() -> Result<PathBuf, String> {
     Err(format!("nvidia-cuda-sanitizer-api left no bin/compute-sanitizer in {}", root.display()))
 }
 
-/// nvcc, with what it needs to link: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
+/// nvcc with the files that it needs for linking: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
 pub fn cuda() -> Result<PathBuf, String> {
     cuda_toolkit::get().map(|nvcc| nvcc.path)
 }

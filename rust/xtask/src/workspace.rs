@@ -1,4 +1,4 @@
-//! Where things lie: the source tree, and the one folder for everything that is built from it.
+//! The source tree, and the one folder for everything that is built from it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The tree that this program was built from.
+    /// The tree from which this program was built.
     pub fn find() -> Result<Self, String> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.ancestors().nth(2).ok_or("xtask must lie in rust/xtask")?.to_path_buf();
@@ -26,7 +26,7 @@ impl Workspace {
         Ok(Self { root, out })
     }
 
-    /// A command run in the root. Cargo's variables about xtask itself would mislead a nested cargo.
+    /// A command run in the root. Removes cargo's variables about xtask, which would mislead a nested cargo.
     pub fn cmd(&self, program: impl AsRef<OsStr>) -> Cmd {
         let mut cmd = Cmd::new(program).dir(&self.root);
         for (name, _) in std::env::vars_os() {
@@ -57,19 +57,19 @@ impl Workspace {
         Ok(files)
     }
 
-    /// A tracked text file's contents; None where it is not UTF-8.
+    /// A tracked text file's contents; None if it is not UTF-8.
     pub fn read(&self, file: &str) -> Result<Option<String>, String> {
         let bytes = std::fs::read(self.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         Ok(String::from_utf8(bytes).ok())
     }
 }
 
-/// How many processors there are for builds and tests.
+/// The number of processors for builds and tests.
 pub fn parallelism() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// How many jobs a build may use.
+/// The number of jobs for a build.
 pub fn jobs() -> String {
     parallelism().to_string()
 }
@@ -79,7 +79,7 @@ pub fn remove_file(path: &Path) -> Result<(), String> {
     gone(path, std::fs::remove_file(path))
 }
 
-/// Moves the contents of a file to another one's end.
+/// Moves the contents of a file to the end of another one.
 pub fn append_file(from: &Path, to: &Path) -> Result<(), String> {
     let open = || std::fs::OpenOptions::new().create(true).append(true).open(to);
     let copied = std::fs::File::open(from).and_then(|mut file| std::io::copy(&mut file, &mut open()?));
@@ -87,7 +87,7 @@ pub fn append_file(from: &Path, to: &Path) -> Result<(), String> {
     remove_file(from)
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a folder with its contents, if it exists.
 pub fn remove_dir(path: &Path) -> Result<(), String> {
     gone(path, std::fs::remove_dir_all(path))
 }
@@ -104,7 +104,8 @@ pub fn make_dir(path: &Path) -> Result<(), String> {
     std::fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The first line, from 1 on, in which two texts differ; of one that the other begins with, the line behind that.
+/// The number of the first line in which two texts differ, from 1 on. If one text begins with the other, the first
+/// additional line.
 pub fn first_difference(a: &str, b: &str) -> Option<usize> {
     (a != b).then(|| a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count() + 1)
 }

@@ -1,12 +1,12 @@
-//! What the tests share: a folder of their own, small files, and the tool.
-#![allow(dead_code)] // each test program uses a part
+//! Shared by the tests: temporary folders, small files, and runs of the tool.
+#![allow(dead_code)] // each test program uses some of it
 
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tensorlib::{Context, DType, GgufWriter, GgufWriterOptions};
 
-/// A folder that goes away with the test.
+/// A temporary folder, removed with the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -21,7 +21,7 @@ impl Folder {
         self.0.join(name).to_str().unwrap().to_string()
     }
 
-    /// The names in it, sorted.
+    /// The names of its files, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -36,7 +36,7 @@ impl Drop for Folder {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -50,7 +50,7 @@ impl Ended {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
     }
 
-    /// Panics where it has another code, or lacks a word on either output.
+    /// Panics if the code differs, or a word is missing on both outputs.
     #[track_caller]
     pub fn expect(&self, code: i32, words: &[&str]) -> &Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -79,7 +79,7 @@ pub fn ended(command: &mut Command) -> Ended {
     Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
 }
 
-/// The reference implementation's file; a skip is said.
+/// A file of the reference implementation; says so if it is missing.
 pub fn all_types() -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/all-types.gguf");
     if path.exists() {
@@ -98,7 +98,7 @@ pub fn as_bytes(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// A GGUF file of F32 tensors.
+/// Writes a GGUF file of F32 tensors.
 pub fn write_gguf(path: &str, tensors: &[(&str, &[i64], &[f32])]) {
     let mut writer = GgufWriterOptions::new().alignment(64).create(path).unwrap();
     writer.set("general.architecture", "test").unwrap();
@@ -117,7 +117,7 @@ pub fn finish(mut writer: GgufWriter, tensors: &[(&str, &[i64], &[f32])]) {
     writer.finish().unwrap();
 }
 
-/// A file like a small model: weights, rows that do not fit 256, rows that fit nothing, a norm.
+/// Writes a file like a small model: weights, rows that are not multiples of 256, rows that fit no type, a norm.
 pub fn small_model(path: &str) {
     write_gguf(
         path,
@@ -131,7 +131,7 @@ pub fn small_model(path: &str) {
     );
 }
 
-/// A safetensors file by hand: name, type and shape as the format has them, the contiguous dimension last; and bytes.
+/// Writes a safetensors file by hand: name, type and shape as in the format, the contiguous dimension last; and bytes.
 pub fn write_raw_safetensors(path: &str, tensors: &[(&str, &str, &[usize], &[u8])]) {
     let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
     for (name, dtype, shape, bytes) in tensors {
@@ -145,7 +145,7 @@ pub fn write_raw_safetensors(path: &str, tensors: &[(&str, &str, &[usize], &[u8]
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A safetensors file of F32 tensors, shapes with the contiguous dimension first.
+/// Writes a safetensors file of F32 tensors; shapes have the contiguous dimension first.
 pub fn write_safetensors(path: &str, tensors: &[(&str, &[i64], &[f32])], metadata: &[(&str, &str)]) {
     let ctx = Context::new();
     let leaf = |(name, shape, values): &(&str, &[i64], &[f32])| {

@@ -1,18 +1,18 @@
-//! The keys and values of tokens that were computed already.
+//! The cache: keys and values of tokens that were computed before.
 
 use super::shape::Shape;
 use crate::weights::DeviceMap;
 use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 
-/// Attention reads whole steps of so many keys, those behind the last token's masked: a graph of the same number of keys
-/// takes the plan that is there, so one is made every 64 tokens.
+/// Attention reads a multiple of this many keys, with keys after the last token masked. A graph with the same number of
+/// keys reuses its plan, so a new plan is needed only every 64 tokens.
 const STEP: i64 = 64;
 
-/// The types that attention takes keys and values of.
+/// The types that attention accepts for keys and values.
 const TYPES: [DType; 3] = [DType::F16, DType::Q8_0, DType::F32];
 
-/// Room for keys and values of so many tokens, layer by layer.
+/// Memory for the keys and values of a number of tokens, layer by layer.
 pub struct Cache {
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
@@ -22,7 +22,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// For `context` tokens. A row is a token's heads, one behind the other. A layer's are on the device of the matrix that makes its keys.
+    /// Makes a cache for `context` tokens. A row holds the heads of one token, one after the other. A layer's rows lie
+    /// on the device of the matrix that makes its keys.
     pub fn new(shape: &Shape, context: i64, dtype: DType, devices: &DeviceMap) -> Result<Self> {
         if !TYPES.contains(&dtype) {
             let [a, b, c] = TYPES;
@@ -48,27 +49,27 @@ impl Cache {
         Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })
     }
 
-    /// Its bytes.
+    /// Bytes of the cache.
     pub fn nbytes(&self) -> usize {
         self.keys.iter().chain(&self.values).map(Tensor::nbytes).sum()
     }
 
-    /// Tokens that are in it.
+    /// The number of tokens in the cache.
     pub fn used(&self) -> i64 {
         self.used
     }
 
-    /// From now on so many are, fewer or more.
+    /// Sets the number of tokens in the cache, lower or higher than before.
     pub fn set_used(&mut self, used: i64) {
         self.used = used;
     }
 
-    /// How many keys attention reads once `n` more tokens are in.
+    /// How many keys attention reads once `n` more tokens are in the cache.
     pub fn keys_with(&self, n: i64) -> i64 {
         whole_steps(self.used + n).min(self.capacity)
     }
 
-    /// The layer and position of the first keys or values of these rows that a cache of F16 could not hold.
+    /// The layer and position of the first key or value in these rows that overflowed F16.
     pub fn not_finite(&self, from: i64, to: i64) -> Result<Option<(usize, i64)>> {
         for (layer, (keys, values)) in self.keys.iter().zip(&self.values).enumerate() {
             for tensor in [keys, values].into_iter().filter(|tensor| tensor.dtype() == DType::F16) {
@@ -76,7 +77,7 @@ impl Cache {
                 let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
                 let mut bytes = vec![0; row * n];
                 tensor.read_bytes(row * first, &mut bytes)?;
-                // Infinities and NaN have all bits of the exponent.
+                // Infinities and NaN have all exponent bits set.
                 let is_wrong = |bytes: &[u8]| bytes[1] & 0x7C == 0x7C;
                 if let Some(at) = bytes.chunks_exact(2).position(is_wrong) {
                     return Ok(Some((layer, from + (2 * at / row.max(1)) as i64)));
@@ -86,8 +87,8 @@ impl Cache {
         Ok(None)
     }
 
-    /// A layer's keys and values after those of some tokens were put into these rows, as attention takes them:
-    /// [head, keys, heads].
+    /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
+    /// attention takes them: [head, keys, heads].
     pub fn put(
         &self,
         ctx: &Context,
@@ -106,7 +107,7 @@ impl Cache {
     }
 }
 
-/// As many keys as attention reads for `n`.
+/// The number of keys that attention reads for `n` keys.
 fn whole_steps(n: i64) -> i64 {
     (n + STEP - 1) / STEP * STEP
 }

@@ -1,22 +1,23 @@
-//! What a token costs at least.
+//! Lower bounds of the work per token.
 
 use super::shape::Shape;
 use crate::weights::Loaded;
 use tensorlib::DType;
 
-/// What a machine must do for each token, whatever the program.
+/// The work that a machine has to do for each token, whatever the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Bytes of the weights that a token reads: all but the embeddings, of which it takes a row, where another matrix makes
-    /// the logits; of experts the share that is used.
+    /// Bytes of weights that a token reads: all weights, except that of experts it reads the share that is used, and of
+    /// the embeddings one row if another matrix makes the logits.
     pub weight_bytes: f64,
     /// Multiplications and additions of products with weights.
     pub operations: f64,
-    /// The same without the matrix that makes the logits, which a prompt takes once.
+    /// These operations without the matrix of the logits, which a prompt needs only once.
     pub operations_inside: f64,
-    /// Elements of keys and values of each earlier token that a token reads in layers without a window, and in those with one.
+    /// Elements of keys and values that a token reads for each earlier token, in layers without a window and in layers
+    /// with one.
     cache_elements: [f64; 2],
-    /// Keys of the window.
+    /// The number of keys in the window.
     window: Option<f64>,
 }
 
@@ -50,7 +51,7 @@ impl Cost {
         cost
     }
 
-    /// Bytes of keys and values that a token behind `depth` others reads from a cache of this type.
+    /// Bytes of keys and values that a token after `depth` others reads from a cache of this type.
     pub fn cache_bytes(&self, depth: usize, cache: DType) -> f64 {
         let (depth, element) = (depth as f64, cache.size() as f64 / cache.block_size() as f64);
         let [all, windowed] = self.cache_elements;

@@ -1,57 +1,59 @@
-//! Copies of the experts that were used last, on the first device, for models whose experts lie elsewhere.
+//! Copies of the most recently used experts on the first device, for models whose experts lie elsewhere.
 //!
-//! A layer has so many slots. In a run each expert is computed where it is: those in slots there, the others where they lie, and the
-//! results are added; each way gets -1 for what is the other's (`mul_mat_id`). Slots change between runs only, so a graph
-//! never waits for a copy, and a plan stays as it is: which expert is where are numbers in three tables.
+//! Each layer has a number of slots. In a run each expert is computed where it is: experts with a slot on the first
+//! device, the others where they lie. The results are added; for each of the two, `mul_mat_id` gets -1 for the experts
+//! of the other. Slots change only between runs, so a graph never waits for a copy, and its plan stays valid: three
+//! tables of numbers say which expert is where.
 
 use super::shape::Shape;
 use crate::weights::DeviceMap;
 use crate::Result;
 use tensorlib::{Context, Tensor};
 
-/// A layer's matrices, [.., .., experts]: gate, up and down.
+/// The matrices of a layer's experts, [.., .., experts]: gate, up and down.
 pub type Matrices<'a> = [&'a Tensor; 3];
 
-/// Where some of a layer's experts are computed.
+/// One place where some of a layer's experts are computed, and which ones.
 pub struct Way<'a> {
     pub matrices: Matrices<'a>,
-    /// The numbers that these have of each token's experts, [used, tokens], and the experts' own; -1 for those of another way.
+    /// For each token's experts, [used, tokens], the indices into `matrices`, and the experts' own numbers; -1 for
+    /// experts that another way computes.
     pub ids: Tensor,
     pub own: Tensor,
 }
 
 impl<'a> Way<'a> {
-    /// All of them where they lie.
+    /// All experts where they lie.
     pub fn in_place(matrices: Matrices<'a>, ids: &Tensor) -> Self {
         Way { matrices, ids: ids.clone(), own: ids.clone() }
     }
 }
 
-/// The slots of all layers; none of a layer whose experts lie on the first device.
+/// The slots of all layers; `None` for a layer whose experts lie on the first device.
 pub struct ExpertCache {
     layers: Vec<Option<Slots>>,
     hits: u64,
     misses: u64,
 }
 
-/// One layer's.
+/// The slots of one layer.
 struct Slots {
     gate: Tensor,
     up: Tensor,
     down: Tensor,
-    /// Of each expert, [1, experts]: its slot, or -1.
+    /// The slot of each expert, or -1: [1, experts].
     slot: Tensor,
-    /// Its own number where it is in a slot, else -1; and the other way round.
+    /// Each expert's own number if it has a slot, else -1; and its own number if it has none, else -1.
     in_slot: Tensor,
     at_home: Tensor,
     lru: Lru,
 }
 
-/// Which experts are in which slots.
+/// Which expert each slot holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lru {
     expert: Vec<Option<usize>>,
-    /// When each slot's was used last.
+    /// When each slot was last used.
     used: Vec<u64>,
     clock: u64,
 }
@@ -61,7 +63,8 @@ impl Lru {
         Lru { expert: vec![None; slots], used: vec![0; slots], clock: 0 }
     }
 
-    /// An expert was used; whether it was there. If not it takes the place of the one not used for longest.
+    /// Marks an expert as used and returns whether it had a slot. If not, it takes the slot that was unused for
+    /// longest.
     fn touch(&mut self, expert: usize) -> bool {
         self.clock += 1;
         let known = self.expert.iter().position(|e| *e == Some(expert));
@@ -74,7 +77,7 @@ impl Lru {
 }
 
 impl ExpertCache {
-    /// `slots` for each of these layers, on the first device.
+    /// Makes `slots` slots for each of these layers, on the first device.
     pub fn new(layers: &[Option<Matrices>], slots: usize, shape: &Shape, devices: &DeviceMap) -> Result<Self> {
         let contexts = devices.contexts("experts")?;
         let count = shape.experts.as_ref().map_or(0, |experts| experts.count);
@@ -91,7 +94,8 @@ impl ExpertCache {
         Ok(ExpertCache { layers, hits: 0, misses: 0 })
     }
 
-    /// How a layer's experts are computed that are in slots, and the others: for each token's experts, [used, tokens].
+    /// The ways in which a layer's experts are computed, those with slots and the others, for each token's experts,
+    /// [used, tokens].
     pub fn ways<'a>(
         &'a self,
         ctx: &Context,
@@ -111,7 +115,7 @@ impl ExpertCache {
         Ok(vec![hot, Way::in_place(matrices, &at_home)])
     }
 
-    /// After a run: these experts of a layer were used, in this order. What is not in a slot takes one.
+    /// Call after a run: a layer used these experts, in this order. Experts without a slot take one.
     pub fn used(&mut self, layer: usize, matrices: Matrices, experts: &[i32]) -> Result<()> {
         let Some(slots) = &mut self.layers[layer] else { return Ok(()) };
         let before = slots.lru.expert.clone();
@@ -120,7 +124,7 @@ impl ExpertCache {
             *if there { &mut self.hits } else { &mut self.misses } += 1;
         }
         if let Err(error) = slots.load(matrices, &before) {
-            // Half a load is none: what slots hold is unknown.
+            // After a partial load the contents of the slots are unknown.
             slots.lru = Lru::new(before.len());
             slots.write_tables()?;
             return Err(error);
@@ -128,7 +132,7 @@ impl ExpertCache {
         Ok(())
     }
 
-    /// How often an expert was in its slot when it was used, and how often not.
+    /// How often a used expert had a slot, and how often not.
     pub fn hits(&self) -> (u64, u64) {
         (self.hits, self.misses)
     }

@@ -1,4 +1,4 @@
-//! Feed-forward parts of which each token uses some.
+//! Feed-forward blocks with experts, of which each token uses some.
 
 use super::expert_cache::{Matrices, Way};
 use super::run::{gated, Run};
@@ -8,7 +8,7 @@ use crate::weights::{LowRank, Weights};
 use crate::Result;
 use tensorlib::{Attr, Tensor};
 
-/// A matrix for each expert, and a bias for each where there are some.
+/// A matrix per expert, and a bias per expert if the model has biases.
 struct ExpertLinear {
     weight: Tensor,
     additions: Vec<LowRank>,
@@ -25,8 +25,8 @@ impl ExpertLinear {
         })
     }
 
-    /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens]. `weight` has the matrices of the numbers `ids`; what adapters
-    /// add are those of the experts' own numbers. -1 gives zeros.
+    /// Multiplies x, [inputs, 1 or used, tokens], to [outputs, used, tokens]. `ids` selects matrices of `weight`, and
+    /// `own` those of the adapters, by the experts' own numbers. -1 gives zeros.
     fn forward(&self, run: &Run, weight: &Tensor, x: &Tensor, ids: &Tensor, own: &Tensor) -> Result<Tensor> {
         let product = |weight: &Tensor, x: &Tensor, ids: &Tensor| {
             Ok(match is_exact(weight, run.exact) {
@@ -60,7 +60,7 @@ pub struct ExpertFfn {
 }
 
 impl ExpertFfn {
-    /// Those of layer `number`.
+    /// Loads the experts of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, experts: &Experts, number: usize) -> Result<Self> {
         let part = |part: &str, inputs, outputs| {
             ExpertLinear::load(weights, &format!("blk.{number}.{part}"), inputs, outputs, experts.count)
@@ -75,12 +75,13 @@ impl ExpertFfn {
         })
     }
 
-    /// Gate, up and down, [.., .., experts].
+    /// Gate, up and down projections, [.., .., experts].
     pub fn matrices(&self) -> Matrices<'_> {
         [&self.gate.weight, &self.up.weight, &self.down.weight]
     }
 
-    /// A way's part of the experts' results, [width, used, tokens], without the last bias. What another way computes is zeros.
+    /// The results of the experts that one way computes, [width, used, tokens], without the last bias; zeros for the
+    /// others.
     fn part(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
         let of = |part: &ExpertLinear, weight: &Tensor| {
             part.with_bias(run, part.forward(run, weight, x, &way.ids, &way.own)?, ids)
@@ -90,13 +91,13 @@ impl ExpertFfn {
         self.down.forward(run, down, &hidden, &way.ids, &way.own)
     }
 
-    /// Of x, [width, tokens].
+    /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let (ctx, n, Experts { count, used, routing, .. }) = (run.ctx, run.tokens, self.experts.clone());
         let logits = self.router.forward(ctx, x, true)?;
         let ids = ctx.top_k(&logits, used)?;
         let of_all = if routing == Routing::OfUsed { logits } else { ctx.soft_max(&logits)? };
-        // Each token's numbers as a column of single elements, of which rows are taken.
+        // A column of single elements for each token, so that rows can be selected from it.
         let of_all = ctx.reshape(&of_all, [1, count, n])?;
         let mut shares = ctx.reshape(&ctx.get_rows(&of_all, &ids)?, [used, n])?;
         match routing {

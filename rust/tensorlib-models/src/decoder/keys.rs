@@ -1,4 +1,4 @@
-//! The settings that most decoders have.
+//! Settings that most decoders have.
 
 use crate::settings::Key;
 
@@ -13,7 +13,7 @@ pub const CONTEXT: Key = Key("context_length", "max_position_embeddings");
 pub const EPS: Key = Key("attention.layer_norm_rms_epsilon", "rms_norm_eps");
 pub const WINDOW: Key = Key("attention.sliding_window", "sliding_window");
 pub const LAYER_TYPES: Key = Key("", "layer_types");
-/// Whether a layer has the window: true or false for each layer, or every how many there is none.
+/// Which layers have the window: a flag per layer, or a number n if every n-th layer has none.
 pub const WINDOW_PATTERN: Key = Key("attention.sliding_window_pattern", "");
 pub const ATTENTION_SCALE: Key = Key("attention.scale", "");
 pub const ATTENTION_BIAS: Key = Key("", "attention_bias");

@@ -40,7 +40,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// The tensors `blk.NUMBER.*`; `factors` are those of its rotation.
+    /// Loads the tensors `blk.NUMBER.*`; `factors` are the frequency factors of its rotation.
     pub fn load(
         weights: &Weights,
         shape: &Shape,
@@ -106,7 +106,7 @@ impl Layer {
         })
     }
 
-    /// The layer's result of x, [width, tokens].
+    /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let mut attended = self.attention(run, &self.norm.forward(ctx, x)?)?;
@@ -121,12 +121,12 @@ impl Layer {
         Ok(ctx.add(&fed, &x)?)
     }
 
-    /// Whether its down projection is transposed.
+    /// Whether the layer's down projection is transposed.
     pub fn has_neurons(&self) -> bool {
         matches!(self.ffn, Ffn::Neurons(_))
     }
 
-    /// The layer's experts, where it has some.
+    /// The layer's experts, if it has any.
     pub fn experts(&self) -> Option<&ExpertFfn> {
         match &self.ffn {
             Ffn::Experts(experts) => Some(experts),

@@ -32,10 +32,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tensorlib::{Backend, Context, DType, Graph};
 
-/// Tokens of a prompt that are computed together.
+/// How many tokens of a prompt are computed together.
 pub const BATCH: usize = 512;
 
-/// How a decoder is to be opened.
+/// Options for opening a decoder.
 #[derive(Clone, Debug, Default)]
 pub struct DecoderOptions {
     stored_as: Option<DType>,
@@ -48,68 +48,68 @@ pub struct DecoderOptions {
 }
 
 impl DecoderOptions {
-    /// The defaults: weights as they are stored, the model's own context, at most 4,096 tokens.
+    /// The defaults: weights as they are stored, and the model's own context up to 4,096 tokens.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The type that matrices are converted to when they are loaded, as Q8_0: a float, or blocks of weights. Quantised ones are converted too.
-    /// Where its blocks do not divide a row, that matrix stays as it is.
+    /// Converts matrices to this type when they are loaded: a float type or a quantised type such as Q8_0. Quantised
+    /// matrices are converted too. A matrix whose rows are not whole blocks of the type stays as it is.
     #[must_use]
     pub fn stored_as(mut self, dtype: DType) -> Self {
         self.stored_as = Some(dtype);
         self
     }
 
-    /// No product may round an activation to fewer bits, as those with quantised weights do.
+    /// Forbids products that round activations to fewer bits, as those with quantised weights do.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
         self
     }
 
-    /// The most tokens of a session; 0: the model's own number, at most 4,096. Some models turn positions in another way
-    /// beyond the context that they were trained for, so this is said when a model is opened.
+    /// The most tokens of a session; 0: the model's own number, at most 4,096. Some models rotate positions differently
+    /// beyond the context that they were trained for, so this is set when the model is opened.
     #[must_use]
     pub fn context(mut self, tokens: usize) -> Self {
         self.context = tokens;
         self
     }
 
-    /// An adapter (LoRA) beside those before: a GGUF file for a GGUF model, for a folder the one that PEFT writes. What it
-    /// adds to each matrix is multiplied by its own alpha / rank, and by `scale`.
+    /// Adds an adapter (LoRA) to those given before: a GGUF file for a GGUF model, PEFT's folder for a hub folder. Its
+    /// addition to each matrix is multiplied by its own alpha / rank and by `scale`.
     #[must_use]
     pub fn adapter(mut self, path: impl AsRef<Path>, scale: f64) -> Self {
         self.adapters.push((path.as_ref().to_path_buf(), scale));
         self
     }
 
-    /// Which device of a joined backend each tensor lies on ([`fit`](crate::fit)); all on the first one where nothing is said. A
-    /// layer's keys and values are where the matrix is that makes its keys.
+    /// The device of a joined backend on which each tensor lies ([`fit`](crate::fit)); by default all lie on the first.
+    /// A layer's keys and values lie on the device of the matrix that makes its keys.
     #[must_use]
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
         self
     }
 
-    /// For each layer whose experts lie on another device, room on the first one for copies of so many, in each session: those that were
-    /// used last. The others are computed where they lie. 0: none.
+    /// Keeps copies of the `slots` most recently used experts of each layer on the first device, in each session, for
+    /// layers whose experts lie on another device. The other experts are computed where they lie. 0: no copies.
     #[must_use]
     pub fn expert_slots(mut self, slots: usize) -> Self {
         self.expert_slots = slots;
         self
     }
 
-    /// Feed-forward neurons are left out of a token's sums where they stay below the activity's thresholds: fewer weights are read, and
-    /// results change by as much as the thresholds allow. With [`Tested::Positive`](crate::Tested::Positive) they do not change. The model's down projections
-    /// have to be transposed (`tensorlib transpose-down`).
+    /// Skips feed-forward neurons that stay below the activity's thresholds for a token: fewer weights are read, and
+    /// results change by as much as the thresholds allow. With [`Tested::Positive`](crate::Tested::Positive) they do
+    /// not change. The model's down projections have to be transposed (`tensorlib transpose-down`).
     #[must_use]
     pub fn with_activity(mut self, activity: Activity) -> Self {
         self.activity = Some(Arc::new(activity));
         self
     }
 
-    /// What [`DecoderOptions::with_activity`] was given.
+    /// The activity given to [`DecoderOptions::with_activity`].
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_deref()
     }
@@ -141,13 +141,13 @@ impl DecoderOptions {
     }
 }
 
-/// A language model. It never changes: any number of sessions, in any threads, may use it.
+/// A language model. It never changes: any number of sessions may use it, in any threads.
 ///
-/// A `Decoder` is a handle: a clone shares the weights, which are freed with the last clone and the last session.
+/// A `Decoder` is a handle: clones share the weights, which are freed with the last clone and the last session.
 #[derive(Clone)]
 pub struct Decoder(Arc<Opened>);
 
-/// What the handles of a model share.
+/// The data that the handles of a model share.
 struct Opened {
     architecture: String,
     network: Network,
@@ -156,7 +156,7 @@ struct Opened {
     tokenizer: Tokenizer,
     devices: DeviceMap,
     expert_slots: usize,
-    /// Whether an activity says which neurons are computed.
+    /// Whether an activity decides which neurons are computed.
     is_sparse: bool,
     warnings: Vec<String>,
     backend: Backend,
@@ -174,14 +174,14 @@ impl Decoder {
     /// Opens a GGUF file, which is read into memory, or a hub folder.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the file, setting or tensor and
-    /// what was expected, [`ErrorKind::Unsupported`](crate::ErrorKind) naming what is known,
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the file, setting or tensor
+    /// and what was expected, [`ErrorKind::Unsupported`](crate::ErrorKind) naming what is supported,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn open(path: impl AsRef<Path>, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         Self::from_package(Package::open(path.as_ref())?, backend, options)
     }
 
-    /// [`Decoder::open`], but a GGUF file is mapped: its pages are loaded when they are touched.
+    /// Opens a model as [`Decoder::open`] does, but maps a GGUF file: its pages are loaded when they are touched.
     ///
     /// # Errors
     /// As [`Decoder::open`].
@@ -219,7 +219,8 @@ impl Decoder {
         Ok(Decoder(Arc::new(opened)))
     }
 
-    /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
+    /// The memory that a model would take on each of the backend's devices, with a session whose cache has this type.
+    /// Loads nothing.
     ///
     /// # Errors
     /// As [`Decoder::open`].
@@ -239,14 +240,14 @@ impl Decoder {
         let warnings = package.warnings.clone();
         let (weights, network) = options.load(package, shape, names, &devices)?;
         let mut cache = Cache::new(&network.shape, network.context as i64, cache, &devices)?;
-        // A full prompt at the end of the context takes the most.
+        // A full prompt at the end of the context takes the most memory.
         let tokens = vec![0; BATCH.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
         let ctx = Context::on(backend);
         let experts = network.expert_cache(options.expert_slots, &devices)?;
         let mut runs = vec![network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?];
         if network.has_neurons() {
-            // Of these one token reads other packed copies than a prompt does.
+            // A single token reads other packed copies than a prompt does.
             cache.set_used(network.context as i64 - 1);
             runs.push(network.logits(&ctx, (&cache, Some(&experts)), &tokens[..1], Wanted::default())?);
         }
@@ -260,17 +261,18 @@ impl Decoder {
         &self.0.tokenizer
     }
 
-    /// The name of the model's architecture, as its files say it.
+    /// The name of the model's architecture in its files.
     pub fn architecture(&self) -> &str {
         &self.0.architecture
     }
 
-    /// What is odd about the model's files and stops nothing, a line each.
+    /// Oddities of the model's files that are no errors, a line each.
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
     }
 
-    /// Layers, and neurons of each one's feed-forward part, of a model that can be observed.
+    /// The number of layers, and of neurons in each feed-forward block; fails for models whose neurons cannot be
+    /// observed.
     pub(crate) fn neurons(&self) -> Result<(usize, usize)> {
         if self.0.is_sparse {
             let message = "the model was opened with an activity, by which neurons are left out";
@@ -284,7 +286,7 @@ impl Decoder {
         self.0.network.shape.activation == Activation::Relu
     }
 
-    /// How many tokens there are, and logits.
+    /// The number of tokens in the vocabulary, which is the number of logits.
     pub fn vocabulary(&self) -> usize {
         usize::try_from(self.0.network.vocabulary).unwrap_or(0)
     }
@@ -294,26 +296,27 @@ impl Decoder {
         self.0.network.context
     }
 
-    /// Where it computes.
+    /// The backend that computes the model.
     pub fn backend(&self) -> &Backend {
         &self.0.backend
     }
 
-    /// What a token costs.
+    /// Lower bounds of the work per token.
     pub fn cost(&self) -> &Cost {
         &self.0.cost
     }
 
-    /// What the weights take now; less once something was computed, as originals of packed weights are given back.
+    /// The memory that the weights take now. It shrinks after computing, as packed copies replace the original weights.
     pub fn memory(&self) -> Memory {
         self.0.weight_memory.memory()
     }
 
-    /// A session without tokens, which keeps the model alive: it may outlive this handle and go to another thread. It has room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
+    /// Makes an empty session, which keeps the model alive: it may outlive this handle and move to another thread. Its
+    /// cache holds keys and values of [`Decoder::context`] tokens in this type: F16, Q8_0 or F32.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for one whose blocks do not divide a head,
-    /// [`ErrorKind::Memory`](crate::ErrorKind).
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for a
+    /// type whose blocks do not divide a head, [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session> {
         let cache = Cache::new(&self.0.network.shape, self.0.network.context as i64, cache, &self.0.devices)?;
         let experts = self.0.network.expert_cache(self.0.expert_slots, &self.0.devices)?;

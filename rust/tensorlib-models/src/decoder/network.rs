@@ -13,15 +13,15 @@ use crate::{Error, Result};
 use std::cell::RefCell;
 use tensorlib::{f16, Context, ScaleOptions, Tensor};
 
-/// All that is computed with.
+/// The weights of a model and the settings that its graph depends on.
 pub struct Network {
     pub shape: Shape,
     embeddings: Tensor,
     layers: Vec<Layer>,
     norm: Norm,
-    /// Nothing where it is the embeddings.
+    /// `None` if the embeddings make the logits.
     output: Option<Linear>,
-    /// Tokens that there are.
+    /// The number of tokens in the vocabulary.
     pub vocabulary: i64,
     /// The most tokens of a session.
     pub context: usize,
@@ -29,7 +29,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Of these weights, for sessions of so many tokens.
+    /// Loads a model's weights, for sessions of up to `context` tokens.
     pub fn load(
         weights: &Weights,
         shape: Shape,
@@ -43,7 +43,7 @@ impl Network {
             let name = weights.called("token_embd.weight");
             return Err(Error::format(format!("tensor '{name}' has {vocabulary} rows, and vocab_size is {said}")));
         }
-        // A folder that says that the embeddings make the logits may hold the matrix that they were tied to.
+        // A folder whose embeddings make the logits may also contain the matrix that they were tied to.
         let output = match shape.stated.tied {
             Some(true) => None,
             Some(false) => Some(weights.shape_of("output.weight").ok_or_else(|| {
@@ -72,12 +72,12 @@ impl Network {
         self.layers.iter().any(Layer::has_neurons)
     }
 
-    /// Whether the logits are made by the embeddings.
+    /// Whether the embeddings make the logits.
     pub fn is_tied(&self) -> bool {
         self.output.is_none()
     }
 
-    /// The node of the logits behind the last token, or behind all of them.
+    /// Appends the nodes that compute the logits after the last token, or after all tokens.
     pub fn logits(
         &self,
         ctx: &Context,
@@ -126,13 +126,13 @@ impl Network {
         Ok(Logits { logits, chosen: run.chosen.into_inner(), neurons: run.neurons.into_inner() })
     }
 
-    /// A cache of experts with so many slots a layer, where the experts lie on another device than the first.
+    /// Makes a cache of experts with `slots` slots per layer, for experts that do not lie on the first device.
     pub fn expert_cache(&self, slots: usize, devices: &DeviceMap) -> Result<ExpertCache> {
         let layers: Vec<_> = self.layers.iter().map(|layer| layer.experts().map(ExpertFfn::matrices)).collect();
         ExpertCache::new(&layers, slots, &self.shape, devices)
     }
 
-    /// After a run: which experts a layer has used.
+    /// Call after a run: a layer used these experts.
     pub fn used(&self, cache: &mut ExpertCache, layer: usize, experts: &[i32]) -> Result<()> {
         match self.layers[layer].experts() {
             Some(ffn) => cache.used(layer, ffn.matrices(), experts),
@@ -141,25 +141,25 @@ impl Network {
     }
 }
 
-/// What is asked of a run.
+/// What a run has to compute.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
-    /// Logits behind each token, not behind the last one alone.
+    /// Logits after each token, not only after the last.
     pub all: bool,
-    /// What of each layer's neurons is to be known beside.
+    /// The value to observe of each layer's neurons.
     pub observed: Option<Tested>,
 }
 
-/// What a run is to compute.
+/// The nodes that a run computes.
 pub struct Logits {
     pub logits: Tensor,
-    /// The experts that tokens use, of layers with copies of some.
+    /// The experts that tokens use, for layers with cached experts.
     pub chosen: Vec<(usize, Tensor)>,
-    /// What is to be known of neurons: of each layer, [neurons, tokens].
+    /// The observed values of neurons for each layer, [neurons, tokens].
     pub neurons: Vec<(usize, Tensor)>,
 }
 
-/// 0 where a token sees a key, -infinity elsewhere: keys up to its own, the last `window` of them.
+/// 0 where a token sees a key, -infinity elsewhere: a token sees the last `window` keys up to its own.
 fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
     let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
     let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });

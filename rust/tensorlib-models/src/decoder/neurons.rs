@@ -1,8 +1,8 @@
-//! A gated feed-forward part with a transposed down projection: a row of each matrix is a neuron's, so those of neurons that are not
-//! active need not be read, and neurons may lie on two devices.
+//! A gated feed-forward block with a transposed down projection: each neuron is a row of each matrix, so the rows of
+//! inactive neurons need not be read, and neurons may lie on two devices.
 //!
-//! Few tokens are computed by sparse products. A prompt's activate nearly all neurons between them: its products are dense, and what is
-//! not active is made 0. Both are the same sum.
+//! Sparse products compute few tokens. The tokens of a prompt together activate nearly all neurons, so its products are
+//! dense and set inactive neurons to 0. Both compute the same sum.
 
 use super::run::{activated, gated, Run};
 use super::shape::{Activation, Shape};
@@ -14,19 +14,21 @@ use tensorlib::{
     AxpyBy, AxpyOptions, Context, ScaleOptions, SparseFfnActivation, SparseFfnBy, SparseFfnOptions, Tensor,
 };
 
-/// Tokens of a run up to which sparse products are the faster ones, even where all neurons are active (docs/performance/models.md).
+/// Up to this many tokens in a run sparse products are faster, even if all neurons are active
+/// (docs/performance/models.md).
 const FEW_TOKENS: i64 = 16;
 
 /// Which neurons of a layer are active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
-    /// All: of a model without zeros and thresholds.
+    /// All neurons: the model has neither zeros nor thresholds.
     All,
-    /// Those whose gate is above 0: all others of a ReLU are 0.
+    /// Neurons with a gate above 0: a ReLU sets all others to 0.
     Positive,
-    /// Those whose activated gate is as large (CATS: Lee and others, 2024, <https://arxiv.org/abs/2404.08763>).
+    /// Neurons whose activated gate reaches this magnitude (CATS: Lee and others, 2024,
+    /// <https://arxiv.org/abs/2404.08763>).
     Gate(f32),
-    /// Those whose product is as large (TEAL: Liu and others, 2024, <https://arxiv.org/abs/2408.14690>).
+    /// Neurons whose product reaches this magnitude (TEAL: Liu and others, 2024, <https://arxiv.org/abs/2408.14690>).
     Hidden(f32),
 }
 
@@ -38,12 +40,12 @@ struct NeuronShard {
     down_t: Tensor,
 }
 
-/// A layer's feed-forward part.
+/// A layer's feed-forward block.
 pub struct NeuronFfn {
     number: usize,
     parts: Vec<NeuronShard>,
     rule: Rule,
-    /// Of the down projection.
+    /// Adapters of the down projection.
     additions: Vec<LowRank>,
     bias: Option<Tensor>,
 }
@@ -54,7 +56,7 @@ impl NeuronFfn {
         format!("blk.{number}.ffn_down_t.weight")
     }
 
-    /// Those of layer `number`.
+    /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
         let Shape { width, ffn, activation, fused, .. } = *shape;
         let (down, transposed) = (format!("blk.{number}.ffn_down"), Self::down_of(number));
@@ -87,7 +89,7 @@ impl NeuronFfn {
         Ok(NeuronFfn { number, parts, rule, additions, bias: weights.find(&format!("{down}.bias"), &[width])? })
     }
 
-    /// Of x, [width, tokens].
+    /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let mut sum = self.part(run, &self.parts[0], x)?;
@@ -109,7 +111,7 @@ impl NeuronFfn {
         }
         let hidden = self.hidden(run, part, x)?;
         let mut sum = match few {
-            // Neurons that are not active are 0, and those are left out.
+            // Inactive neurons are 0, and products skip zeros.
             true => ctx.axpy(&part.down_t, &hidden, None, None, AxpyOptions::new().by(AxpyBy::Magnitude))?,
             false => ctx.out_prod(&part.down_t, &ctx.transpose(&hidden)?)?,
         };
@@ -119,7 +121,7 @@ impl NeuronFfn {
         Ok(sum)
     }
 
-    /// The whole block in one operation, where the gate says who is active.
+    /// The options of the operation that computes the whole block, if the gate decides which neurons are active.
     fn options(&self, activation: Activation) -> Option<SparseFfnOptions> {
         let activation = match activation {
             Activation::Silu => SparseFfnActivation::Silu,
@@ -135,7 +137,7 @@ impl NeuronFfn {
         }
     }
 
-    /// Of all tokens, [neurons, tokens]; 0 where a neuron is not active.
+    /// The down projection's input for all tokens, [neurons, tokens]; 0 for inactive neurons.
     fn hidden(&self, run: &Run, part: &NeuronShard, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let (gate, up) = (part.gate.forward(ctx, x, run.exact)?, part.up.forward(ctx, x, run.exact)?);
@@ -157,7 +159,7 @@ fn large(ctx: &Context, x: &Tensor, threshold: f32) -> Result<Tensor> {
     if threshold == 0.0 {
         return Ok(x.clone());
     }
-    // step() is 1 above 0, which the difference to the float below the threshold is from the threshold on.
+    // step() is 1 above 0; subtracting the next float below the threshold makes that 1 from the threshold on.
     let below = ScaleOptions::new().bias(-f64::from(f32::from_bits(threshold.to_bits() - 1)));
     let is_large = ctx.step(&ctx.scale(&ctx.abs(x)?, 1.0, below)?)?;
     Ok(ctx.mul(x, &is_large)?)

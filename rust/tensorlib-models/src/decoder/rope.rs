@@ -1,4 +1,4 @@
-//! Rotary positions: what settings say of them, and the factors of frequencies that long contexts take.
+//! Rotary positions: their settings, and the frequency factors for long contexts.
 
 use super::keys::CONTEXT;
 use crate::settings::{Key, Settings};
@@ -13,7 +13,7 @@ const PARTIAL: Key = Key("", "partial_rotary_factor");
 const KIND: Key = Key("rope.scaling.type", "rope_scaling.rope_type");
 const OLD_KIND: Key = Key("", "rope_scaling.type");
 const FACTOR: Key = Key("rope.scaling.factor", "rope_scaling.factor");
-/// What older GGUF files have.
+/// The setting of older GGUF files.
 const SCALE_LINEAR: Key = Key("rope.scale_linear", "");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 const TRAINED_OF_MODEL: Key = Key("", "original_max_position_embeddings");
@@ -27,20 +27,20 @@ const LOW: Key = Key("", "rope_scaling.low_freq_factor");
 const HIGH: Key = Key("", "rope_scaling.high_freq_factor");
 const LONG: Key = Key("", "rope_scaling.long_factor");
 const SHORT: Key = Key("", "rope_scaling.short_factor");
-/// What newer folders have in place of all of these.
+/// The setting that replaces all of these in newer folders.
 const PARAMETERS: Key = Key("", "rope_parameters");
 
-/// Where the factors of frequencies come from.
+/// The source of the frequency factors.
 #[derive(Clone, Debug, PartialEq)]
 enum Factors {
     None,
-    /// Tensors of a GGUF file, where they are there: one list, or two as below.
+    /// Optional tensors of a GGUF file: one list, or two as in `LongAndShort`.
     InFile {
         trained: i64,
     },
-    /// These.
+    /// The factors themselves.
     Are(Vec<f32>),
-    /// Two lists, of which the long one is for contexts above the one that the model was trained for.
+    /// Two lists; the long one is for contexts longer than the context that the model was trained for.
     LongAndShort {
         long: Option<Vec<f64>>,
         short: Option<Vec<f64>>,
@@ -65,8 +65,8 @@ pub struct Rope {
 }
 
 impl Rope {
-    /// What the settings say of heads with so many elements. `neox`: pairs are halves of the head apart, as they are in
-    /// every hub folder.
+    /// Reads the rotation of heads with `head` elements from the settings. `neox`: the elements of a pair are half a
+    /// head apart, as in every hub folder.
     pub fn read(settings: &Settings, head: i64, neox: bool) -> Result<Self> {
         let settings = &with_older_names(settings)?;
         let partial = settings.number_if(PARTIAL)?.unwrap_or(1.0);
@@ -78,7 +78,7 @@ impl Rope {
             ));
         }
         let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
-        // In GGUF a factor of 0 is none, and older files have another name for it.
+        // In GGUF a factor of 0 means none, and older files use another name for it.
         let factor = match (settings.number_if(FACTOR)?, settings.number_if(SCALE_LINEAR)?) {
             (None, older) => older,
             (said, _) => said,
@@ -107,13 +107,13 @@ impl Rope {
         match kind.as_deref() {
             Some("none" | "default") => {}
             None if settings.is_hub() => {}
-            // GGUF files that have a factor and no type were made before there were types.
+            // GGUF files with a factor and no type are older than the types.
             None | Some("linear") => rope.scale = 1.0 / factor,
             Some("yarn") => {
                 (rope.scale, rope.yarn, rope.trained) = (1.0 / factor, true, trained);
                 (rope.beta_fast, rope.beta_slow) = (fast.unwrap_or(32.0), slow.unwrap_or(1.0));
                 if let Some(attention) = attention {
-                    // The operation multiplies by YaRN's own factor, which a folder's number has in it already.
+                    // The operation multiplies by YaRN's own factor, which a folder's number already includes.
                     let own = 1.0 + 0.1 * factor.ln();
                     rope.attention = if settings.is_hub() { attention / own } else { attention };
                 }
@@ -138,7 +138,7 @@ impl Rope {
         Ok(rope)
     }
 
-    /// Without any scaling.
+    /// A rotation without any scaling.
     pub fn plain(base: f64, dims: i64, neox: bool) -> Self {
         Rope {
             neox,
@@ -154,7 +154,8 @@ impl Rope {
         }
     }
 
-    /// The most tokens that a model of this context was made for: YaRN is told of the context before it was stretched.
+    /// The most tokens that a model of this context supports: for YaRN, `trained` is the context before it was
+    /// stretched.
     pub fn reach(&self, context: i64) -> i64 {
         match self.yarn {
             true => context.max((self.trained as f64 / self.scale).round() as i64),
@@ -176,7 +177,7 @@ impl Rope {
         options.ext_factor(1.0).n_ctx_orig(self.trained).beta_fast(self.beta_fast).beta_slow(self.beta_slow)
     }
 
-    /// The tensor of the factors for contexts of so many tokens, where there are two.
+    /// The name of the tensor with the factors for contexts of `context` tokens, if there are two.
     fn long_or_short(context: i64, trained: i64) -> &'static str {
         match context > trained {
             true => "rope_factors_long.weight",
@@ -184,7 +185,7 @@ impl Rope {
         }
     }
 
-    /// The factors of frequencies for contexts of so many tokens.
+    /// The frequency factors for contexts of `context` tokens.
     pub fn factors(&self, weights: &Weights, context: i64) -> Result<Option<Tensor>> {
         let n = self.dims / 2;
         let list = match &self.factors {
@@ -214,7 +215,7 @@ impl Rope {
     }
 }
 
-/// What queries and keys are multiplied by, where settings say it: as a number, or as a folder of YaRN by two factors of
+/// The factor of queries and keys, if the settings have it: as a number, or, in a folder with YaRN, as two factors of
 /// the logarithm of the stretch.
 fn attention(settings: &Settings, factor: f64) -> Result<Option<f64>> {
     let older = settings.number_if(YARN_ATTENTION)?;
@@ -225,7 +226,7 @@ fn attention(settings: &Settings, factor: f64) -> Result<Option<f64>> {
     Ok(said.or(by_two).filter(|attention| *attention != 0.0))
 }
 
-/// Newer folders have the base, and what scales it, in one place.
+/// Newer folders keep the base and its scaling in one place.
 fn with_older_names(settings: &Settings) -> Result<Settings> {
     let Some(parameters) = settings.value_if(PARAMETERS)? else { return settings.with_defaults(&[]) };
     let by_layers = parameters.as_object().is_some_and(|all| all.values().any(serde_json::Value::is_object));
@@ -238,8 +239,8 @@ fn with_older_names(settings: &Settings) -> Result<Settings> {
     settings.with_values(&[base, partial, (Key("", "rope_scaling"), parameters)])
 }
 
-/// Llama 3's factors: waves that are long beside the trained context are stretched wholly, short ones not at all, those
-/// between by a share that grows with their frequency.
+/// Llama 3's factors: waves that are long compared with the trained context are stretched fully, short ones not at all,
+/// and waves in between by a share that depends on their frequency.
 fn llama3(settings: &Settings, rope: &Rope, factor: f64, trained: i64) -> Result<Vec<f32>> {
     let (low, high) = (settings.number_if(LOW)?.unwrap_or(1.0), settings.number_if(HIGH)?.unwrap_or(4.0));
     if !(low > 0.0 && high > low) {

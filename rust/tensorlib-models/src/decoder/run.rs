@@ -1,4 +1,4 @@
-//! What the layers of one run share.
+//! The data that the layers of one run share.
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
@@ -8,32 +8,32 @@ use crate::{Error, Result};
 use std::cell::RefCell;
 use tensorlib::{Context, GluOp, GluOptions, Tensor};
 
-/// What all layers of a run share.
+/// The data that all layers of a run share.
 pub struct Run<'a> {
     pub ctx: &'a Context,
     pub shape: &'a Shape,
     pub cache: &'a Cache,
-    /// The tokens' positions, which are their rows in the cache.
+    /// The tokens' positions, which are also their rows in the cache.
     pub positions: Tensor,
     /// Which keys each token sees: [keys, tokens].
     pub mask: Tensor,
-    /// The same of layers with a window.
+    /// The mask of layers with a window.
     pub window_mask: Option<Tensor>,
     pub tokens: i64,
     pub keys: i64,
     pub exact: bool,
-    /// Copies of experts, where there are some.
+    /// The cache of experts, if there is one.
     pub experts: Option<&'a ExpertCache>,
-    /// Of layers with such copies, which experts each token uses, [used, tokens].
+    /// The experts that each token uses, [used, tokens], for layers with cached experts.
     pub chosen: RefCell<Vec<(usize, Tensor)>>,
-    /// What is to be known of neurons, where something is.
+    /// The value of neurons to observe, if any.
     pub observed: Option<Tested>,
-    /// That of each layer, [neurons, tokens].
+    /// The observed values of each layer, [neurons, tokens].
     pub neurons: RefCell<Vec<(usize, Tensor)>>,
 }
 
 impl Run<'_> {
-    /// Keeps what is to be known of a layer's neurons: of their gates before the activation, and of the products.
+    /// Keeps the observed value of a layer's neurons, taken from the gates before the activation or from the products.
     pub fn observe(&self, layer: usize, gate: &Tensor, hidden: &Tensor) -> Result<()> {
         let found = match self.observed {
             None => return Ok(()),
@@ -45,7 +45,7 @@ impl Run<'_> {
     }
 }
 
-/// The operation of an activation and a product.
+/// The operation that computes an activation and a product.
 pub fn glu_of(activation: Activation) -> GluOp {
     match activation {
         Activation::Silu => GluOp::Swiglu,
@@ -55,7 +55,7 @@ pub fn glu_of(activation: Activation) -> GluOp {
     }
 }
 
-/// The gate through the activation, of models that multiply by nothing but the rest.
+/// The activated gate alone.
 pub fn activated(ctx: &Context, activation: Activation, gate: &Tensor) -> Result<Tensor> {
     Ok(match activation {
         Activation::Silu => ctx.silu(gate)?,
@@ -65,7 +65,7 @@ pub fn activated(ctx: &Context, activation: Activation, gate: &Tensor) -> Result
     })
 }
 
-/// The gate through the activation, times the rest.
+/// The activated gate times the up projection.
 pub fn gated(ctx: &Context, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
     Ok(ctx.glu(gate, Some(up), glu_of(activation), GluOptions::new().split(true))?)
 }

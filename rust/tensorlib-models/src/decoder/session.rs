@@ -1,4 +1,4 @@
-//! A text in the making: what a decoder has computed of it.
+//! Sessions: texts in the making, with the state that a decoder keeps for them.
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
@@ -9,16 +9,17 @@ use crate::{Error, Result};
 use std::fmt;
 use tensorlib::Context;
 
-/// A text in the making: the keys and values of its tokens so far. It owns its share of the model ([`Decoder`] is a handle), so it may be
-/// kept and sent to other threads on its own.
+/// A text in the making: its tokens' keys and values. It owns its share of the model ([`Decoder`] is a handle), so it
+/// can be stored and sent to other threads. One caller feeds it at a time; sessions of one model are independent of
+/// each other.
 pub struct Session {
     decoder: Decoder,
     cache: Cache,
     experts: ExpertCache,
     ctx: Context,
-    /// Tokens whose keys and values were looked at.
+    /// The number of tokens whose keys and values were checked for overflow.
     checked: i64,
-    /// The layer and position of the first that are not finite.
+    /// The layer and position of the first key or value that is not finite.
     overflow: Option<(usize, i64)>,
 }
 
@@ -36,17 +37,17 @@ impl Session {
         Session { decoder, cache, experts, ctx, checked: 0, overflow: None }
     }
 
-    /// The model.
+    /// The session's model.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }
 
-    /// Tokens so far.
+    /// The number of tokens so far.
     pub fn len(&self) -> usize {
         usize::try_from(self.cache.used()).unwrap_or(0)
     }
 
-    /// Whether there are none yet.
+    /// Whether there are no tokens yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -56,23 +57,24 @@ impl Session {
         self.cache.nbytes()
     }
 
-    /// Bytes of copies of experts on the first device; how often an expert was among them when it was used, and how often not.
+    /// Bytes of expert copies on the first device; how often a used expert was among them, and how often not.
     pub fn expert_cache(&self) -> (usize, u64, u64) {
         let (hits, misses) = self.experts.hits();
         (self.experts.nbytes(), hits, misses)
     }
 
-    /// Forgets all tokens but the first `n`.
+    /// Removes all tokens after the first `n`.
     pub fn truncate(&mut self, n: usize) {
         self.cache.set_used((n as i64).min(self.cache.used()));
         self.overflow = self.overflow.filter(|(_, position)| *position < self.cache.used());
     }
 
-    /// Takes these tokens in; the logits of the token behind the last one.
+    /// Appends these tokens and returns the logits of the token after the last one.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, one that is none, or more than there is room for: nothing is
-    /// taken in then; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, an invalid token, or more tokens than the context holds;
+    /// the session does not change then. [`ErrorKind::Memory`](crate::ErrorKind),
+    /// [`ErrorKind::Internal`](crate::ErrorKind).
     pub fn feed(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         self.check(tokens)?;
         let mut logits = Vec::new();
@@ -82,7 +84,7 @@ impl Session {
         Ok(logits)
     }
 
-    /// Takes these tokens in; the logits behind each of them, [`Decoder::vocabulary`] of each.
+    /// Appends these tokens and returns the logits after each of them, [`Decoder::vocabulary`] values per token.
     ///
     /// # Errors
     /// As [`Session::feed`].
@@ -95,7 +97,7 @@ impl Session {
         Ok(logits)
     }
 
-    /// Takes these tokens in, and calls take(layer, of each token what its neurons are) for each layer.
+    /// Appends these tokens and calls `take(layer, values of its neurons for each token)` for each layer.
     pub(crate) fn feed_observed(
         &mut self,
         tokens: &[u32],
@@ -107,7 +109,7 @@ impl Session {
         tokens.chunks(BATCH).try_for_each(|part| self.compute(part, wanted, take).map(drop))
     }
 
-    /// Whether [`Session::feed`] would take these.
+    /// Checks whether [`Session::feed`] would accept these tokens.
     pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
         let (n, used, most) = (tokens.len(), self.len(), self.decoder.0.network.context);
         if n == 0 {
@@ -126,7 +128,7 @@ impl Session {
         Ok(())
     }
 
-    /// An error about logits that were computed last.
+    /// An error about the logits that were computed last.
     pub(crate) fn not_finite(&self, what: &str) -> Error {
         let position = self.len().saturating_sub(1);
         let weight = self.decoder.0.weight_memory.not_finite();
@@ -141,12 +143,12 @@ impl Session {
         }
     }
 
-    /// Whether keys or values were too large for a cache of F16.
+    /// Whether keys or values overflowed a cache of F16.
     pub(crate) fn has_overflow(&self) -> bool {
         self.overflow.is_some()
     }
 
-    /// What a caller is to be told: keys or values that were too large for a cache of F16.
+    /// Warnings for the caller: keys or values that overflowed a cache of F16.
     pub fn warnings(&self) -> Vec<String> {
         let warning = self.overflow.map(|(layer, position)| {
             format!(
@@ -157,7 +159,8 @@ impl Session {
         warning.into_iter().collect()
     }
 
-    /// Looks at the rows of the cache that were not looked at. On a GPU each look takes time: some rows at once.
+    /// Checks the rows of the cache that were not checked yet. Each check takes time on a GPU, so it covers several
+    /// rows.
     fn look_at_cache(&mut self) -> Result<()> {
         const ROWS: i64 = 64;
         let (used, on_cpu) = (self.cache.used(), self.decoder.0.backend.devices().iter().all(|device| device == "cpu"));

@@ -1,5 +1,5 @@
-//! What a decoder is, in numbers and choices: what the files of `architectures` fill in, and nothing else knows of an
-//! architecture's name.
+//! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
+//! of architectures.
 
 use super::keys::*;
 use super::rope::Rope;
@@ -7,28 +7,28 @@ use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
 
-/// What gates go through.
+/// The activation of gates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
     Silu,
     Gelu,
     Relu,
-    /// gpt-oss' own.
+    /// The activation of gpt-oss.
     SwigluOai,
 }
 
-/// How the weights of the experts that a token uses come from the router's products.
+/// How the weights of a token's experts follow from the router's logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// The softmax over all experts, of those used divided by their sum.
+    /// The softmax over all experts; the weights of the used ones are divided by their sum.
     Normalised,
     /// The softmax over all experts.
     Plain,
-    /// The softmax over those used.
+    /// The softmax over the used experts.
     OfUsed,
 }
 
-/// Layers whose feed-forward part is several, of which each token uses some.
+/// Layers with several feed-forward blocks, of which each token uses some.
 #[derive(Clone, Debug)]
 pub struct Experts {
     pub count: i64,
@@ -37,16 +37,16 @@ pub struct Experts {
     pub routing: Routing,
 }
 
-/// Layers whose tokens see the last keys only.
+/// Layers whose tokens see only the last keys.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// How many, the token's own included.
+    /// The number of keys, including the token's own.
     pub keys: i64,
-    /// Which layers.
+    /// Which layers have the window.
     pub layers: Vec<bool>,
 }
 
-/// A decoder. Layers are: norm, attention, sum; norm, feed-forward, sum.
+/// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub layers: i64,
@@ -61,36 +61,36 @@ pub struct Shape {
     pub context: i64,
     pub eps: f64,
     pub rope: Rope,
-    /// Of layers with a window, where it is another.
+    /// The rotation of layers with a window, if it differs.
     pub window_rope: Option<Rope>,
     pub window: Option<Window>,
     pub attention_scale: f64,
-    /// What products of queries and keys stay below; 0: they do not.
+    /// Soft cap of attention logits; 0 disables it.
     pub attention_softcap: f64,
-    /// What logits stay below; 0: they do not.
+    /// Soft cap of the final logits; 0 disables it.
     pub final_softcap: f64,
     pub embedding_scale: f64,
     pub activation: Activation,
     pub experts: Option<Experts>,
-    /// Queries, keys and values are one matrix, gates and the rest are one.
+    /// One matrix makes queries, keys and values, and one makes gate and up projections.
     pub fused: bool,
-    /// Queries and keys go through a norm, head by head.
+    /// Queries and keys are normalised, head by head.
     pub head_norms: bool,
-    /// Attention and feed-forward go through a norm before they are added.
+    /// The results of attention and feed-forward are normalised before they are added.
     pub post_norms: bool,
-    /// Each head has a logit of no key.
+    /// Each head has an attention sink, a logit without a key.
     pub sinks: bool,
-    /// The name of the norm before the feed-forward part.
+    /// The name of the norm before the feed-forward block.
     pub ffn_norm: &'static str,
     pub stated: Stated,
 }
 
-/// What a folder states about its tensors, which must be so.
+/// Statements of a folder about its tensors, which have to be true.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     pub attention_bias: Option<bool>,
     pub ffn_bias: Option<bool>,
-    /// The embeddings make the logits.
+    /// Whether the embeddings make the logits.
     pub tied: Option<bool>,
     pub vocabulary: Option<i64>,
 }
@@ -106,7 +106,7 @@ impl Stated {
         })
     }
 
-    /// Refuses a bias of this name that a folder has and says it has not, or the other way round.
+    /// Refuses a bias that exists although the folder denies it, or is missing although the folder states it.
     pub fn check_bias(stated: Option<bool>, weights: &Weights, name: &str) -> Result<()> {
         let is_there = weights.shape_of(name).is_some();
         match stated {
@@ -120,7 +120,7 @@ impl Stated {
 }
 
 impl Shape {
-    /// What all have; the rest as in Llama.
+    /// The settings that all decoders have; everything else as in Llama.
     pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
         let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
         let kv_heads = settings.count_if(KV_HEADS)?.unwrap_or(heads);
@@ -169,9 +169,9 @@ impl Shape {
         Ok(width / heads)
     }
 
-    /// A window of the layers that config.json lists, or else of those that `is_windowed` says.
+    /// Adds a window to the layers that config.json lists, or otherwise to those for which `is_windowed` is true.
     pub fn with_window(mut self, settings: &Settings, is_windowed: impl Fn(i64) -> bool) -> Result<Self> {
-        // In GGUF 0 keys are no window.
+        // In GGUF, 0 keys mean no window.
         let keys = if settings.is_hub() { settings.count_if(WINDOW)? } else { settings.count_or_none(WINDOW)? };
         let (types, pattern) = (settings.texts_if(LAYER_TYPES)?, self.window_pattern(settings)?);
         let Some(keys) = keys else { return Ok(self) };
@@ -190,7 +190,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// Which layers have a window, where a GGUF file says so.
+    /// Which layers have a window, if a GGUF file lists them.
     fn window_pattern(&self, settings: &Settings) -> Result<Option<Vec<bool>>> {
         let Some(value) = settings.value_if(WINDOW_PATTERN)? else { return Ok(None) };
         let layers = 0..self.layers;
@@ -210,9 +210,9 @@ impl Shape {
         })
     }
 
-    /// Experts, where there are some.
+    /// Adds experts, if the settings have any.
     pub fn with_experts(mut self, settings: &Settings, count: Key, ffn: Key, routing: Routing) -> Result<Self> {
-        // 0 experts are none.
+        // A count of 0 means no experts.
         let (count_of, used) = (settings.count_or_none(count)?, settings.count_or_none(EXPERTS_USED)?);
         let Some(count_of) = count_of else { return Ok(self) };
         let Some(used) = used else {
@@ -226,7 +226,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// Layers, and neurons of each one's feed-forward part, where each token goes through all of them.
+    /// The number of layers, and of neurons in each feed-forward block; fails for models with experts.
     pub fn neurons(&self) -> Result<(usize, usize)> {
         if self.experts.is_some() {
             return Err(Error::unsupported("a model with experts: its router says what is computed, not its neurons"));
@@ -235,13 +235,13 @@ impl Shape {
         Ok((count(self.layers), count(self.ffn)))
     }
 
-    /// Whether a layer has a window.
+    /// Whether this layer has a window.
     pub fn is_windowed(&self, layer: usize) -> bool {
         self.window.as_ref().is_some_and(|window| window.layers.get(layer).copied().unwrap_or(false))
     }
 }
 
-/// Whether a layer of this kind has a window.
+/// Whether layers of this kind have a window.
 fn window_of(settings: &Settings, kind: &str) -> Result<bool> {
     match kind {
         "sliding_attention" => Ok(true),

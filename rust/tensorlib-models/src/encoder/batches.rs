@@ -1,38 +1,38 @@
-//! Which lines are computed together.
+//! Decides which lines are computed together.
 
 use std::ops::Range;
 
-/// Tokens of a batch: enough columns for products at full speed, and few enough that a layer's activations stay small.
+/// Tokens of a batch: enough columns for products at full speed, and few enough to keep a layer's activations small.
 const TOKENS: usize = 4096;
 
-/// Lines of one length, one behind the other in the batch.
+/// Lines of one length, which follow each other in the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Tokens of each.
+    /// Tokens of each line.
     pub length: usize,
-    /// How many lines.
+    /// The number of lines.
     pub lines: usize,
-    /// Tokens of the batch before them.
+    /// Tokens of the batch before these lines.
     pub start: usize,
 }
 
 /// Lines that are computed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The lines' numbers, in the order in which their tokens lie.
+    /// The lines' numbers, in the order of their tokens.
     pub lines: Vec<usize>,
-    /// The same lines by length.
+    /// These lines grouped by length.
     pub groups: Vec<Group>,
 }
 
 impl Batch {
-    /// How many tokens it has.
+    /// The number of tokens.
     pub fn tokens(&self) -> usize {
         self.groups.iter().map(|group| group.length * group.lines).sum()
     }
 
-    /// The same, with its one token twice where it has no more: products with quantised weights round a column that is
-    /// alone in another way, and a line's vector is not to change with its neighbours.
+    /// Doubles the token of a batch of a single token. Products with quantised weights round a single column
+    /// differently, and a line's vector must not depend on the other lines.
     pub fn with_two_columns(mut self) -> Self {
         if let ([line], [group]) = (&self.lines[..], &mut self.groups[..]) {
             if group.length == 1 {
@@ -43,7 +43,7 @@ impl Batch {
         self
     }
 
-    /// The tokens of each line: its number and where they lie.
+    /// The number of each line, and the range of its tokens.
     pub fn places(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let ranges = self.groups.iter().flat_map(|group| {
             (0..group.lines).map(move |i| {
@@ -55,7 +55,8 @@ impl Batch {
     }
 }
 
-/// Lines of these lengths, longest first, so that the first batch takes the most memory. A line without tokens is in none.
+/// Batches of lines of these lengths, longest first, so that the first batch takes the most memory. Lines without
+/// tokens are in no batch.
 pub fn batches(lengths: &[usize]) -> Vec<Batch> {
     let mut order: Vec<usize> = (0..lengths.len()).filter(|line| lengths[*line] > 0).collect();
     order.sort_by_key(|line| std::cmp::Reverse(lengths[*line]));

@@ -1,4 +1,4 @@
-//! One layer of an encoder: attention, feed-forward, and a norm behind each.
+//! One layer of an encoder: attention and feed-forward, each followed by a norm.
 
 use super::batches::Batch;
 use super::shape::{Activation, Positions, Shape};
@@ -7,12 +7,12 @@ use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::{Context, FlashAttnExtOptions, GluOptions, Tensor};
 
-/// What all layers of a computation share.
+/// The data that all layers of a computation share.
 pub struct Run<'a> {
     pub ctx: &'a Context,
     pub shape: &'a Shape,
     pub batch: &'a Batch,
-    /// Each token's number in its line.
+    /// Each token's position in its line.
     pub positions: &'a Tensor,
     /// Biases by distance, for the longest line.
     pub biases: Option<Tensor>,
@@ -36,7 +36,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// The tensors `blk.NUMBER.*`.
+    /// Loads the tensors `blk.NUMBER.*`.
     pub fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
         let Shape { width, ffn, .. } = *shape;
         let name = |part: &str| format!("blk.{number}.{part}");
@@ -61,7 +61,7 @@ impl Layer {
         })
     }
 
-    /// The layer's result of x, [width, tokens].
+    /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let sum = ctx.add(&self.attention(run, x)?, x)?;
@@ -114,7 +114,7 @@ impl Layer {
     }
 }
 
-/// The values of each line by itself: lines of one length are a batch of one node, without padding.
+/// Attention of each line to itself: lines of one length form the batch of one node, without padding.
 fn attended(run: &Run, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
     let (ctx, shape) = (run.ctx, run.shape);
     let mut parts = Vec::new();
@@ -134,7 +134,7 @@ fn attended(run: &Run, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
         let c = ctx.flash_attn_ext(&part(q)?, &part(k)?, &part(v)?, mask.as_ref(), None, options)?;
         parts.push(ctx.reshape(&c, [shape.width, length * lines])?);
     }
-    // Neighbours first, so that an element is copied as often as the number of parts can be halved.
+    // Joins neighbours first, so that each element is copied only log2(parts) times.
     while parts.len() > 1 {
         let pairs = parts.chunks(2);
         parts = pairs

@@ -27,11 +27,11 @@ use std::fmt;
 use std::path::Path;
 use tensorlib::{Backend, Context, Graph, Tensor};
 
-/// A model that turns texts into vectors of length 1. It may be used from several threads; they wait for each other.
+/// A model that turns texts into vectors of length 1. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
     shape: Shape,
     tokens: Tensor,
-    /// A vector for each position, where they are added.
+    /// A vector for each position, if the model adds them.
     positions: Option<Tensor>,
     biases: Option<Biases>,
     types: Option<Tensor>,
@@ -44,7 +44,7 @@ pub struct Encoder {
     warnings: Warnings,
     exact: bool,
     weight_memory: WeightMemory,
-    /// Its tensors and their bytes.
+    /// The loaded tensors and their bytes.
     loaded: Vec<Placed>,
     backend: Backend,
 }
@@ -58,18 +58,18 @@ impl fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Opens a hub folder (config.json, tokenizer.json, model.safetensors or its shards) or a GGUF file, which
-    /// is read into memory.
+    /// Opens a hub folder (config.json, tokenizer.json, model.safetensors or its shards) or a GGUF file, which is read
+    /// into memory.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the file, setting or tensor and
-    /// what was expected, [`ErrorKind::Unsupported`](crate::ErrorKind) naming what is known,
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the file, setting or tensor
+    /// and what was expected, [`ErrorKind::Unsupported`](crate::ErrorKind) naming what is supported,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn open(path: impl AsRef<Path>, backend: &Backend, options: &EncoderOptions) -> Result<Self> {
         Self::from_package(Package::open(path.as_ref())?, backend, options)
     }
 
-    /// [`Encoder::open`], but a GGUF file is mapped: its pages are loaded when they are touched.
+    /// Opens a model as [`Encoder::open`] does, but maps a GGUF file: its pages are loaded when they are touched.
     ///
     /// # Errors
     /// As [`Encoder::open`].
@@ -81,7 +81,8 @@ impl Encoder {
         Self::from_package(unsafe { Package::open_mapped(path.as_ref())? }, backend, options)
     }
 
-    /// What a model would take of each of the backend's devices for one text of the greatest length: nothing is loaded for it.
+    /// The memory that a model would take on each of the backend's devices for one text of maximum length. Loads
+    /// nothing.
     ///
     /// # Errors
     /// As [`Encoder::open`].
@@ -149,35 +150,36 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// Elements of a vector.
+    /// The number of elements of a vector.
     pub fn width(&self) -> usize {
         usize::try_from(self.shape.width).unwrap_or(0)
     }
 
-    /// The most tokens of a text, special ones included.
+    /// The most tokens of a text, including special ones.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// How vectors are made of those of tokens.
+    /// How the vectors of tokens are pooled.
     pub fn pooling(&self) -> Pooling {
         self.sentences.pooling.unwrap_or(Pooling::Mean)
     }
 
-    /// What is odd about the model's files and stops nothing, a line each.
+    /// Oddities of the model's files that are no errors, a line each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.list()
     }
 
-    /// What the weights take now; less once something was computed, as originals of packed weights are given back.
+    /// The memory that the weights take now. It shrinks after computing, as packed copies replace the original weights.
     pub fn memory(&self) -> Memory {
         self.weight_memory.memory()
     }
 
-    /// The tokens of a text, special ones and the folder's default prompt included, and whether it was cut to [`Encoder::max_tokens`].
+    /// The tokens of a text, including special ones and the folder's default prompt, and whether they were cut to
+    /// [`Encoder::max_tokens`].
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) where the tokenizer refuses the text.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) if the tokenizer refuses the text.
     pub fn tokenize(&self, text: &str) -> Result<(Vec<u32>, bool)> {
         let mut text = Cow::from(text);
         if self.sentences.lower_case {
@@ -191,7 +193,7 @@ impl Encoder {
         Ok((tokens, was_cut))
     }
 
-    /// The vectors of these texts, in their order. Overlong ones are cut.
+    /// The vectors of these texts, in their order. Texts that are too long are cut.
     ///
     /// # Errors
     /// As [`Encoder::tokenize`] and [`Encoder::embed_tokens`].
@@ -200,17 +202,18 @@ impl Encoder {
         self.embed_tokens(&lines, |_| true)
     }
 
-    /// The vectors of these lists of tokens, in their order; that of an empty list is zero. `progress(lines done)` is called
-    /// now and then; `false` stops the work.
+    /// The vectors of these lists of tokens, in their order; an empty list gives zeros. `progress(lines done)` is
+    /// called from time to time; `false` stops the work.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a token that is none, too many of them in a line, or where `progress`
-    /// returned `false`, and for a vector that is not finite; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for an invalid token, too many tokens in a line, a vector that is not
+    /// finite, or if `progress` returned `false`; [`ErrorKind::Memory`](crate::ErrorKind),
+    /// [`ErrorKind::Internal`](crate::ErrorKind).
     pub fn embed_tokens(&self, lines: &[Vec<u32>], progress: impl FnMut(usize) -> bool) -> Result<Vec<Vec<f32>>> {
         self.embed_lines(0, lines, progress)
     }
 
-    /// [`Encoder::embed_tokens`], with errors that count lines from `first` on.
+    /// [`Encoder::embed_tokens`] with errors that number lines from `first` on.
     ///
     /// # Errors
     /// As [`Encoder::embed_tokens`].
@@ -271,7 +274,7 @@ impl Encoder {
         Ok(x.to_vec::<f32>()?)
     }
 
-    /// Their node.
+    /// The node of these rows.
     fn hidden(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
@@ -289,7 +292,7 @@ impl Encoder {
             x = ctx.add(&x, &ctx.get_rows(rows, &positions)?)?;
         }
         if let Some(types) = &self.types {
-            // All tokens are of the first type.
+            // All tokens have the first type.
             x = ctx.add(&x, &ctx.narrow(types, 1, 0, 1)?)?;
         }
         x = self.norm.forward(ctx, &x)?;
@@ -309,7 +312,7 @@ impl Encoder {
     }
 }
 
-/// A line's vector of its tokens', of length 1. Sums are in `f64`.
+/// Pools the vectors of a line's tokens into one of length 1. Sums are in `f64`.
 fn pooled(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
     let mut sums = vec![0.0f64; width];
     let rows = match pooling {

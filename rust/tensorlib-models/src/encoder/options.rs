@@ -1,10 +1,10 @@
-//! How an encoder is to be opened.
+//! Options for opening an encoder.
 
 use crate::placement::Placement;
 use crate::sentences::Pooling;
 use tensorlib::DType;
 
-/// How an encoder is to be opened.
+/// Options for opening an encoder.
 #[derive(Clone, Debug, Default)]
 pub struct EncoderOptions {
     pub(super) stored_as: Option<DType>,
@@ -14,34 +14,34 @@ pub struct EncoderOptions {
 }
 
 impl EncoderOptions {
-    /// The defaults: weights as they are stored, pooling as the model says, else the mean.
+    /// The defaults: weights as they are stored, and the model's own pooling, or the mean if it has none.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The type that matrices are converted to when they are loaded, as Q8_0: a float, or blocks of weights. Quantised ones are converted too.
-    /// Where its blocks do not divide a row, that matrix stays as it is.
+    /// Converts matrices to this type when they are loaded: a float type or a quantised type such as Q8_0. Quantised
+    /// matrices are converted too. A matrix whose rows are not whole blocks of the type stays as it is.
     #[must_use]
     pub fn stored_as(mut self, dtype: DType) -> Self {
         self.stored_as = Some(dtype);
         self
     }
 
-    /// Pooling, whatever the model says.
+    /// Overrides the model's pooling.
     #[must_use]
     pub fn pooling(mut self, pooling: Pooling) -> Self {
         self.pooling = Some(pooling);
         self
     }
 
-    /// No product may round an activation to fewer bits, as those with quantised weights do.
+    /// Forbids products that round activations to fewer bits, as those with quantised weights do.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
         self
     }
 
-    /// Which device of a joined backend each tensor lies on ([`fit`](crate::fit)); all on the first one where nothing is said.
+    /// The device of a joined backend on which each tensor lies ([`fit`](crate::fit)); by default all lie on the first.
     #[must_use]
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;

@@ -1,5 +1,5 @@
-//! What an encoder is, in numbers and choices: what the files of `architectures` fill in, and nothing else knows of an
-//! architecture's name.
+//! An encoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
+//! of architectures.
 
 use crate::settings::{Key, Settings};
 use crate::Result;
@@ -12,26 +12,26 @@ pub const FFN: Key = Key("feed_forward_length", "intermediate_size");
 pub const POSITIONS: Key = Key("context_length", "max_position_embeddings");
 pub const EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_eps");
 
-/// What the feed-forward part goes through.
+/// The activation of the feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
     Gelu,
     GeluErf,
     Relu,
-    /// A second product, through the activation, is its factor.
+    /// A second product, through the activation, multiplies the first.
     Gated(GluOp),
 }
 
-/// Where an encoder knows positions from.
+/// How positions enter the model.
 #[derive(Clone, Debug)]
 pub enum Positions {
-    /// A vector for each is added: of a matrix with so many rows, of which the first token has row `first`.
+    /// A vector per position is added: a row of a matrix with `rows` rows, where the first token has row `first`.
     Rows { rows: i64, first: i64 },
-    /// Queries and keys are turned.
+    /// Queries and keys are rotated.
     Turned(RopeOptions),
 }
 
-/// An encoder. Layers are: attention, sum, norm; feed-forward, sum, norm.
+/// An encoder. Its layers are: attention, sum, norm; feed-forward, sum, norm.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub layers: i64,
@@ -43,13 +43,13 @@ pub struct Shape {
     pub positions: Positions,
     /// The most tokens of a line.
     pub max_tokens: i64,
-    /// Rows of the matrix of biases by distance, where attention has them.
+    /// Rows of the matrix of biases by distance, if attention has them.
     pub buckets: Option<i64>,
-    /// Queries, keys and values are one matrix.
+    /// One matrix makes queries, keys and values.
     pub fused: bool,
 }
 
-/// The settings that are counts, by their names in an architecture's files.
+/// The names of the settings that are counts, in an architecture's files.
 pub struct Counts {
     pub width: Key,
     pub layers: Key,
@@ -58,12 +58,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// BERT's, which most have.
+    /// BERT's names, which most architectures share.
     pub const BERT: Counts = Counts { width: WIDTH, layers: LAYERS, heads: HEADS, ffn: FFN };
 }
 
 impl Shape {
-    /// What all have; the rest as in BERT, with rows for positions from `first` on.
+    /// Reads the settings that all encoders have; everything else as in BERT, with rows for positions from `first` on.
     pub fn read(settings: &Settings, counts: &Counts, eps: Key, rows: Key, first: i64) -> Result<Self> {
         let (width, heads) = (settings.count(counts.width)?, settings.count(counts.heads)?);
         if width % heads != 0 {
@@ -88,7 +88,7 @@ impl Shape {
         })
     }
 
-    /// Elements of a head.
+    /// The number of elements of a head.
     pub fn head(&self) -> i64 {
         self.width / self.heads
     }

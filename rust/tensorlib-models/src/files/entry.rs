@@ -4,32 +4,32 @@ use super::stored::Stored;
 use crate::{Error, Result};
 use tensorlib::DType;
 
-/// What is known of a tensor without reading its data.
+/// The description of a tensor, known without reading its data.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name.
+    /// The tensor's name.
     pub name: String,
-    /// The type's name, also of one that the engine lacks.
+    /// The name of its type, including types that the engine lacks.
     pub type_name: String,
     /// How its bytes are read.
     pub stored: Stored,
     /// Elements per dimension, the contiguous one first.
     pub shape: Vec<i64>,
-    /// Which of a model's safetensors files it is in; 0 in GGUF, where names are enough.
+    /// The number of the model's safetensors file that contains it; 0 in GGUF, where names are enough.
     pub file: usize,
-    /// Where its bytes begin in the data of its file or part.
+    /// Where its bytes begin in the data of its file or shard.
     pub offset: u64,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub nbytes: u64,
 }
 
 impl Entry {
-    /// How many elements it has.
+    /// The number of elements.
     pub fn elements(&self) -> u64 {
         self.shape.iter().map(|n| u64::try_from(*n).unwrap_or(0)).product()
     }
 
-    /// Elements of a row.
+    /// The number of elements of a row.
     pub fn row(&self) -> usize {
         self.shape.first().map_or(1, |n| usize::try_from(*n).unwrap_or(0))
     }
@@ -39,10 +39,10 @@ impl Entry {
         dims(&self.shape)
     }
 
-    /// The engine's type that its values are read as, or an error that says there is none.
+    /// The engine's type that its values are read as.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) where there is none.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) if the engine has no such type.
     pub fn known_type(&self) -> Result<DType> {
         self.stored.dtype().ok_or_else(|| {
             let message = format!("tensor '{}' is of type {}: the engine has none", self.name, self.type_name);
@@ -51,7 +51,7 @@ impl Entry {
     }
 }
 
-/// A shape without ones at its end, by which shapes are compared.
+/// A shape without trailing ones, for comparing shapes.
 pub fn dims(shape: &[i64]) -> &[i64] {
     let n = shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
     &shape[..n]

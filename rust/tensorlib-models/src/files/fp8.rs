@@ -1,15 +1,15 @@
-//! The 8-bit floats of safetensors files, for which the engine has no type: a code's F32 is its value exactly.
+//! The 8-bit floats of safetensors files. The engine has no such types; each code has an exact value in F32.
 
-/// A type of 8-bit floats: a sign, then the exponent's bits, then the mantissa's, as the name counts them.
+/// A type of 8-bit floats: sign, exponent and mantissa, with the numbers of bits that the name gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fp8 {
-    /// NaN is all ones, and there are no infinities.
+    /// NaN has all bits set; no infinities.
     E4M3,
-    /// With infinities and NaNs as F16 has them.
+    /// Infinities and NaNs as in F16.
     E5M2,
-    /// Bias 8, no infinities and no -0: its code is the one NaN.
+    /// Bias 8, no infinities and no -0, whose code is the only NaN.
     E4M3Fnuz,
-    /// The same with bias 16.
+    /// Bias 16, otherwise as `E4M3Fnuz`.
     E5M2Fnuz,
 }
 
@@ -47,7 +47,7 @@ impl Fp8 {
 mod tests {
     use super::*;
 
-    /// The sign, exponent and fraction of the formats' documents, in double precision.
+    /// Sign, exponent and fraction as the formats' specifications define them, in double precision.
     fn by_the_book(code: u8, exponent_bits: i32, bias: i32) -> f64 {
         let bits: Vec<f64> = (0..8).rev().map(|i| f64::from(code >> i & 1)).collect();
         let exponent = bits[1..=exponent_bits as usize].iter().fold(0.0, |sum, bit| 2.0 * sum + bit);

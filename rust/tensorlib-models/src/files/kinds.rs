@@ -1,6 +1,6 @@
-//! Files that are of a known kind and not read: what to do about each.
+//! Recognises files of known kinds that are not supported, with a hint for each.
 
-/// What the first bytes of files of a kind are, and what to do.
+/// The first bytes of each kind of file, and the hint.
 const KINDS: [(&[u8], &str); 13] = [
     (b"version https://git-lfs", LFS),
     (b"PK\x03\x04", PYTORCH),
@@ -24,13 +24,13 @@ const HTML: &str = "it is a web page: download the file itself";
 const IMATRIX: &str =
     "it is an imatrix file of the older kind: write it again as GGUF (llama-imatrix --in-file OLD -o NEW.gguf)";
 
-/// What to do about a file that begins so, where its kind is known.
+/// The hint for a file that begins with these bytes, if its kind is known.
 pub fn hint(head: &[u8]) -> Option<&'static str> {
     let known = KINDS.iter().find(|(first, _)| head.starts_with(first)).map(|(_, hint)| *hint);
     known.or_else(|| is_old_imatrix(head).then_some(IMATRIX))
 }
 
-/// The number of entries, then the length of the first one's name and that name.
+/// The number of entries, then the length of the first one's name, then that name.
 fn is_old_imatrix(head: &[u8]) -> bool {
     let number = |at: usize| head.get(at..at + 4).map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let (Some(entries), Some(length)) = (number(0), number(4)) else { return false };

@@ -1,15 +1,15 @@
-//! How large a file may be that is read whole: as large as memory allows.
+//! The limit for files that are read whole: as large as memory allows.
 
 use crate::{Error, Result};
 use std::fmt::Display;
 
-/// What is made of a text takes up to so many times its bytes: JSON becomes values, and those become tables.
+/// A parsed text takes up to this many times its bytes: JSON becomes values, and those become tables.
 const GROWTH: u64 = 16;
 const ALWAYS: u64 = 4 << 20;
 
-/// Refuses a file, or a part of one, that cannot be taken apart in the memory that is free.
+/// Refuses a file, or a part of one, that cannot be parsed in the free memory.
 pub(crate) fn check_size(what: impl Display, bytes: u64) -> Result<()> {
-    // So many bytes any machine has.
+    // Every machine has this much memory.
     if bytes <= ALWAYS {
         return Ok(());
     }

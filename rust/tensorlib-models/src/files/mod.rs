@@ -1,4 +1,4 @@
-//! Model files, GGUF or safetensors, in one part or several, read in pieces: no more is in memory than is asked for.
+//! Model files, GGUF or safetensors, in one file or in shards, read in pieces: only the requested data is in memory.
 
 mod entry;
 mod fp8;

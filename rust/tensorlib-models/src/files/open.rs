@@ -1,4 +1,4 @@
-//! Files to read from, opened where they are regular ones.
+//! Opens files for reading if they are regular files.
 
 use crate::{Error, Result};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Opens a regular file.
 pub fn open_regular(path: &Path) -> Result<File> {
-    // Before it is opened: that would wait for a pipe's other end.
+    // Checked before opening, which would wait for the other end of a pipe.
     let info = std::fs::metadata(path).map_err(|e| Error::io(path, "opened", &e))?;
     if info.is_dir() {
         let message = format!("{}: is a folder: a file is valid", path.display());

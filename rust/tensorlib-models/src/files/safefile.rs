@@ -1,7 +1,7 @@
-//! A safetensors file of which only the header is held: data are read in pieces.
+//! A safetensors file. Only its header is in memory; data are read in pieces.
 //!
-//! The crate of the format reads the header and checks it (sizes, offsets without gaps and overlaps); that the file
-//! goes on as far as the header says is checked here, so that a file which was cut is found before work begins.
+//! The format's crate reads the header and checks sizes, and offsets for gaps and overlaps. This file checks that the
+//! data are as long as the header says, so that a truncated file is found before work begins.
 
 use super::entry::Entry;
 use super::fp8::Fp8;
@@ -23,7 +23,7 @@ pub const MAX_HEADER: u64 = 100_000_000;
 pub struct SafeFile {
     path: PathBuf,
     file: Mutex<File>,
-    /// The file's byte at which data begin.
+    /// The offset of the data in the file.
     data_start: u64,
     header: Metadata,
 }
@@ -59,12 +59,12 @@ impl SafeFile {
         self.header.metadata().clone().unwrap_or_default().into_iter().collect()
     }
 
-    /// Where it lies.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All tensors, in the order of their data; `number` is the file's own among the model's.
+    /// All tensors, in the order of their data; `number` is the file's number in the model.
     pub fn entries(&self, number: usize) -> Vec<Entry> {
         let tensors = self.header.tensors();
         let mut all: Vec<Entry> = tensors.into_iter().map(|(name, info)| entry(name, info, number)).collect();
@@ -72,10 +72,10 @@ impl SafeFile {
         all
     }
 
-    /// `n` bytes of the data from `at` on.
+    /// Reads `n` bytes of the data, starting at `at`.
     pub fn read(&self, at: u64, n: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; n];
-        // A thread that panicked while it read has left no state but a position, which is set anew.
+        // A thread that panicked while reading has changed only the position, which is set again below.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.data_start + at))
             .and_then(|_| file.read_exact(&mut bytes))

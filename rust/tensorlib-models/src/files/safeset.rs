@@ -1,5 +1,5 @@
-//! A model's safetensors files as one: a file alone; the shards `NAME-00001-of-00003.safetensors`, of which any stands for
-//! all; or the shards that an index names.
+//! A model's safetensors files as one: a single file; the shards `NAME-00001-of-00003.safetensors`, any of which stands
+//! for all; or the shards that an index lists.
 
 use super::entry::Entry;
 use super::safefile::SafeFile;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Open files, whose tensors have names of their own.
+/// Open files, in which no two tensors have the same name.
 pub struct SafeSet {
     files: Vec<SafeFile>,
     entries: Vec<Entry>,
@@ -23,10 +23,11 @@ impl fmt::Debug for SafeSet {
 }
 
 impl SafeSet {
-    /// Opens a file, and all others of its model.
+    /// Opens a file and all others of its model.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind) where one of the files is missing or cannot be read, [`ErrorKind::Format`](crate::ErrorKind).
+    /// [`ErrorKind::Io`](crate::ErrorKind) if one of the files is missing or cannot be read,
+    /// [`ErrorKind::Format`](crate::ErrorKind).
     pub fn open(path: &Path) -> Result<Self> {
         let paths = match beside(path, ".safetensors")? {
             Some(shards) => shards.complete()?,
@@ -35,10 +36,10 @@ impl SafeSet {
         Self::open_all(&paths)
     }
 
-    /// Opens the shards that an index names, and checks that they are what it says.
+    /// Opens the shards that an index lists, and checks them against the index.
     ///
     /// # Errors
-    /// As [`SafeSet::open`]; [`ErrorKind::Format`](crate::ErrorKind) too where index and shards contradict each other.
+    /// As [`SafeSet::open`]; [`ErrorKind::Format`](crate::ErrorKind) also if index and shards contradict each other.
     pub fn open_index(path: &Path) -> Result<Self> {
         let index = Index::read(path)?;
         let mut set = Self::open_all(&index.shards()?)?;
@@ -61,7 +62,7 @@ impl SafeSet {
         Ok(SafeSet { files, entries, warnings: Vec::new() })
     }
 
-    /// An error where the shards are not what the index says, and a warning where they are more.
+    /// Fails if index and shards contradict each other, and warns about tensors that the index does not list.
     fn check(&self, index: &Index) -> Result<Vec<String>> {
         let there: HashMap<&str, &Path> =
             self.entries.iter().map(|t| (t.name.as_str(), self.files[t.file].path())).collect();
@@ -94,22 +95,22 @@ impl SafeSet {
         Ok(vec![format!("{path}: tensors of its shards that it does not name are taken too, {n}: {}", listed(unnamed))])
     }
 
-    /// What is odd and stops nothing.
+    /// Oddities of the files that are no errors.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn n_shards(&self) -> usize {
         self.files.len()
     }
 
-    /// Where they lie.
+    /// The files' paths.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.files.iter().map(|file| file.path().to_path_buf()).collect()
     }
 
-    /// All texts of `__metadata__`, sorted. Where files have several of a key, the first counts.
+    /// All texts of `__metadata__`, sorted. If several files have a key, the first counts.
     pub fn metadata(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         for (key, text) in self.files.iter().flat_map(SafeFile::metadata) {
@@ -123,7 +124,7 @@ impl SafeSet {
         &self.entries
     }
 
-    /// `n` bytes of a tensor from its byte `at` on.
+    /// Reads `n` bytes of a tensor, starting at its byte `at`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind).

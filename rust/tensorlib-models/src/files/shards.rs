@@ -1,4 +1,4 @@
-//! Which files make one model: parts numbered in their names, or shards that an index names.
+//! Finds the files of one model: files numbered in their names, or shards that an index lists.
 
 use crate::settings::{parse_json, read_text};
 use crate::{Error, Result};
@@ -6,22 +6,22 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Names that a message lists; of the rest it says how many.
+/// The most names that a message lists; it counts the others.
 const NAMED: usize = 4;
 
-/// The files `STEM-NUMBER-of-COUNT.EXTENSION` of one stem and count that are there. Numbers begin at 1, or at 0 where that
-/// one is there.
+/// The existing files `STEM-NUMBER-of-COUNT.EXTENSION` with the same stem and count. Numbers begin at 1, or at 0 if
+/// that file exists.
 pub struct Numbered {
     like: PathBuf,
     stem: String,
     count: usize,
     end: String,
-    /// Digits of a number, where zeros lead.
+    /// Digits of a number with leading zeros.
     width: usize,
     there: BTreeMap<usize, PathBuf>,
 }
 
-/// The files numbered like this one, itself included; none where its name has no number.
+/// The files numbered like this one, including itself; `None` if its name has no number.
 pub fn beside(path: &Path, suffix: &str) -> Result<Option<Numbered>> {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((stem, number, count)) = name.and_then(|name| parsed(name, suffix)) else { return Ok(None) };
@@ -52,7 +52,7 @@ pub fn beside(path: &Path, suffix: &str) -> Result<Option<Numbered>> {
 pub fn parsed<'a>(name: &'a str, suffix: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let (rest, count) = name.strip_suffix(suffix)?.rsplit_once("-of-")?;
     let (stem, number) = rest.rsplit_once('-')?;
-    // Six digits are more files than a folder has.
+    // Six digits would be more files than any folder has.
     let value = |text: &str| {
         let digits = (1..=6).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
         digits.then(|| text.parse::<usize>().ok()).flatten()
@@ -61,12 +61,12 @@ pub fn parsed<'a>(name: &'a str, suffix: &str) -> Option<(&'a str, &'a str, &'a 
 }
 
 impl Numbered {
-    /// Those that are there.
+    /// The files that exist.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.there.values().cloned().collect()
     }
 
-    /// All of them, or an error that names what is missing.
+    /// All files, or an error that names the missing ones.
     pub fn complete(&self) -> Result<Vec<PathBuf>> {
         let (stem, end, width) = (&self.stem, &self.end, self.width);
         let first = usize::from(!self.there.contains_key(&0));
@@ -82,14 +82,14 @@ impl Numbered {
     }
 }
 
-/// What a `model.safetensors.index.json` says: the shard of each tensor.
+/// The contents of a `model.safetensors.index.json`: the shard of each tensor.
 pub struct Index {
     path: PathBuf,
     map: BTreeMap<String, String>,
 }
 
 impl Index {
-    /// Reads it; shards lie in its folder or below.
+    /// Reads an index; shards lie in its folder or below.
     pub fn read(path: &Path) -> Result<Self> {
         let bad = |what: String| {
             let message = format!("{}: {what}", path.display());
@@ -117,7 +117,7 @@ impl Index {
         Ok(Index { path: path.to_path_buf(), map })
     }
 
-    /// The shards, each once, or an error that names those that are not there.
+    /// Each shard once, or an error that names the missing ones.
     pub fn shards(&self) -> Result<Vec<PathBuf>> {
         let mut names: Vec<&String> = self.map.values().collect();
         names.sort_unstable();
@@ -132,17 +132,17 @@ impl Index {
         Err(Error::no_file(message).with_hint("get the missing ones too"))
     }
 
-    /// The tensors that it names, each with its shard.
+    /// The tensors that the index lists, each with its shard.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         self.map.iter().map(|(tensor, shard)| (tensor.as_str(), self.file(shard)))
     }
 
-    /// Whether it names a tensor.
+    /// Whether the index lists a tensor.
     pub fn names(&self, tensor: &str) -> bool {
         self.map.contains_key(tensor)
     }
 
-    /// Where it lies.
+    /// The path of the index.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -12,35 +12,35 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use tensorlib::Gguf;
 
-/// Bytes that tell what a file is.
+/// The number of bytes that identify a file's kind.
 const HEAD: u64 = 64;
 
-/// An open file.
+/// An open model file, with its shards.
 #[derive(Debug)]
 pub enum Source {
-    /// GGUF, one or several parts.
+    /// GGUF, in one file or in shards.
     Gguf(Gguf),
-    /// Safetensors, one or several shards.
+    /// Safetensors, in one file or in shards.
     Safetensors(SafeSet),
 }
 
-/// A part of a tensor: some whole rows, or a part of one row.
+/// A piece of a tensor: some whole rows, or a part of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Its first element in the tensor.
     pub start: u64,
-    /// Its elements.
+    /// The number of its elements.
     pub n: usize,
-    /// Elements of each of its rows.
+    /// The number of elements of each row.
     pub row: usize,
     /// The column of its first element.
     pub column: usize,
-    /// The matrix that it lies in, of those that were asked for.
+    /// The number of the requested matrix that it lies in.
     pub group: usize,
 }
 
-/// Cuts a tensor into pieces of up to `limit` elements (a multiple of every block) that do not reach over the border
-/// between two of `groups` parts of the same size.
+/// Divides a tensor into pieces of up to `limit` elements (a multiple of every block) that do not cross the border
+/// between two of `groups` equal parts.
 pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Piece> {
     let (mut all, row) = (Vec::new(), row.max(1));
     let per_group = elements / groups.max(1) as u64;
@@ -49,7 +49,7 @@ pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Pie
         while start < end {
             let column = usize::try_from(start % row as u64).unwrap_or(0);
             let left = usize::try_from(end - start).unwrap_or(usize::MAX);
-            // Whole rows where one fits; a longer one is cut where blocks end.
+            // Takes whole rows if one fits; a longer row is cut where blocks end.
             let n = if row <= limit { left.min(limit / row * row) } else { (row - column).min(limit) };
             all.push(Piece { start, n, row: row.min(n), column, group });
             start += n as u64;
@@ -59,8 +59,8 @@ pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Pie
 }
 
 impl Source {
-    /// Opens a file, a part of a model or the index of its shards; its first bytes tell what it is. GGUF files are read
-    /// into memory.
+    /// Opens a file, a shard of a model or the index of its shards; the first bytes identify its kind. GGUF files are
+    /// read into memory.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind), [`ErrorKind::Memory`](crate::ErrorKind).
@@ -68,13 +68,13 @@ impl Source {
         Self::open_by(path, |path| Gguf::open(path))
     }
 
-    /// [`Source::open`], but GGUF files are mapped: their pages are loaded when they are touched.
+    /// Opens a file as [`Source::open`] does, but maps GGUF files: their pages are loaded when they are touched.
     ///
     /// # Errors
     /// As [`Source::open`].
     ///
     /// # Safety
-    /// That of [`Gguf::open_mapped`]: nobody may change the files while this, or a tensor over them, exists.
+    /// As for [`Gguf::open_mapped`]: nobody may change the files while this source, or a tensor over them, exists.
     pub unsafe fn open_mapped(path: &Path) -> Result<Self> {
         // SAFETY: as the caller promises.
         Self::open_by(path, |path| unsafe { Gguf::open_mapped(path) })
@@ -87,7 +87,7 @@ impl Source {
         if head.starts_with(b"GGUF") {
             return Ok(Source::Gguf(open_gguf(path)?));
         }
-        // A text, which a safetensors file is not: its first 8 bytes are a length, with zeros at its end.
+        // A text, which a safetensors file is not: its first 8 bytes are a length, whose last bytes are zeros.
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
         if text.trim_ascii_start().starts_with(b"{") && !head[..head.len().min(9)].contains(&0) {
             return Ok(Source::Safetensors(SafeSet::open_index(path)?));
@@ -102,7 +102,7 @@ impl Source {
         Err(Error::format(message).with_hint(hint))
     }
 
-    /// The files that it is read from, as far as their names tell; `opened` is the one that was asked for.
+    /// The files that are read, as far as their names show; `opened` is the requested one.
     pub fn paths(&self, opened: &Path) -> Vec<PathBuf> {
         let mut all = vec![opened.to_path_buf()];
         match self {
@@ -115,7 +115,7 @@ impl Source {
         all
     }
 
-    /// What was odd about the files and stops nothing, a line each.
+    /// Oddities of the files that are no errors, a line each.
     pub fn warnings(&self) -> &[String] {
         match self {
             Source::Gguf(_) => &[],
@@ -123,7 +123,7 @@ impl Source {
         }
     }
 
-    /// How many files it is made of.
+    /// The number of shards.
     pub fn n_parts(&self) -> usize {
         match self {
             Source::Gguf(file) => file.n_parts(),
@@ -158,10 +158,10 @@ impl Source {
         }
     }
 
-    /// `n` bytes of a tensor from its byte `at` on: of a GGUF file where they lie, of the other a copy.
+    /// `n` bytes of a tensor, starting at its byte `at`: borrowed from a GGUF file, copied from safetensors.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Internal`](crate::ErrorKind) for bytes that the tensor has not.
+    /// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Internal`](crate::ErrorKind) for bytes outside the tensor.
     pub fn bytes(&self, entry: &Entry, at: u64, n: usize) -> Result<Cow<'_, [u8]>> {
         match self {
             Source::Safetensors(set) => set.read(entry, at, n).map(Cow::Owned),
@@ -175,10 +175,10 @@ impl Source {
         }
     }
 
-    /// A piece as floats.
+    /// Reads a piece as floats.
     ///
     /// # Errors
-    /// As [`Source::bytes`]; [`ErrorKind::Unsupported`](crate::ErrorKind) for a type that the engine has not.
+    /// As [`Source::bytes`]; [`ErrorKind::Unsupported`](crate::ErrorKind) for a type that the engine lacks.
     pub fn values(&self, entry: &Entry, piece: &Piece) -> Result<Vec<f32>> {
         entry.known_type()?;
         let at = entry.stored.nbytes(piece.start);

@@ -1,10 +1,10 @@
-//! How elements are stored in files.
+//! How files store elements.
 
 use super::fp8::Fp8;
 use crate::Result;
 use tensorlib::DType;
 
-/// How a tensor's bytes in a file are read.
+/// How the bytes of a tensor in a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// As a type of the engine.
@@ -16,7 +16,7 @@ pub enum Stored {
 }
 
 impl Stored {
-    /// The type of the values that are read.
+    /// The type of the values after reading.
     pub fn dtype(self) -> Option<DType> {
         match self {
             Stored::As(dtype) => Some(dtype),
@@ -25,7 +25,7 @@ impl Stored {
         }
     }
 
-    /// Bytes of so many elements in the file.
+    /// Bytes in the file for this number of elements.
     pub fn nbytes(self, elements: u64) -> u64 {
         match self {
             Stored::As(dtype) => nbytes(dtype, elements),
@@ -34,10 +34,10 @@ impl Stored {
         }
     }
 
-    /// These bytes as floats; none where the type is unknown.
+    /// Decodes these bytes to floats; empty if the type is unknown.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) where the bytes are no whole blocks.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) if the bytes are not whole blocks.
     pub fn decode(self, bytes: &[u8]) -> Result<Vec<f32>> {
         match self {
             Stored::As(dtype) => Ok(dtype.dequantize(bytes)?),
@@ -47,7 +47,7 @@ impl Stored {
     }
 }
 
-/// Bytes of so many elements of a type.
+/// Bytes of this number of elements of a type.
 pub fn nbytes(dtype: DType, elements: u64) -> u64 {
     elements / u64::try_from(dtype.block_size()).unwrap_or(1).max(1) * dtype.size() as u64
 }

@@ -1,22 +1,23 @@
-//! Messages of an answer in the format of gpt-oss: `<|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...`.
-//! What stands before `<|message|>` says which channel a message is of, and is no text.
+//! Splits an answer in the format of gpt-oss into messages:
+//! `<|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...`. The text before
+//! `<|message|>` names the message's channel and is not shown.
 
 use crate::tokenizer::Tokenizer;
 
-/// Which message tokens belong to.
+/// Tracks the message and channel that tokens belong to.
 pub struct Channels {
-    /// `<|start|>`, `<|channel|>` and `<|message|>`, where the vocabulary has them.
+    /// `<|start|>`, `<|channel|>` and `<|message|>`, if the vocabulary has them.
     ids: Option<[u32; 3]>,
-    /// The head of a message so far.
+    /// The header of a message so far.
     head: Option<String>,
     channel: Option<String>,
     /// Whether any text was shown.
     shown: bool,
-    /// Whether a message begins after another one.
+    /// Whether another message was shown before this one, which has no text yet.
     begins: bool,
 }
 
-/// What is shown between two messages.
+/// The text shown between two messages.
 const BETWEEN: &str = "\n\n";
 
 impl Channels {
@@ -30,12 +31,12 @@ impl Channels {
         Channels { ids, head: None, channel: None, shown: false, begins: false }
     }
 
-    /// The channel of the message at hand, where it has one.
+    /// The channel of the current message, if it has one.
     pub fn channel(&self) -> Option<&str> {
         self.channel.as_deref()
     }
 
-    /// What is to be shown of a token's text.
+    /// The part of a token's text that is shown.
     pub fn take(&mut self, token: u32, text: String) -> String {
         let Some([start, channel, message]) = self.ids else { return text };
         if token == start || token == channel {
@@ -45,7 +46,7 @@ impl Channels {
         }
         match self.head.take() {
             Some(head) if token == message => {
-                // Words behind the channel's say in what form the message is.
+                // Words after the channel's name describe the message's form.
                 self.channel = head.split_whitespace().next().map(String::from);
                 self.begins = self.shown;
                 String::new()
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
     use tensorlib::{Array, Gguf, GgufWriter};
 
-    /// Marks, then letters.
+    /// A vocabulary of marks, then letters.
     fn tokenizer(marks: &[&str]) -> Tokenizer {
         let path = std::env::temp_dir().join(format!("tensorlib-channels-{}-{}.gguf", std::process::id(), marks.len()));
         let letters = ('a'..='z').map(String::from).chain([" ".into()]);
@@ -89,7 +90,7 @@ mod tests {
         tokenizer
     }
 
-    /// What is shown of an answer, and each text's channel.
+    /// The shown text of an answer, and each text's channel.
     fn shown(marks: &[&str], answer: &[&str]) -> (String, Vec<Option<String>>) {
         let tokenizer = tokenizer(marks);
         let (mut channels, mut all, mut names) = (Channels::new(&tokenizer), String::new(), Vec::new());
@@ -129,7 +130,7 @@ mod tests {
         let names = vec![Some("analysis".to_string()), Some("final".into())];
         assert_eq!(shown(&marks, &answer), ("think\n\nyes".into(), names));
         assert_eq!(shown(&marks, &["plain"]), ("plain".into(), vec![None]));
-        // In other vocabularies nothing is a head.
+        // In other vocabularies nothing starts a header.
         assert_eq!(shown(&["<|start|>"], &["<|start|>", "ab"]), ("ab".into(), vec![None]));
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations as a model's own template writes them.
+//! Conversations, written by a model's own template.
 
 use super::guarded;
 use super::template::Template;
@@ -8,19 +8,19 @@ use minijinja::{context, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// One turn.
+/// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// `system`, `user` or `assistant`.
     pub role: &'static str,
-    /// What was said.
+    /// The text of the turn.
     pub content: String,
 }
 
-/// A template, read.
+/// A parsed template.
 pub struct Chat {
     template: Template,
-    /// Special tokens by the names that templates have for them.
+    /// Special tokens, by the names that templates use.
     special: Vec<(&'static str, String)>,
 }
 
@@ -31,11 +31,11 @@ impl fmt::Debug for Chat {
 }
 
 impl Chat {
-    /// The template of a tokenizer.
+    /// Parses the template of a tokenizer.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) where it has none, [`ErrorKind::Format`](crate::ErrorKind) where it is no
-    /// template, naming the line.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) if the tokenizer has no template,
+    /// [`ErrorKind::Format`](crate::ErrorKind) if it is not valid, naming the line.
     pub fn new(tokenizer: &Tokenizer) -> Result<Self> {
         let Some(template) = tokenizer.chat_template() else {
             return Err(Error::unsupported(
@@ -52,8 +52,8 @@ impl Chat {
         Ok(Chat { template: Template::new(template)?, special: special.into_iter().flatten().collect() })
     }
 
-    /// The tokens of these turns, up to where the assistant's next one begins. Control tokens that are written out in what was said
-    /// stay text, but with `parse_special`, which lets a turn end another's.
+    /// The tokens of these turns, up to the start of the assistant's next turn. Control tokens written out in a turn's
+    /// text stay text, unless `parse_special` is set, which lets a turn end another's.
     ///
     /// # Errors
     /// As [`Chat::text`] and [`Tokenizer::encode`].
@@ -72,10 +72,11 @@ impl Chat {
         tokenizer.encode_marked(&self.text(&marked)?, mark)
     }
 
-    /// The text of these turns, up to where the assistant's next one begins.
+    /// The text of these turns, up to the start of the assistant's next turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) where the template refuses them, with its reason (some know no system turn).
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) if the template refuses them, with its reason (some templates have no
+    /// system turn).
     pub fn text(&self, messages: &[Message]) -> Result<String> {
         let turns: Vec<Value> =
             messages.iter().map(|m| context! { role => m.role, content => m.content.as_str() }).collect();

@@ -1,4 +1,4 @@
-//! Text, token by token.
+//! Text generation, token by token.
 
 mod channels;
 mod chat;
@@ -18,14 +18,14 @@ use stops::Stops;
 pub use chat::{Chat, Message};
 pub use sampler::{Sampler, SamplerOptions};
 
-/// Why a text ended.
+/// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The model's token for the end of a text or turn, with this id.
     Token(u32),
     /// One of the caller's stops.
     Stop(String),
-    /// As many tokens as were asked for.
+    /// The limit of tokens was reached.
     Length,
     /// The context is full.
     Context,
@@ -45,42 +45,43 @@ impl fmt::Display for Ending {
     }
 }
 
-/// A token and the text that it makes whole: none, where it ends within a character or may be the beginning of a stop.
+/// A token, and the text that it completes: empty if it ends within a character or may begin a stop.
 #[derive(Debug)]
 pub struct Piece<'a> {
-    /// The token; none for what was held back and comes at the end.
+    /// The token; `None` for text that was held back until the end.
     pub token: Option<u32>,
     /// Whole characters.
     pub text: &'a str,
-    /// The channel that the text belongs to, of models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
+    /// The channel of the text, for models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
     /// `final`).
     pub channel: Option<&'a str>,
 }
 
-/// What was done.
+/// Statistics of a generation.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    /// Tokens that were taken in.
+    /// Tokens of the prompt that were computed.
     pub prompt_tokens: usize,
-    /// The time that it took.
+    /// The time for the prompt.
     pub prompt_time: Duration,
-    /// Tokens that were generated, the ending one among them.
+    /// Generated tokens, including the one that ended the text.
     pub tokens: usize,
-    /// The time from the first of these to the last.
+    /// The time from the first generated token to the last.
     pub time: Duration,
-    /// Why there are not more.
+    /// Why generation ended.
     pub ending: Ending,
 }
 
-/// Takes the prompt's tokens into the session and generates up to `limit` tokens behind it, or until another [`Ending`].
-/// `show` gets each as it comes, and between the parts of a long prompt a piece without token and text; `false` stops.
+/// Feeds the prompt's tokens to the session and generates up to `limit` tokens after them, or until another [`Ending`].
+/// `show` gets each piece as it is generated; between the parts of a long prompt it gets a piece without token and
+/// text. `false` stops.
 ///
-/// The last token that is shown may not be in the session yet: a conversation feeds it with the next turn.
+/// The last shown token may not be in the session yet: a conversation feeds it with the next turn.
 ///
-/// Texts that the model's files name as stops count as well. A stop may be, or have in it, the text of a control token.
+/// Stops that the model's files name count as well. A stop may be, or contain, the text of a control token.
 ///
 /// # Errors
-/// As [`Session::feed`]; [`ErrorKind::Invalid`](crate::ErrorKind) where logits are not numbers, naming the position.
+/// As [`Session::feed`]; [`ErrorKind::Invalid`](crate::ErrorKind) if logits are not numbers, naming the position.
 pub fn generate(
     session: &mut Session,
     sampler: &mut Sampler,
@@ -152,7 +153,7 @@ fn hidden(tokenizer: &Tokenizer, token: u32) -> Option<&str> {
     tokenizer.token(token).filter(|_| tokenizer.is_control(token))
 }
 
-/// Refuses logits from which nothing can be drawn. An infinite one is certain.
+/// Refuses logits that allow no choice. A token with an infinite logit is certain.
 fn check(logits: &[f32], session: &Session) -> Result<()> {
     let wrong = logits.iter().position(|logit| logit.is_nan());
     if let Some(token) = wrong {

@@ -2,30 +2,30 @@
 
 use crate::{Error, Result};
 
-/// The last tokens that a repetition is looked for among.
+/// How many of the last tokens count as repeated.
 const REMEMBERED: usize = 64;
 
-/// How tokens are drawn from logits, in this order: repeated ones are made less likely; the `top_k` likeliest stay, of
-/// these the likeliest whose probabilities sum to `top_p`, of these all with `min_p` of the likeliest's; one is drawn
-/// with logits divided by `temperature`.
+/// How tokens are drawn from logits, in this order: repeated tokens become less likely; the `top_k` most likely are
+/// kept; of these the most likely whose probabilities sum to `top_p`; of these all with at least `min_p` times the
+/// highest probability. One is drawn from the rest, with logits divided by `temperature`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerOptions {
-    /// 0: always the likeliest token. Above 1 the choice becomes wilder, below tamer.
+    /// 0: always the most likely token. Above 1 the choice is more random, below 1 less.
     pub temperature: f64,
-    /// 0: all.
+    /// 0: no limit.
     pub top_k: usize,
-    /// 1: all.
+    /// 1: no limit.
     pub top_p: f64,
-    /// 0: all.
+    /// 0: no limit.
     pub min_p: f64,
-    /// The logits of the last 64 tokens are divided by this where they are above 0, and multiplied elsewhere. 1: they stay.
+    /// Positive logits of the last 64 tokens are divided by this, negative ones multiplied. 1: no penalty.
     pub repeat_penalty: f64,
-    /// The same seed, model and prompt give the same text on the same machine.
+    /// The seed of the random numbers. Equal seed, model and prompt give equal text on one machine.
     pub seed: u64,
 }
 
 impl Default for SamplerOptions {
-    /// Temperature 0.8, top-k 40, top-p 0.95, min-p 0.05, no penalty, seed 0.
+    /// The defaults: temperature 0.8, top-k 40, top-p 0.95, min-p 0.05, no penalty, seed 0.
     fn default() -> Self {
         SamplerOptions { temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05, repeat_penalty: 1.0, seed: 0 }
     }
@@ -40,7 +40,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// With these options.
+    /// Makes a sampler with these options.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for a number out of its range, naming the range.
@@ -60,17 +60,18 @@ impl Sampler {
         Ok(Sampler { options, state: options.seed, last: Vec::new() })
     }
 
-    /// Tokens that are there already, for the penalty.
+    /// Records tokens that exist already, for the penalty.
     pub fn remember(&mut self, tokens: &[u32]) {
         self.last.extend(&tokens[tokens.len().saturating_sub(REMEMBERED)..]);
         let n = self.last.len();
         self.last.drain(..n.saturating_sub(REMEMBERED));
     }
 
-    /// The next token, which is remembered. Of equal logits the first counts; NaN is less than all, and +infinity is certain.
+    /// Draws and records the next token. Of equal logits the first counts; NaN is less than everything else, and
+    /// +infinity is certain.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no logits.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) if there are no logits.
     pub fn next(&mut self, logits: &[f32]) -> Result<u32> {
         if logits.is_empty() {
             return Err(Error::invalid("no logits: one for each token of the vocabulary is valid"));
@@ -107,9 +108,9 @@ impl Sampler {
         all.sort_unstable_by(likelier);
         let Some(most) = all.first().map(|(_, logit)| *logit) else { return 0 };
         if most.is_infinite() {
-            return all[0].0; // certain, or nothing is likelier than anything else
+            return all[0].0; // certain, or all are equally likely
         }
-        // Filters look at probabilities as the model gives them; the temperature comes last.
+        // Filters use the model's own probabilities; the temperature comes last.
         let weight = |(_, logit): &(u32, f64)| (logit - most).exp();
         let total: f64 = all.iter().map(weight).sum();
         let mut sum = 0.0;
@@ -130,10 +131,11 @@ impl Sampler {
                 return token.0;
             }
         }
-        all.last().map_or(0, |(id, _)| *id) // what rounding left over
+        all.last().map_or(0, |(id, _)| *id) // the remainder of rounding
     }
 
-    /// From 0 to below 1: SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+    /// A number from 0 to below 1: SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators,
+    /// 2014).
     fn uniform(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -147,7 +149,7 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    /// How often each of five tokens comes in 20,000 draws.
+    /// How often each of five tokens is drawn in 20,000 draws.
     fn shares(options: SamplerOptions) -> Vec<f64> {
         let logits = [1.0f32, 3.0, f32::NAN, 2.0, 0.0];
         let mut sampler = Sampler::new(options).unwrap();
@@ -158,7 +160,7 @@ mod tests {
         counts
     }
 
-    /// Softmax over those that are there.
+    /// Compares shares with the softmax over the tokens that may be drawn.
     fn near(got: &[f64], logits: [Option<f64>; 5]) {
         let total: f64 = logits.iter().flatten().map(|x| x.exp()).sum();
         for (got, logit) in got.iter().zip(logits) {

@@ -1,30 +1,30 @@
-//! Texts that end an answer.
+//! Stops: texts that end an answer.
 
 use std::ops::Range;
 
-/// Text on its way, of which what may be the beginning of a stop is held back.
+/// Generated text, which holds back what may be the beginning of a stop.
 pub struct Stops {
     stops: Vec<String>,
     held: String,
-    /// Where in it there is text that stops are found in and that is not shown: control tokens.
+    /// The ranges of control tokens' text, in which stops are found but which is not shown.
     hidden: Vec<Range<usize>>,
 }
 
 impl Stops {
-    /// For these stops; an empty one is none.
+    /// Looks for these stops; empty ones are ignored.
     pub fn new<'a>(stops: impl Iterator<Item = &'a String>) -> Self {
         let stops = stops.filter(|stop| !stop.is_empty()).cloned().collect();
         Stops { stops, held: String::new(), hidden: Vec::new() }
     }
 
-    /// Takes the text of a control token in, as [`Stops::push`].
+    /// Adds the text of a control token, as [`Stops::push`] does.
     pub fn push_hidden(&mut self, text: &str) -> (String, Option<String>) {
         let start = self.held.len();
         self.hidden.push(start..start + text.len());
         self.push(text)
     }
 
-    /// Takes more text in. What can be shown of it, and the stop that it has run into: text from there on is not shown.
+    /// Adds text. Returns the text that can be shown, and the stop that was found; text from the stop on is not shown.
     pub fn push(&mut self, text: &str) -> (String, Option<String>) {
         self.held.push_str(text);
         let found = self.stops.iter().filter_map(|stop| self.held.find(stop.as_str()).map(|at| (at, stop)));
@@ -37,7 +37,7 @@ impl Stops {
         (self.take(keep), None)
     }
 
-    /// The first bytes of what is held, without what is hidden.
+    /// The first n bytes of the held text, without hidden text.
     fn take(&mut self, n: usize) -> String {
         let rest = self.held.split_off(n);
         let taken = std::mem::replace(&mut self.held, rest);
@@ -54,7 +54,7 @@ impl Stops {
         shown
     }
 
-    /// What was held back.
+    /// The text that was held back.
     pub fn finish(&mut self) -> String {
         self.take(self.held.len())
     }
@@ -64,7 +64,7 @@ impl Stops {
 mod tests {
     use super::*;
 
-    /// All that is shown of a text that comes in these pieces, and what ended it.
+    /// The shown text of an answer in these pieces, and the stop that ended it.
     fn shown(stops: &[&str], pieces: &[&str]) -> (String, Option<String>) {
         let mut all = String::new();
         let mut held = Stops::new(stops.iter().map(|s| s.to_string()).collect::<Vec<_>>().iter());

@@ -1,27 +1,30 @@
-//! Which neurons lie on the first device, where not all of them fit there: those that are active most often.
+//! Chooses the neurons that lie on the first device when not all of them fit: those that are active most often.
 //!
-//! A neuron's rows are worth the bytes that tokens read of them, its frequency times its bytes, and take its bytes: a knapsack. Taken
-//! in the order of their frequencies as far as they fit, they are worth at most one neuron less than the best choice, which is worth no
-//! more than the same order with its first neuron that does not fit taken in part (Dantzig, 1957, Discrete-variable extremum problems).
+//! This is a knapsack problem: a neuron's rows take up its bytes, and their value is the bytes that tokens read of
+//! them, frequency times bytes. Taking neurons in the order of their frequencies as long as they fit gives a value at
+//! most one neuron below the optimum. The optimum in turn is at most the value of that order with the first neuron that
+//! does not fit taken in part (Dantzig, 1957, Discrete-variable extremum problems).
 
 use super::{fit, over_budget, Outline, Placed, Placement, SplitLayer, NEURON_MATRICES};
 use crate::{Error, Result};
 use tensorlib::Backend;
 
-/// Neurons that were chosen for a number of bytes.
+/// The neurons chosen for a number of bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotNeurons {
-    /// Of each layer, ascending.
+    /// Each layer's neurons, ascending.
     pub rows: Vec<Vec<i32>>,
-    /// What they take.
+    /// The bytes that they take.
     pub bytes: u64,
-    /// Their share of the bytes that tokens read of active neurons' rows. (Where gates say who is active, all gates are read beside.)
+    /// Their share of the bytes that tokens read of active neurons' rows. This leaves out gates that are read to find
+    /// the active neurons: all gates are read then.
     pub served: f64,
     /// No choice for these bytes has a larger share.
     pub bound: f64,
 }
 
-/// Chooses for `budget` bytes. `layers`: of each neuron its frequency, and what a neuron takes.
+/// Chooses neurons for `budget` bytes. `layers`: for each layer the frequency of each neuron, and the bytes of a
+/// neuron.
 pub fn hottest(layers: &[(&[f32], u64)], budget: u64) -> HotNeurons {
     let mut order: Vec<(usize, usize)> =
         layers.iter().enumerate().flat_map(|(l, (all, _))| (0..all.len()).map(move |i| (l, i))).collect();
@@ -50,9 +53,9 @@ pub fn hottest(layers: &[(&[f32], u64)], budget: u64) -> HotNeurons {
     hot
 }
 
-/// [`fit`](crate::fit) for a model with transposed down projections: where it does not fit on the first device whole, its neurons are
-/// divided between that and the second one, by the frequencies of each layer's; only what does not fit without any neuron goes to the
-/// second device as well. What was chosen by hand is not divided.
+/// [`fit`](crate::fit) for a model with transposed down projections. If the model does not fit on the first device, its
+/// neurons are divided between the first and the second device by the frequencies of each layer; other tensors go to
+/// the second device only if the model does not fit even without neurons. Tensors placed by hand are not divided.
 ///
 /// # Errors
 /// As [`fit`](crate::fit).
@@ -107,7 +110,7 @@ pub fn fit_neurons(
         let (placement, outline) = fit(backend, budgets, chosen, outline)?;
         return Ok((placement, outline, None));
     }
-    // The most bytes of neurons that leave room for all else, within one neuron.
+    // The most bytes of neurons that leave space for everything else, to within one neuron.
     let largest = layers.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0).max(1);
     let (mut fits, mut too_many) = (0, layers.iter().map(|(all, bytes)| all.len() as u64 * bytes).sum::<u64>());
     while too_many - fits > largest {
@@ -124,11 +127,12 @@ pub fn fit_neurons(
     Ok((placement, best, Some(hot)))
 }
 
-/// A placement that divides neurons as a file says ([`read_split`](crate::read_split)); what was chosen by hand is not divided.
+/// A placement that divides neurons as a file says ([`read_split`](crate::read_split)). Tensors placed by hand are not
+/// divided.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`](crate::ErrorKind) where the model has other layers, or its down projections are not transposed;
-/// [`ErrorKind::Memory`](crate::ErrorKind) where a device takes more than its budget; those of `outline`.
+/// [`ErrorKind::Invalid`](crate::ErrorKind) if the file does not match the model's layers, or its down projections are
+/// not transposed; [`ErrorKind::Memory`](crate::ErrorKind) if a device exceeds its budget; errors of `outline`.
 pub fn fit_split(
     backend: &Backend,
     budgets: &[Option<u64>],

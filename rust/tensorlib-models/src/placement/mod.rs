@@ -1,9 +1,9 @@
-//! Which device each tensor of a model lies on, and what fits where.
+//! Decides which device each tensor of a model lies on.
 //!
-//! Tensors go to the first device as long as they fit there. What does not goes to the next one, in the order that costs least
-//! beside the bytes that it frees: experts that a router chooses, of which a token reads a few; the embeddings, of which it reads a row;
-//! feed-forward matrices, the largest first; attention, with its layer's keys and values; the matrix of the logits. Within a kind the
-//! last layers go first, so that few borders are crossed.
+//! Tensors go to the first device as long as they fit there. The others go to the next one, in the order that costs
+//! least per byte freed: experts that a router chooses, of which a token reads a few; the embeddings, of which it reads
+//! a row; feed-forward matrices, the largest first; attention, with its layer's keys and values; the matrix of the
+//! logits. Within a kind the last layers go first, so that activations cross few device boundaries.
 
 mod hot_neurons;
 mod split_file;
@@ -33,8 +33,9 @@ impl Placement {
         self.of.insert(tensor.to_string(), device);
     }
 
-    /// Divides a layer's feed-forward matrices by their neurons, of a model with transposed down projections: rows of these ascending
-    /// numbers go to the first device, all others to the second. All or none of them count as put there whole.
+    /// Divides a layer's feed-forward matrices by neurons, for a model with transposed down projections: rows with
+    /// these ascending numbers go to the first device, all others to the second. An empty or complete list puts the
+    /// whole matrices on one device.
     pub fn put_neurons(&mut self, layer: usize, hot: Vec<i32>, neurons: usize) {
         if hot.is_empty() || hot.len() == neurons {
             let device = usize::from(hot.is_empty());
@@ -44,13 +45,13 @@ impl Placement {
         self.divided.insert(layer, SplitLayer { hot, neurons });
     }
 
-    /// How a layer is divided, where it is.
+    /// How a layer is divided, if it is.
     pub fn divided(&self, layer: usize) -> Option<&SplitLayer> {
         self.divided.get(&layer)
     }
 }
 
-/// The matrices with a row for each neuron.
+/// The matrices with a row per neuron.
 const NEURON_MATRICES: [&str; 3] = ["ffn_gate", "ffn_up", "ffn_down_t"];
 
 /// A tensor, or some rows of it, on a device.
@@ -60,28 +61,31 @@ pub struct Placed {
     pub name: String,
     /// The number of its device.
     pub device: usize,
-    /// What it takes there.
+    /// The bytes that it takes there.
     pub bytes: usize,
 }
 
-/// What a model takes of each device, found out without loading it.
+/// The memory that a model takes on each device, computed without loading it.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// The tensors that it would load; one whose rows are divided is there twice.
+    /// The tensors that would be loaded; a tensor whose rows are divided appears twice.
     pub tensors: Vec<Placed>,
-    /// Of each device, in the order of joining: weights, keys and values, intermediates, copies.
+    /// Bytes on each device, in the order of joining: weights, keys and values, intermediates, copies.
     pub bytes: Vec<usize>,
-    /// What is odd about the model's files and stops nothing, as [`Decoder::warnings`](crate::Decoder::warnings): a line each.
+    /// Oddities of the model's files that are no errors, as [`Decoder::warnings`](crate::Decoder::warnings): a line
+    /// each.
     pub warnings: Vec<String>,
 }
 
-/// Finds a placement by which no device takes more than its budget.
+/// Finds a placement in which no device exceeds its budget.
 ///
-/// `budgets`: bytes of each of the backend's devices, `None` where there is no bound. `chosen`: a tensor's device, where it was said by
-/// hand. `outline` says what the model takes of each device with a placement, as [`Decoder::outline`](crate::Decoder::outline) does.
+/// `budgets`: bytes for each of the backend's devices, `None` without a limit. `chosen`: a tensor's device, if it is
+/// placed by hand. `outline` computes what the model takes on each device in a placement, as
+/// [`Decoder::outline`](crate::Decoder::outline) does.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`](crate::ErrorKind) where it does not fit, with the bytes that are missing; those of `outline`.
+/// [`ErrorKind::Memory`](crate::ErrorKind) if the model does not fit, with the number of missing bytes; errors of
+/// `outline`.
 pub fn fit(
     backend: &Backend,
     budgets: &[Option<u64>],
@@ -113,7 +117,7 @@ pub fn fit(
             here[..n].iter().for_each(|name| placement.put(name, next));
             placement
         };
-        // The fewest that have to go: the more, the less is taken.
+        // Finds the fewest tensors that have to go: the more go, the less memory is taken.
         let (mut too_few, mut enough) = (0, here.len());
         let mut best = outline(&without(enough))?;
         if best.bytes[device] as u64 > budget {
@@ -133,7 +137,7 @@ pub fn fit(
     Ok((placement, found))
 }
 
-/// An error where a device takes more than its budget.
+/// Fails if a device exceeds its budget.
 fn over_budget(backend: &Backend, budgets: &[Option<u64>], outline: &Outline) -> Result<()> {
     for ((device, budget), bytes) in backend.devices().iter().zip(budgets).zip(&outline.bytes) {
         let (Some(budget), needed) = (*budget, *bytes as u64) else { continue };
@@ -152,7 +156,7 @@ fn too_much(device: &str, budget: u64, needed: u64) -> Error {
     Error::memory(message).with_hint("give it more, join another device, or ask for a shorter context")
 }
 
-/// What goes to the next device first: by kind, then the largest, then the last layer.
+/// The order in which tensors go to the next device: by kind, then the largest first, then the last layer first.
 fn order(name: &str, bytes: usize) -> (u8, std::cmp::Reverse<usize>, std::cmp::Reverse<u64>) {
     let part = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
     let layer = part.and_then(|(layer, _)| layer.parse().ok()).unwrap_or(0);

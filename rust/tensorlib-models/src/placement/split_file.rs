@@ -1,27 +1,28 @@
-//! PowerInfer's files that say which neurons of a model lie on the GPU: GGUF but for its first four bytes, with `blk.N.gpu_idx`, I32, a 1
-//! for each neuron of layer N that does and a 0 for each other one, and perhaps `blk.N.gpu_bucket`, the numbers of those that do.
+//! Reads PowerInfer's files that list which neurons of a model lie on the GPU. They are GGUF except for the first four
+//! bytes. The I32 tensor `blk.N.gpu_idx` has a 1 for each neuron of layer N on the GPU and a 0 for each other one;
+//! `blk.N.gpu_bucket`, which is optional, has the numbers of those on the GPU.
 
 use crate::settings::read_text;
 use crate::{Error, Result};
 use std::path::Path;
 use tensorlib::{DType, Gguf};
 
-/// A layer's neurons, divided over two devices.
+/// A layer's neurons, divided between two devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitLayer {
-    /// The numbers of those on the first, ascending.
+    /// The numbers of the neurons on the first device, ascending.
     pub hot: Vec<i32>,
-    /// How many there are in all.
+    /// The total number of neurons.
     pub neurons: usize,
 }
 
 const MAGIC: &[u8] = b"PWRI";
 
-/// Each layer. Nothing where the file is none of this kind.
+/// Reads the layers of a file; `None` if it is not a file of this kind.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Format`](crate::ErrorKind) naming the tensor, where it is of this kind and not as it
-/// should be.
+/// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Format`](crate::ErrorKind) naming the tensor, if the file is of
+/// this kind but invalid.
 pub fn read_split(path: impl AsRef<Path>) -> Result<Option<Vec<SplitLayer>>> {
     let path = path.as_ref();
     let mut bytes = read_text(path)?;

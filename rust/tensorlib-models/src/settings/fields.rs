@@ -1,4 +1,4 @@
-//! The fields of a file: read, without effect, or refused; unknown ones are reported. A setting is never skipped silently.
+//! The fields of a file: read, without effect, or refused; unknown ones are reported. No setting is skipped silently.
 
 use super::shown;
 use crate::files::listed;
@@ -6,16 +6,16 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value as Json;
 
-/// What is known of the fields of a kind of file. A name that ends with `*` stands for all that begin so.
+/// The known fields of a kind of file. A name that ends with `*` stands for all names with that prefix.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
     /// Fields that the code reads, or that do not change results.
     pub known: &'static [&'static str],
-    /// Fields that change results, each with the values that are supported, as JSON. null is always one of them.
+    /// Fields that change results, each with the supported values as JSON. null is always supported.
     pub only: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// What becomes of a field.
+/// The treatment of a field.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Known,
@@ -24,7 +24,7 @@ enum Verdict {
     Unknown,
 }
 
-/// Whether a name is one of these.
+/// Whether a name is in this list.
 fn is_listed(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| match known.strip_suffix('*') {
         Some(start) => name.starts_with(start),
@@ -47,12 +47,12 @@ fn verdict(tables: &[&Fields], name: &str, value: &Json) -> Verdict {
     }
 }
 
-/// 256 and 256.0 are the same.
+/// Compares values; 256 and 256.0 are equal.
 pub(crate) fn is_same(a: &Json, b: &Json) -> bool {
     a == b || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
 }
 
-/// Looks at fields that the code has not read. `file` is the start of messages; `fields` are names and values.
+/// Checks fields that the code has not read. `file` is the start of messages; `fields` are names and values.
 ///
 /// # Errors
 /// `ErrorKind::Unsupported` for a value that changes results and is not supported, naming the field.

@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 use std::io::Read;
 use std::path::Path;
 
-/// What some editors of Windows put before a text.
+/// Some Windows editors put this before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A JSON file.
+/// Reads a JSON file.
 pub(crate) fn read_json(path: &Path) -> Result<Json> {
     let text = read_text(path)?;
     parse_json(&text).map_err(|e| {
@@ -21,23 +21,23 @@ pub(crate) fn read_json(path: &Path) -> Result<Json> {
     })
 }
 
-/// The bytes of a regular file that fits into memory.
+/// Reads a regular file that fits into memory.
 pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>> {
     let mut file = open_regular(path)?;
     let size = file.metadata().map_err(|e| Error::io(path, "read", &e))?.len();
     check_size(path.display(), size)?;
     let mut text = Vec::new();
-    // A file that grows meanwhile is not read beyond the size that was checked.
+    // If the file grows meanwhile, it is read only up to the size that was checked.
     file.by_ref().take(size).read_to_end(&mut text).map_err(|e| Error::io(path, "read", &e))?;
     Ok(text)
 }
 
-/// A text as JSON, with or without a byte order mark.
+/// Parses a text as JSON, with or without a byte order mark.
 pub(crate) fn parse_json(text: &[u8]) -> serde_json::Result<Json> {
     serde_json::from_slice(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
 }
 
-/// A JSON file, where it is there.
+/// Reads a JSON file if it exists.
 pub(crate) fn optional_json(path: &Path) -> Result<Option<Json>> {
     path.exists().then(|| read_json(path)).transpose()
 }

@@ -1,6 +1,7 @@
 //! Hyperparameters: the metadata of a GGUF file, or the config.json of a hub folder.
 //!
-//! A setting has a name in each; the code that asks says both, and an error names the one that the file at hand has.
+//! A setting has a name in each of the two. The code that asks for it gives both, and errors use the name in the file
+//! that was read.
 
 mod fields;
 mod json_file;
@@ -20,19 +21,19 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tensorlib::{Array, Gguf, Value};
 
-/// No count in a model's settings is larger: products of three of them fit into an `i64`.
+/// The largest count in a model's settings: products of three counts fit into an `i64`.
 const MAX_COUNT: i64 = 1 << 20;
 
-/// A setting's name in GGUF, behind `ARCHITECTURE.`, and its path in config.json, dots between levels.
+/// A setting's name in GGUF, after `ARCHITECTURE.`, and its path in config.json, with dots between levels.
 #[derive(Clone, Copy, Debug)]
 pub struct Key(pub &'static str, pub &'static str);
 
-/// A model's hyperparameters. It remembers what was asked for, so that [`Settings::finish`] can report the rest.
+/// A model's hyperparameters. They record which settings were read, so that [`Settings::finish`] can report the rest.
 #[derive(Clone)]
 pub struct Settings {
     values: Values,
     architecture: String,
-    /// Names of GGUF behind the architecture's, or paths in config.json. Clones share them.
+    /// The settings read so far: names after the architecture's in GGUF, or paths in config.json. Clones share them.
     asked: Rc<RefCell<BTreeSet<&'static str>>>,
     warnings: Warnings,
 }
@@ -50,13 +51,13 @@ impl Settings {
         Settings { values, architecture, asked: Rc::default(), warnings: warnings.clone() }
     }
 
-    /// The metadata of a file.
+    /// Reads the metadata of a file.
     pub fn of_gguf(file: &Gguf, warnings: &Warnings) -> Result<Self> {
         let architecture = file.string("general.architecture")?;
         Ok(Self::new(Values::Gguf(file.clone()), architecture, warnings))
     }
 
-    /// The config.json of a folder.
+    /// Reads the config.json of a folder.
     pub fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
         let path = folder.join("config.json");
         let json = read_json(&path)?;
@@ -68,18 +69,18 @@ impl Settings {
         Ok(Self::new(Values::Hub { path, json }, architecture, warnings))
     }
 
-    /// Where warnings about these settings go.
+    /// Collects warnings about these settings.
     pub fn warnings(&self) -> &Warnings {
         &self.warnings
     }
 
-    /// `general.architecture`, or `model_type`.
+    /// The value of `general.architecture`, or `model_type`.
     pub fn architecture(&self) -> &str {
         &self.architecture
     }
 
-    /// Whether the architecture has one of these names. Where a folder names that of its text's part too, it must be one
-    /// of them as well.
+    /// Whether the architecture has one of these names. If a folder also names the architecture of its text model, that
+    /// must be one of them too.
     pub fn is_one_of(&self, names: &[&str]) -> Result<bool> {
         if !names.contains(&self.architecture()) {
             return Ok(false);
@@ -95,12 +96,12 @@ impl Settings {
         }
     }
 
-    /// These settings with values for what a folder does not mention. A null is a mention.
+    /// These settings with values for settings that a folder does not mention. A null is a mention.
     pub fn with_defaults(&self, defaults: &[(Key, Json)]) -> Result<Self> {
         self.with(defaults, |key| Ok(!self.is_null(key)))
     }
 
-    /// These settings with values for what a folder does not mention or has as null.
+    /// These settings with values for settings that a folder does not mention or sets to null.
     pub fn with_values(&self, values: &[(Key, Json)]) -> Result<Self> {
         self.with(values, |_| Ok(true))
     }
@@ -116,12 +117,12 @@ impl Settings {
         Ok(made)
     }
 
-    /// Whether these are of a hub folder.
+    /// Whether these are settings of a hub folder.
     pub fn is_hub(&self) -> bool {
         matches!(self.values, Values::Hub { .. })
     }
 
-    /// Whether a folder has a null for a setting, which is not the same as saying nothing.
+    /// Whether a folder sets a setting to null, which differs from not mentioning it.
     pub fn is_null(&self, key: Key) -> bool {
         let Values::Hub { json, .. } = &self.values else { return false };
         let is_null = |json: &Json| {
@@ -134,7 +135,7 @@ impl Settings {
         !key.1.is_empty() && (json.get(TEXT).is_some_and(is_null) || is_null(json))
     }
 
-    /// The name of a setting where it comes from, for messages.
+    /// The name of a setting in the file that it comes from, for messages.
     pub fn name(&self, key: Key) -> String {
         match &self.values {
             Values::Gguf(_) => format!("{}.{}", self.architecture, key.0),
@@ -147,12 +148,12 @@ impl Settings {
         Error::format(format!("{}: {what}", self.name(key)))
     }
 
-    /// A number from 1 to 2^20.
+    /// A required count from 1 to 2^20.
     pub fn count(&self, key: Key) -> Result<i64> {
         self.count_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a whole number is expected"))
     }
 
-    /// A whole number up to 2^20 from `least` on, where it is there.
+    /// An optional integer from `least` to 2^20.
     pub fn whole_if(&self, key: Key, least: i64) -> Result<Option<i64>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         let n = value.as_i64().filter(|n| (least..=MAX_COUNT).contains(n));
@@ -161,29 +162,29 @@ impl Settings {
         })
     }
 
-    /// [`Settings::count_if`] of a setting for which 0 means that there is none: every GGUF file may say so.
+    /// [`Settings::count_if`] for a setting of which 0 means none, as any GGUF file may say.
     pub fn count_or_none(&self, key: Key) -> Result<Option<i64>> {
         Ok(self.whole_if(key, 0)?.filter(|n| *n > 0))
     }
 
-    /// [`Settings::count`], where it is there.
+    /// An optional count from 1 to 2^20.
     pub fn count_if(&self, key: Key) -> Result<Option<i64>> {
         self.whole_if(key, 1)
     }
 
-    /// A finite number.
+    /// A required finite number.
     pub fn number(&self, key: Key) -> Result<f64> {
         self.number_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a number is expected"))
     }
 
-    /// The same, where it is there.
+    /// An optional finite number.
     pub fn number_if(&self, key: Key) -> Result<Option<f64>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         let x = value.as_f64().filter(|x| x.is_finite());
         x.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a finite number is valid", shown(&value))))
     }
 
-    /// A yes or no, where it is there.
+    /// An optional flag.
     pub fn flag_if(&self, key: Key) -> Result<Option<bool>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         value
@@ -192,19 +193,19 @@ impl Settings {
             .ok_or_else(|| self.refuse(key, format!("is {}: true or false is valid", shown(&value))))
     }
 
-    /// A text, where it is there.
+    /// An optional text.
     pub fn text_if(&self, key: Key) -> Result<Option<String>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         let text = value.as_str().map(String::from);
         text.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a text is valid", shown(&value))))
     }
 
-    /// Anything, where it is there.
+    /// An optional value of any kind.
     pub fn value_if(&self, key: Key) -> Result<Option<Json>> {
         self.find(key)
     }
 
-    /// Numbers, where they are there.
+    /// An optional list of numbers.
     pub fn numbers_if(&self, key: Key) -> Result<Option<Vec<f64>>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         let list =
@@ -213,7 +214,7 @@ impl Settings {
         whole.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: finite numbers are valid", shown(&value))))
     }
 
-    /// Texts, where they are there.
+    /// An optional list of texts.
     pub fn texts_if(&self, key: Key) -> Result<Option<Vec<String>>> {
         let Some(value) = self.find(key)? else { return Ok(None) };
         let list: Option<Vec<String>> =
@@ -232,7 +233,7 @@ impl Settings {
         }
     }
 
-    /// A setting of the text's part, else the one beside it, which may differ.
+    /// A setting of the text model, or otherwise the one at the top level, which may differ.
     pub fn inner_first(&self, key: Key) -> Option<Json> {
         self.asked.borrow_mut().insert(if self.is_hub() { key.1 } else { key.0 });
         match &self.values {
@@ -244,7 +245,7 @@ impl Settings {
         }
     }
 
-    /// A setting that is there; a null is none.
+    /// A setting, unless it is missing or null.
     fn find(&self, key: Key) -> Result<Option<Json>> {
         if let Values::Hub { json, .. } = &self.values {
             let outside = at(json, key.1).filter(|_| !key.1.is_empty());
@@ -267,7 +268,7 @@ impl Settings {
         file.get(&format!("{}.{}", self.architecture, key.0)).map(json_of)
     }
 
-    /// To be called when all was asked for: what is left is harmless, refused or reported.
+    /// Call it when all settings were read: the others are harmless, refused or reported.
     pub fn finish(&self, config: &[&Fields], gguf: &[&Fields]) -> Result<()> {
         match &self.values {
             Values::Gguf(file) => self.finish_gguf(file, gguf),
@@ -279,7 +280,7 @@ impl Settings {
         }
     }
 
-    /// `inside` is the path of the object with a dot behind it.
+    /// `inside` is the path of the object, with a dot at its end.
     fn finish_object(&self, file: &str, json: &Json, inside: &str, tables: &[&Fields]) -> Result<()> {
         let asked = self.asked.borrow();
         let is_read = |name: &str| asked.iter().any(|path| path.strip_prefix(inside) == Some(name));
@@ -298,7 +299,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What a folder says of rotations is read under the older name, `rope_scaling`.
+    /// A folder's settings of rotations are read under the older name, `rope_scaling`.
     fn finish_rotation(&self, what: &str, object: &Json, asked: &BTreeSet<&'static str>) -> Result<()> {
         let is_read = |name: &str| asked.iter().any(|path| path.strip_prefix("rope_scaling.") == Some(name));
         let left = object.as_object().into_iter().flatten().filter(|(name, _)| !is_read(name));
@@ -313,16 +314,16 @@ impl Settings {
         let value = |key: &str| file.get(key).map(json_of).unwrap_or_default();
         let named = left.iter().map(|(key, name)| (*name, value(key)));
         fields::check(tables, &self.architecture, named, &self.warnings)?;
-        // Long arrays of tokenizers have a reader of their own.
+        // A separate reader handles the long arrays of tokenizers.
         let others = file.keys().filter(|key| !key.starts_with(&prefix) && !key.starts_with("tokenizer."));
         fields::check(&[&GENERAL], "GGUF", others.map(|key| (key, value(key))), &self.warnings)
     }
 }
 
-/// Where models of several kinds of input have the settings of the part that reads text.
+/// The key of the text model's settings, in models with several kinds of input.
 const TEXT: &str = "text_config";
 
-/// What is at a path, dots between levels.
+/// The value at a path with dots between levels.
 fn at<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(json, |at, name| at.get(name)).filter(|value| !value.is_null())
 }

@@ -1,9 +1,9 @@
-//! What is known of the fields of config.json and of the keys of GGUF files that no architecture reads.
+//! Fields of config.json and keys of GGUF files that are known although no architecture reads them.
 
 use super::Fields;
 
-/// What transformers writes into any config.json: training, tokens (which the tokenizer's files have), and the classes that
-/// made the file.
+/// Fields that transformers writes into any config.json: training, tokens (which the tokenizer's files have), and the
+/// classes that wrote the file.
 const COMMON: &[&str] = &[
     "_attn_implementation*",
     "_commit_hash",
@@ -110,7 +110,7 @@ pub(crate) const DECODER_CONFIG: Fields = Fields {
     ],
 };
 
-/// Fields of config.json that decoders have where they also read pictures or sound; those parts are not read.
+/// Fields of config.json in decoders that also read pictures or sound; those parts are not loaded.
 pub(crate) const OTHER_INPUTS: Fields = Fields {
     known: &[
         "audio_*",
@@ -151,7 +151,7 @@ pub(crate) const ENCODER_CONFIG: Fields = Fields {
     ],
 };
 
-/// Fields of Nomic's config.json that its own code has from the library that it began with.
+/// Fields of Nomic's config.json that its code inherited from the library that it is based on.
 pub(crate) const NOMIC_CONFIG: Fields = Fields {
     known: &[
         "dense_seq_output",
@@ -178,7 +178,7 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
     only: &[("rotary_emb_scale_base", &[]), ("scale_attn_by_inverse_layer_idx", &["false"])],
 };
 
-/// What rotations have beside what the code reads.
+/// Fields of rotations that the code does not read.
 pub(crate) const ROTATION: Fields = Fields {
     known: &[
         "attention_factor",
@@ -203,7 +203,7 @@ pub(crate) const ROTATION: Fields = Fields {
     ],
 };
 
-/// Keys of decoders in GGUF, behind the architecture's name.
+/// Keys of decoders in GGUF, without the architecture's name.
 pub(crate) const DECODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_epsilon",
@@ -239,7 +239,7 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
     ],
 };
 
-/// Keys of encoders in GGUF, behind the architecture's name.
+/// Keys of encoders in GGUF, without the architecture's name.
 pub(crate) const ENCODER_GGUF: Fields = Fields {
     known: &["attention.layer_norm_rms_epsilon", "pooling_type", "tensor_data_layout", "vocab_size"],
     only: &[

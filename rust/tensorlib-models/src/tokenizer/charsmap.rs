@@ -1,12 +1,12 @@
-//! Tables of characters as SentencePiece has them: looked at before the crate does.
+//! Checks SentencePiece's tables of characters before the crate `tokenizers` reads them.
 
 use crate::{Error, Result};
 
-/// Bytes of what a character becomes; Unicode's longest mapping has 33.
+/// The most bytes that replace a character; Unicode's longest mapping has 33.
 const LONGEST: usize = 64;
 
-/// A table: the number of bytes of a tree, the tree, and texts that each end with a zero. The crate asks for as much memory
-/// as that number says, and only then sees whether there are so many bytes.
+/// A table has the size of a tree in bytes, the tree, and texts that each end with a zero. The crate allocates memory
+/// of that size before it checks that the bytes exist.
 pub(super) fn check_charsmap(name: &str, bytes: &[u8]) -> Result<()> {
     let rest = bytes.split_first_chunk().map(|(size, rest)| (u32::from_le_bytes(*size) as usize, rest));
     let Some(texts) = rest.and_then(|(size, rest)| rest.get(size..)) else {
@@ -20,7 +20,7 @@ pub(super) fn check_charsmap(name: &str, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a text in base64, up to what is none.
+/// Decodes base64, up to the first character that is not valid.
 pub(super) fn from_base64(text: &str) -> Vec<u8> {
     let digit = |c: &u8| {
         Some(match c {

@@ -1,35 +1,35 @@
-//! From tokens back to bytes of text.
+//! Converts tokens back to bytes of text.
 
 use super::sentencepiece::byte_token;
 use super::vocabulary::Kind;
 
-/// What is done to the text of a token, in order.
+/// A change to the text of a token; steps run in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Every occurrence of a text becomes another.
+    /// Replaces every occurrence of a text with another.
     Replace(String, String),
-    /// `<0xFF>` is that byte.
+    /// Replaces `<0xFF>` with that byte.
     ByteTokens,
-    /// Characters stand for bytes, as GPT-2's table says.
+    /// Replaces characters with the bytes that they stand for in GPT-2's table.
     ByteLevel,
-    /// A word begins with every token that lacks the prefix. With `tidy` there is no space before punctuation.
+    /// A token without the prefix begins a word. With `tidy` there is no space before punctuation.
     Words { prefix: String, tidy: bool },
     /// Every token is a word.
     Spaced,
 }
 
-/// What makes text out of tokens.
+/// Converts tokens to text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
     pub(super) steps: Vec<Step>,
-    /// The space that encoding puts before a text is taken away again.
+    /// Whether to remove the space that encoding puts before a text.
     pub(super) strip_start: bool,
-    /// The space that the last word's end mark became is taken away.
+    /// Whether to remove the space that the last word's end mark became.
     pub(super) strip_end: bool,
 }
 
-/// The byte that a character stands for in GPT-2's table. Bytes that are printable in Latin-1 stand for themselves, the
-/// others, in order, for the characters from U+0100 on.
+/// The byte that a character stands for in GPT-2's table. Printable bytes of Latin-1 stand for themselves; the
+/// characters from U+0100 on stand for the others, in order.
 pub(super) fn byte_of(character: char) -> Option<u8> {
     let code = u32::from(character);
     u8::try_from(match code {
@@ -42,7 +42,7 @@ pub(super) fn byte_of(character: char) -> Option<u8> {
     .ok()
 }
 
-/// No space before punctuation and the endings of English verbs, as the published WordPiece decoders have it.
+/// Removes the space before punctuation and the endings of English verbs, as the published WordPiece decoders do.
 fn tidied(word: &str) -> &str {
     match word {
         " ." | " ?" | " !" | " ," | " n't" | " 'm" | " 's" | " 've" | " 're" => &word[1..],
@@ -51,7 +51,7 @@ fn tidied(word: &str) -> &str {
 }
 
 impl Decoder {
-    /// Appends the bytes of one token that stands after others.
+    /// Appends the bytes of one token that follows others.
     pub(super) fn append(&self, text: &str, kind: Kind, out: &mut Vec<u8>) {
         let mut text = text.to_string();
         for step in &self.steps {
@@ -63,7 +63,7 @@ impl Decoder {
                     }
                 }
                 Step::ByteLevel => {
-                    // Tokens that are cut out before the table is applied have their own text.
+                    // Tokens that are cut out before the table is applied stand for their own text.
                     if !kind.is_special() && kind != Kind::UserDefined {
                         if let Some(bytes) = text.chars().map(byte_of).collect::<Option<Vec<u8>>>() {
                             return out.extend(bytes);
@@ -83,7 +83,7 @@ impl Decoder {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// The text of the bytes of all tokens, U+FFFD for what is no UTF-8.
+    /// The text of the bytes of all tokens, with U+FFFD for bytes that are not UTF-8.
     pub(super) fn finish(&self, bytes: &[u8]) -> String {
         let bytes = if self.strip_start { bytes.strip_prefix(b" ").unwrap_or(bytes) } else { bytes };
         let bytes = if self.strip_end { bytes.strip_suffix(b" ").unwrap_or(bytes) } else { bytes };
@@ -91,8 +91,8 @@ impl Decoder {
     }
 }
 
-/// Takes the whole characters from the head of `pending` and leaves what may be the start of one. Broken bytes become
-/// U+FFFD, as [`String::from_utf8_lossy`] has it.
+/// Takes the whole characters from the start of `pending` and leaves what may begin another one. Invalid bytes become
+/// U+FFFD, as in [`String::from_utf8_lossy`].
 pub(super) fn take_whole(pending: &mut Vec<u8>) -> String {
     let mut out = String::new();
     let mut done = 0;
@@ -111,7 +111,7 @@ pub(super) fn take_whole(pending: &mut Vec<u8>) -> String {
     out
 }
 
-/// Whether more bytes may make a character of these.
+/// Whether more bytes could complete these to a character.
 fn is_start(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

@@ -1,5 +1,5 @@
-//! Regular expressions out of files: bounded in size, and in the steps that they may take for a text. The crate's own take a
-//! million for each place of a text, and stop without a word where that is not enough.
+//! Regular expressions from files, limited in size and in the steps that they may take for a text. The crate's own
+//! limit is a million steps for each position of a text, and it stops without an error when that is not enough.
 
 use super::oniguruma::translated;
 use crate::{Error, Result};
@@ -9,39 +9,39 @@ use std::sync::OnceLock;
 use tokenizers::pattern::Pattern;
 use tokenizers::Offsets;
 
-/// Bytes of the longest expression: some four times what the longest published one has.
+/// The most bytes of an expression: about four times the longest published one.
 const LONGEST: usize = 8 << 10;
-/// How much all expressions of a file may weigh; published ones weigh up to some hundred. A unit takes some 40 KB.
+/// The most weight of all expressions of a file; published ones weigh up to a few hundred. A unit takes about 40 KB.
 const HEAVIEST: usize = 1024;
-/// The steps back that a search may take: where the first number is not enough, it begins anew with the next. The last is the
-/// crate's own.
+/// Limits of backtracking steps for a search: if the first is not enough, the search restarts with the next. The last
+/// is the crate's own.
 const LIMITS: [u64; 4] = [1 << 8, 1 << 12, 1 << 16, 1_000_000];
-/// Steps that a text may take beyond the first number for each search: so many for each byte, and so many for any. A
-/// run of spaces takes two for each.
+/// Limits of the steps that a text may take beyond the first limit of each search: steps per byte, and steps for any
+/// text. A run of spaces takes two per space.
 const STEPS_PER_BYTE: u64 = 256;
 const STEPS: u64 = 4 << 20;
 
-/// The steps that are left for a text.
+/// The steps left for a text.
 pub(super) struct Work(AtomicU64);
 
 impl Work {
-    /// For a text of so many bytes.
+    /// The steps for a text of `bytes` bytes.
     pub(super) fn of(bytes: usize) -> Self {
         Work(AtomicU64::new((bytes as u64).saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS)))
     }
 
-    /// Whether so many were left.
+    /// Takes this number of steps; returns whether they were left.
     fn spend(&self, steps: u64) -> bool {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps)).is_ok()
     }
 }
 
-/// How much the expressions of a file weigh so far.
+/// The total weight of a file's expressions so far.
 #[derive(Default)]
 pub(super) struct Weight(usize);
 
 impl Weight {
-    /// Adds an expression. Classes of characters are what takes memory, as often as they are repeated.
+    /// Adds an expression. Character classes take the memory, times the number of their repetitions.
     fn add(&mut self, pattern: &str) -> Result<()> {
         if pattern.len() > LONGEST {
             return Err(Error::format(format!("an expression of {} bytes: up to {LONGEST} are valid", pattern.len())));
@@ -66,7 +66,7 @@ impl Weight {
     }
 }
 
-/// The largest of the numbers up to the brace.
+/// The largest number before the closing brace.
 fn largest_number(characters: &mut std::iter::Peekable<std::str::Chars>) -> usize {
     let (mut largest, mut number) = (0, 0usize);
     while let Some(c) = characters.next_if(|c| c.is_ascii_digit() || *c == ',') {
@@ -76,15 +76,15 @@ fn largest_number(characters: &mut std::iter::Peekable<std::str::Chars>) -> usiz
     largest
 }
 
-/// An expression of a file.
+/// An expression from a file.
 pub(super) struct Expression {
     pattern: String,
-    /// One for each of [`LIMITS`], made when it is needed.
+    /// A compiled expression for each of [`LIMITS`], compiled when it is needed.
     compiled: Box<[OnceLock<Option<Regex>>]>,
 }
 
 impl Expression {
-    /// Of what a file has at `pattern`: a text, or an expression.
+    /// Reads the field `pattern` of a file: a text or an expression.
     pub(super) fn read(json: &serde_json::Value, weight: &mut Weight) -> Result<Self> {
         match (json["String"].as_str(), json["Regex"].as_str()) {
             (Some(text), None) => {
@@ -97,7 +97,7 @@ impl Expression {
         }
     }
 
-    /// An expression as Oniguruma reads it.
+    /// An expression in Oniguruma's syntax.
     pub(super) fn of(pattern: &str, weight: &mut Weight) -> Result<Self> {
         weight.add(pattern)?;
         Self::compiled(translated(pattern))
@@ -110,7 +110,7 @@ impl Expression {
         Ok(Expression { pattern, compiled })
     }
 
-    /// The first match from a place on.
+    /// The first match at or after a position.
     fn find(&self, text: &str, from: usize, work: &Work) -> tokenizers::Result<Option<Offsets>> {
         for (compiled, limit) in self.compiled.iter().zip(LIMITS) {
             if limit > LIMITS[0] && !work.spend(limit) {
@@ -125,7 +125,7 @@ impl Expression {
         Err(format!("the expression '{pattern}' takes too many steps for a text of {} bytes", text.len()).into())
     }
 
-    /// What a text consists of: matches and what is between them.
+    /// Divides a text into matches and the parts between them.
     pub(super) fn parts(&self, text: &str, work: &Work) -> tokenizers::Result<Vec<(Offsets, bool)>> {
         if text.is_empty() {
             return Ok(vec![((0, 0), false)]);
@@ -136,7 +136,7 @@ impl Expression {
             from = stop;
             if start == stop {
                 from += text[stop..].chars().next().map_or(1, char::len_utf8);
-                // No match of nothing directly behind another.
+                // Skips an empty match directly after another match.
                 if last == Some(stop) {
                     continue;
                 }
@@ -165,7 +165,7 @@ fn shown(pattern: &str) -> String {
     pattern.chars().take(60).collect()
 }
 
-/// Parts that were found, as the crate wants them.
+/// Parts in the form that the crate expects.
 pub(super) struct Found(pub(super) Vec<(Offsets, bool)>);
 
 impl Pattern for &Found {

@@ -1,4 +1,4 @@
-//! Tokenizers out of the metadata of GGUF files.
+//! Tokenizers from the metadata of GGUF files.
 
 use super::charsmap::check_charsmap;
 use super::decoder::{Decoder, Step};
@@ -23,16 +23,16 @@ const SCORES: &str = "tokenizer.ggml.scores";
 const TOKEN_TYPE: &str = "tokenizer.ggml.token_type";
 const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
 
-/// Pieces joined by score; byte pairs; the longest words; the most likely pieces.
+/// Pieces joined by score; byte pairs; longest words first; most likely pieces.
 const FAMILIES: [&str; 4] = ["llama", "gpt2", "bert", "t5"];
 
-/// What differs between the kinds of vocabulary.
+/// The differences between kinds of vocabulary.
 struct Family {
     normalizer: Option<NormalizerWrapper>,
     pre_tokenizer: Option<PreTokenizerWrapper>,
     model: Model,
     decoder: Decoder,
-    /// Whether a text has the tokens of its beginning and its end where the file does not say.
+    /// Whether a text gets the tokens for its beginning and end if the file does not say.
     bos: bool,
     eos: bool,
 }
@@ -52,12 +52,12 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
 
     let id = |key: &str| data.id(&format!("tokenizer.ggml.{key}_token_id"), n);
     let mut roles = Roles { bos: id("bos")?, eos: id("eos")?, pad: id("padding")?, unknown: id("unknown")? };
-    // "seperator" is how the format's first description spells it, and how files have it.
+    // "seperator" is how the format's first description spells it, and files use that.
     let mut separator = id("seperator")?.or(id("separator")?);
     let ends = [id("eot")?, id("eom")?];
     id("mask")?;
     for id in ends.into_iter().chain([roles.bos, roles.eos]).flatten() {
-        // Files without types have text everywhere. A token in brackets at such a place is none.
+        // Files without types have text everywhere. A token in brackets is not such a text.
         let text = texts[id as usize].as_bytes();
         let bracketed = matches!((text.first(), text.last()), (Some(b'<'), Some(b'>')) | (Some(b'['), Some(b']')));
         if kinds[id as usize] == Kind::Normal && bracketed {
@@ -71,7 +71,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     let first_of = |kind| vocabulary.iter().find(|(_, _, k)| *k == kind).map(|(id, _, _)| id);
     roles.unknown = roles.unknown.or_else(|| first_of(Kind::Unknown));
     if name == "llama" || name == "t5" {
-        // SentencePiece's own names, for files that say nothing.
+        // SentencePiece's names, for files that do not name the tokens.
         let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
         let or_usual = |key: &str, id: Option<u32>, usual: &str| match data.says_none(key) {
             true => None,
@@ -126,8 +126,8 @@ fn kinds(data: &Metadata<'_>, n: usize) -> Result<Vec<Kind>> {
     numbers.iter().enumerate().map(kind).collect()
 }
 
-/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark,
-/// U+2581, and continuations have none.
+/// A word of a BERT vocabulary as the hub writes it. The file marks the beginnings of words with U+2581 and leaves
+/// continuations unmarked.
 fn continuation(text: Box<str>, kind: Kind) -> Box<str> {
     let named = text.len() > 2 && text.starts_with('[') && text.ends_with(']');
     match text.strip_prefix(SPACE_MARK) {
@@ -137,19 +137,20 @@ fn continuation(text: Box<str>, kind: Kind) -> Box<str> {
     }
 }
 
-/// Whether spaces after a control token belong to it. The files do not say it, but the models of Phi-3 that have such a
-/// vocabulary were trained so: their tokenizer.json has it on all but three.
+/// Whether spaces after a control token belong to it. The files do not say, but Phi-3 models with such a vocabulary
+/// were trained that way: their tokenizer.json sets it for all tokens except three.
 fn strips_after(data: &Metadata<'_>, name: &str) -> Result<bool> {
     Ok(name == "llama" && data.string("general.architecture")?.is_some_and(|architecture| architecture == "phi3"))
 }
 
-/// What is cut out of a text before anything else: marks for the model, and text that is never divided.
+/// Tokens that are cut out of a text first: marks for the model, and text that is never divided.
 fn added_tokens(vocabulary: &Vocabulary, marks_spaces: bool, strips_after: bool) -> Vec<(u32, AddedToken)> {
     let cut_out = |kind: Kind| kind.is_special() || kind == Kind::UserDefined;
     let tokens = vocabulary.iter().filter(|(id, _, kind)| cut_out(*kind) && vocabulary.is_first(*id));
     tokens
         .map(|(id, text, kind)| {
-            // Texts are compared before their spaces are marked. In other vocabularies the mark is a character like any other.
+            // Texts are compared before their spaces are marked. In other vocabularies the mark is an ordinary
+            // character.
             let content = if marks_spaces && kind == Kind::UserDefined {
                 text.replace(SPACE_MARK, " ")
             } else {
@@ -168,7 +169,7 @@ fn spaces(data: &Metadata<'_>, collapse: bool) -> Result<Spaces> {
     })
 }
 
-/// Marks become spaces again, and the one that encoding added goes.
+/// Turns marks back into spaces and removes the space that encoding added.
 fn piece_decoder(spaces: Spaces) -> Decoder {
     let marks = Step::Replace(SPACE_MARK.into(), " ".into());
     Decoder { steps: vec![marks, Step::ByteTokens], strip_start: spaces.prefix, strip_end: false }
@@ -217,8 +218,8 @@ fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles, warnings: &
 
 fn bert(vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
     let unknown = roles.unknown.ok_or_else(|| missing(UNKNOWN, "the id of a token, or a token [UNK],"))?;
-    // The file does not say whether case matters; a vocabulary that lower case does not change does. It may have capital
-    // letters without a small one, as U+211D, the sign of the real numbers.
+    // The file does not say whether case matters. It does not if lower-casing leaves the vocabulary unchanged; capital
+    // letters without a small one, such as U+211D, the sign of the real numbers, do not count.
     let has_case = |text: &str| text.to_lowercase() != text;
     let cased =
         vocabulary.iter().any(|(_, text, kind)| kind == Kind::Normal && !text.starts_with('[') && has_case(text));

@@ -1,13 +1,14 @@
-//! The `tokenizers` crate panics on some descriptions that are wrong, such as merges that are longer than every token.
-//! Those come out of files, so they are errors here.
+//! Turns panics of the crate `tokenizers` into errors. The crate panics on some invalid descriptions, such as merges
+//! that are longer than every token, and descriptions come from files.
 
 use crate::{Error, Result};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// What `work` returns, with a panic in it as an [`ErrorKind::Format`](crate::ErrorKind). `what` is the start of its message.
+/// Returns the result of `work`; a panic becomes an [`ErrorKind::Format`](crate::ErrorKind). `what` is the start of its
+/// message.
 ///
-/// The crate's state is safe to use afterwards: a tokenizer that is being made is dropped, and one in use has only
-/// caches to change, which it changes last.
+/// The crate's state is safe to use afterwards: a tokenizer under construction is dropped, and one in use changes only
+/// caches, as its last action.
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),

@@ -1,4 +1,4 @@
-//! Tokenizers out of folders as hubs lay them out.
+//! Tokenizers from folders of model hubs.
 
 use super::charsmap::{check_charsmap, from_base64};
 use super::decoder::{Decoder, Step};
@@ -19,7 +19,8 @@ use tokenizers::models::ModelWrapper;
 use tokenizers::processors::PostProcessorWrapper;
 use tokenizers::{AddedToken, Encoding, Model as _, PostProcessor, Token};
 
-/// Steps of a decoder, of which published ones have up to five, and how many times as long as a token a text may be by them.
+/// The most steps of a decoder, of which published ones have up to five, and by how much the steps may lengthen a
+/// token's text.
 const MAX_STEPS: usize = 32;
 const MAX_GROWTH: usize = 64;
 
@@ -32,7 +33,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
         [(file.clone(), &json, &TOKENIZER), (format!("{file}: model"), &json["model"], &MODEL)]
     {
         let all = object.as_object().into_iter().flatten();
-        // Their vocabularies are long, and only the values of rules are looked at.
+        // Vocabularies are long, and only the values of rules are checked.
         let value =
             |name: &str| object.get(name).filter(|_| fields.only.iter().any(|(known, _)| *known == name)).cloned();
         check_fields(
@@ -59,7 +60,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     let vocabulary = vocabulary(&file, &model, &added)?;
     let role = |name: &str| settings.role(name).and_then(|text| vocabulary.id(text));
     let roles = Roles { bos: role("bos").or(role("cls")), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
-    // The post-processor counts, as in transformers 5, and not what tokenizer_config.json says beside it.
+    // The post-processor decides, as in transformers 5, even if tokenizer_config.json says otherwise.
     let (prefix, suffix) = around(&file, part("post_processor"))?;
     for (name, wanted, token, at) in [
         ("add_bos_token", settings.add_bos, roles.bos, &prefix),
@@ -92,8 +93,8 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     })
 }
 
-/// Takes the texts of special tokens out of a vocabulary of likely pieces, whose model would make the tokens of them
-/// where they are text. What stands there instead has a space in it, and such models see marks for spaces.
+/// Removes the texts of special tokens from a unigram vocabulary, whose model would otherwise produce these tokens for
+/// ordinary text. The replacement contains a space and never matches, because such models see marks instead of spaces.
 fn hide_special(model: &mut Value, added: &Value) {
     if model["type"] != "Unigram" {
         return;
@@ -109,19 +110,20 @@ fn hide_special(model: &mut Value, added: &Value) {
     }
 }
 
-/// Looks at tables of characters before the crate does; see [`check_charsmap`].
+/// Checks tables of characters before the crate reads them; see [`check_charsmap`].
 fn check_precompiled(file: &str, normalizer: &Value) -> Result<()> {
     if let Some(text) = normalizer["precompiled_charsmap"].as_str() {
         check_charsmap(&format!("{file}: precompiled_charsmap"), &from_base64(text))?;
     }
-    // The parser of JSON has bounded the depth.
+    // The JSON parser has limited the depth.
     for inner in normalizer["normalizers"].as_array().into_iter().flatten() {
         check_precompiled(file, inner)?;
     }
     Ok(())
 }
 
-/// Tokens that are cut out of the text, with their ids: those of the file, then those that only the settings have.
+/// Tokens that are cut out of the text, with their ids: first those of the file, then those that only the settings
+/// have.
 fn added_tokens(file: &str, list: &Value, settings: &Settings, model: &ModelWrapper) -> Result<Vec<(u32, AddedToken)>> {
     let mut added: Vec<(u32, AddedToken)> = Vec::new();
     for (i, entry) in list.as_array().into_iter().flatten().enumerate() {
@@ -130,7 +132,7 @@ fn added_tokens(file: &str, list: &Value, settings: &Settings, model: &ModelWrap
         let id = id.ok_or_else(|| Error::format(format!("{what}: 'id' is no number of a token")))?;
         let token: AddedToken =
             serde_json::from_value(entry.clone()).map_err(|error| Error::format(format!("{what}: {error}")))?;
-        // What the model has under another id keeps that, as in the crate.
+        // A token that the model knows under another id keeps that id, as in the crate.
         added.push((model.token_to_id(&token.content).unwrap_or(id), token));
     }
     for (id, token) in &settings.added {
@@ -165,9 +167,9 @@ fn vocabulary(file: &str, model: &ModelWrapper, added: &[(u32, AddedToken)]) -> 
     Vocabulary::new(texts, kinds)
 }
 
-/// What the post-processor puts before a text and after it.
+/// The tokens that the post-processor puts before and after a text.
 fn around(file: &str, description: Value) -> Result<(Vec<u32>, Vec<u32>)> {
-    // No token has this id, so it shows where the text is.
+    // No token has this id, so it marks the position of the text.
     const TEXT: u32 = u32::MAX;
     let ids = guarded(&format!("{file}: post_processor"), || {
         let Some(processor) = serde_json::from_value::<Option<PostProcessorWrapper>>(description)? else {
@@ -202,12 +204,12 @@ fn decoder(file: &str, description: &Value) -> Result<Decoder> {
             "Sequence" => steps.extend(step["decoders"].as_array().into_iter().flatten().rev()),
             "ByteLevel" => decoder.steps.push(Step::ByteLevel),
             "ByteFallback" => decoder.steps.push(Step::ByteTokens),
-            // It joins tokens, and here they are joined in any case.
+            // It joins tokens, which are always joined here.
             "Fuse" => {}
             "Replace" => {
                 let from = step["pattern"]["String"].as_str().filter(|from| !from.is_empty());
                 let (from, to) = from.zip(text("content")).ok_or_else(|| unknown("Replace of a regular expression"))?;
-                // Each may find what the one before it made.
+                // Each step may find text that the one before it made.
                 growth *= to.len().div_ceil(from.len()).clamp(1, MAX_GROWTH + 1);
                 if growth > MAX_GROWTH {
                     let message =

@@ -1,4 +1,4 @@
-//! What the files beside `tokenizer.json` say.
+//! Reads the files that accompany `tokenizer.json`.
 
 use super::tables::{CONFIG, GENERATION};
 use crate::settings::{check_fields, optional_json, read_text, Fields};
@@ -8,19 +8,19 @@ use serde_json::Value;
 use std::path::Path;
 use tokenizers::AddedToken;
 
-/// The settings of a folder. Whatever is not there is not said.
+/// The settings of a folder; missing ones keep their defaults.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// The texts of tokens with a task, such as `bos_token`, by that name.
+    /// The texts of tokens with a role, by its name, such as `bos_token`.
     roles: Vec<(String, String)>,
     pub(super) add_bos: Option<bool>,
     pub(super) add_eos: Option<bool>,
     pub(super) added: Vec<(u32, AddedToken)>,
-    /// `eos_token_id` of the settings of generation, or else of the model.
+    /// The `eos_token_id` of the generation settings, or otherwise of the model.
     pub(super) ends: Vec<u32>,
     /// Texts that end an answer.
     pub(super) stops: Vec<String>,
-    /// Overlong texts lose their beginning.
+    /// Whether texts that are too long lose their beginning.
     pub(super) truncates_left: bool,
     pub(super) chat_template: Option<String>,
 }
@@ -42,7 +42,7 @@ impl Settings {
             settings.add_roles(&json);
         }
         settings.read_ends(folder, warnings)?;
-        // A file of its own is the newer way, and goes before the other.
+        // A separate file is the newer way and takes precedence.
         let path = folder.join("chat_template.json");
         if let Some(text) = optional_json(&path)?.and_then(|json| template(&json["chat_template"])) {
             settings.chat_template = Some(text);
@@ -55,7 +55,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What ends an answer: where generation_config.json does not mention it, config.json does.
+    /// Reads the tokens that end an answer from generation_config.json or, if it does not mention them, from
+    /// config.json.
     fn read_ends(&mut self, folder: &Path, warnings: &Warnings) -> Result<()> {
         let path = folder.join("generation_config.json");
         if let Some(json) = optional_json(&path)? {
@@ -103,7 +104,7 @@ impl Settings {
     }
 }
 
-/// One template, or the default of several with names.
+/// A single template, or the default of several named ones.
 fn template(value: &Value) -> Option<String> {
     let default = |list: &'_ Vec<Value>| {
         let named = list.iter().find(|entry| entry["name"] == "default").or(list.first());
@@ -112,14 +113,14 @@ fn template(value: &Value) -> Option<String> {
     value.as_str().map(str::to_string).or_else(|| value.as_array().and_then(default))
 }
 
-/// An id, or several.
+/// One id or several.
 fn ends(path: &Path, value: &Value) -> Result<Vec<u32>> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list.as_slice(),
         one => std::slice::from_ref(one),
     };
-    // A null or -1 is none.
+    // null and -1 mean none.
     let list = list.iter().filter(|value| !value.is_null() && **value != -1);
     let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
     list.map(id).collect::<Option<_>>().ok_or_else(|| {
@@ -127,7 +128,7 @@ fn ends(path: &Path, value: &Value) -> Result<Vec<u32>> {
     })
 }
 
-/// A text, or several.
+/// One text or several.
 fn stops(path: &Path, value: &Value) -> Result<Vec<String>> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),

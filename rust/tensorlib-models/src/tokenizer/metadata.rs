@@ -1,5 +1,4 @@
-//! The keys of a GGUF file that describe its tokenizer, each with an error that names it where it is not what it should
-//! be.
+//! The keys of a GGUF file that describe its tokenizer. Errors name the key that is invalid.
 
 use super::tables::GGUF;
 use crate::files::check_size;
@@ -33,7 +32,7 @@ pub(super) fn missing(key: &str, expected: &str) -> Error {
 
 impl Metadata<'_> {
     fn get(&self, key: &str) -> Result<Option<Value>> {
-        // It is taken apart, which takes several times as much memory.
+        // Parsing takes several times as much memory.
         check_size(key, self.0.raw_value(key).map_or(0, <[u8]>::len) as u64)?;
         Ok(self.0.get(key))
     }
@@ -54,7 +53,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// The id of a token, checked against their number.
+    /// The id of a token, checked against the number of tokens.
     pub(super) fn id(&self, key: &str, n_tokens: usize) -> Result<Option<u32>> {
         if self.says_none(key) {
             return Ok(None);
@@ -67,7 +66,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// Whether the key is there and says that there is no such token: by -1, or its bits as an unsigned number.
+    /// Whether the key exists and says that there is no such token: by -1, or its bits as an unsigned number.
     pub(super) fn says_none(&self, key: &str) -> bool {
         match self.0.get(key) {
             Some(Value::U32(id)) => id == u32::MAX,
@@ -80,10 +79,10 @@ impl Metadata<'_> {
         }
     }
 
-    /// Looks at the keys of a tokenizer that nothing reads.
+    /// Checks the tokenizer's keys that nothing reads.
     pub(super) fn check_keys(&self, warnings: &Warnings) -> Result<()> {
         let keys = self.0.keys().filter(|key| key.starts_with("tokenizer."));
-        // Only the values of rules are looked at, and those are short.
+        // Only the values of rules are checked, and those are short.
         let value = |key: &str| match GGUF.only.iter().any(|(known, _)| *known == key) {
             true => self.0.get(key).map(json_of).unwrap_or_default(),
             false => serde_json::Value::Bool(true),
@@ -99,7 +98,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// As many finite or infinite numbers as there are tokens.
+    /// One number per token, finite or infinite.
     pub(super) fn scores(&self, key: &str, n_tokens: usize) -> Result<Vec<f32>> {
         let expected = "an array with a float for each token";
         let scores = match self.get(key)? {
@@ -115,7 +114,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// As many integers as there are tokens.
+    /// One integer per token.
     pub(super) fn integers(&self, key: &str, n_tokens: usize) -> Result<Option<Vec<i64>>> {
         let numbers: Vec<i64> = match self.get(key)? {
             None => return Ok(None),
@@ -132,7 +131,7 @@ impl Metadata<'_> {
         Ok(Some(numbers))
     }
 
-    /// Bytes, which some writers store as signed ones.
+    /// Bytes, which some writers store as signed integers.
     pub(super) fn bytes(&self, key: &str) -> Result<Option<&[u8]>> {
         match self.get(key)? {
             None => Ok(None),

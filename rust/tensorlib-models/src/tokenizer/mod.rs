@@ -1,7 +1,7 @@
-//! Text to tokens and back, as the model's file says.
+//! Converts text to tokens and back, as the model's files define it.
 //!
-//! A [`Tokenizer`] comes from a folder as hubs lay it out, or from the metadata of a GGUF file. Both ways give the same
-//! ids for the same model.
+//! A [`Tokenizer`] comes from a folder of a model hub, or from the metadata of a GGUF file. Both give the same ids for
+//! the same model.
 
 mod charsmap;
 mod decoder;
@@ -37,7 +37,7 @@ use tokenizers::models::wordlevel::WordLevel;
 use tokenizers::{AddedToken, AddedVocabulary, OffsetReferential, OffsetType};
 use vocabulary::{Roles, Vocabulary};
 
-/// Turns text into the ids of tokens, and ids into text.
+/// Converts text to the ids of tokens, and ids to text. Immutable and thread-safe.
 ///
 /// ```no_run
 /// use tensorlib_models::tokenizer::Tokenizer;
@@ -55,17 +55,17 @@ pub struct Tokenizer {
     parts: Parts,
     /// Special tokens and others that are cut out of the text first.
     added: AddedVocabulary,
-    /// The same without the special ones.
+    /// The tokens to cut out without the special ones.
     added_text: AddedVocabulary,
     ends: BTreeSet<u32>,
     warnings: Warnings,
 }
 
-/// The most spaces in a row. The crate's expressions give up where they would have to remember a million places, which
-/// "all spaces but the last" does for every space.
+/// The most spaces in a row. The crate's expressions fail if they have to remember a million positions, and "all spaces
+/// but the last" remembers one per space.
 const LONGEST_SPACE: usize = 900_000;
 
-/// What a file says.
+/// The contents of a tokenizer's files.
 struct Parts {
     vocabulary: Vocabulary,
     /// Tokens that are cut out of a text, with their ids.
@@ -74,26 +74,26 @@ struct Parts {
     pre_tokenizers: PreTokenizers,
     model: Model,
     decoder: Decoder,
-    /// What stands before a text and after it.
+    /// The tokens put before a text and after it.
     prefix: Vec<u32>,
     suffix: Vec<u32>,
     roles: Roles,
-    /// Ends that the file names beside eos.
+    /// Tokens other than eos that the file names as ends.
     ends: Vec<u32>,
     /// Texts that end an answer.
     stops: Vec<String>,
-    /// Overlong texts lose their beginning.
+    /// Whether texts that are too long lose their beginning.
     truncates_left: bool,
     chat_template: Option<String>,
 }
 
 impl Tokenizer {
-    /// Reads `tokenizer.json` in a folder, with `tokenizer_config.json`, `special_tokens_map.json`,
-    /// `generation_config.json` and `chat_template.jinja` where they are.
+    /// Reads `tokenizer.json` in a folder, and `tokenizer_config.json`, `special_tokens_map.json`,
+    /// `generation_config.json` and `chat_template.jinja` if they exist.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind) for a file that cannot be read, [`ErrorKind::Format`](crate::ErrorKind) for one that is not what it should be,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a part that this crate does not know.
+    /// [`ErrorKind::Io`](crate::ErrorKind) for a file that cannot be read, [`ErrorKind::Format`](crate::ErrorKind) for
+    /// an invalid one, [`ErrorKind::Unsupported`](crate::ErrorKind) for a part that this crate does not support.
     pub fn from_hub(folder: &Path) -> Result<Self> {
         Self::of_folder(folder, &Warnings::default())
     }
@@ -105,8 +105,9 @@ impl Tokenizer {
     /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`](crate::ErrorKind) for a key that is missing or not what it should be, [`ErrorKind::Unsupported`](crate::ErrorKind) for a model or
-    /// a pre-tokenizer that this crate does not know. The message names the key.
+    /// [`ErrorKind::Format`](crate::ErrorKind) for a key that is missing or invalid,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model or a pre-tokenizer that this crate does not support.
+    /// The message names the key.
     pub fn from_gguf(file: &Gguf) -> Result<Self> {
         Self::of_gguf(file, &Warnings::default())
     }
@@ -126,24 +127,25 @@ impl Tokenizer {
 
     /// The tokens of a text.
     ///
-    /// With `add_special` the tokens that the model wants before and after a text are added (bos, eos; CLS and SEP of
-    /// an encoder), but not a second time where the text, such as a chat template's, begins or ends with them already.
-    /// With `parse_special` control tokens that are written out in the text become those tokens; without, they are text
-    /// like any other, which is what one wants for text from outside.
+    /// With `add_special`, the tokens that the model expects before and after a text are added (bos, eos; CLS and SEP
+    /// of an encoder), unless the text already begins or ends with them, as a chat template's may. With
+    /// `parse_special`, control tokens that are written out in the text become those tokens. Without it they stay text,
+    /// as text from untrusted sources should.
     ///
-    /// A character that the vocabulary has no token for becomes the unknown token. Where there is none, which is so in
-    /// some byte-pair vocabularies, it is left out.
+    /// A character without a token becomes the unknown token. Some byte-pair vocabularies have none; they leave the
+    /// character out.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself, to make
-    /// a text more than 32 times as long, or to take more steps for it than any that is meant to be used,
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a text with more than 900,000 spaces in a row where words are cut by expressions.
+    /// [`ErrorKind::Format`](crate::ErrorKind) if the description of the tokenizer contradicts itself, makes a text
+    /// more than 32 times as long, or takes more steps than any useful one does;
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a text with more than 900,000 spaces in a row if expressions cut
+    /// words.
     pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
         self.check(text)?;
         let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special, None))?;
         if add_special {
             self.begin(&mut ids);
-            // What is the prefix already cannot be the suffix too.
+            // Tokens that are the prefix already cannot also be the suffix.
             if !ids[self.parts.prefix.len()..].ends_with(&self.parts.suffix) {
                 ids.extend(&self.parts.suffix);
             }
@@ -151,8 +153,8 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// The tokens of a text that is to be continued: as [`Tokenizer::encode`] with `add_special`, but for those of a text's end, which
-    /// some files add for training.
+    /// The tokens of a text to be continued: as [`Tokenizer::encode`] with `add_special`, but without the tokens for a
+    /// text's end, which some files add for training.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -168,8 +170,8 @@ impl Tokenizer {
         }
     }
 
-    /// Cuts the tokens of a text to `most`, on the side that the files say; special ones around the text stay. Whether there
-    /// were more.
+    /// Cuts the tokens of a text to `most`, on the side that the files choose; special tokens around the text stay.
+    /// Returns whether any were cut.
     pub(crate) fn cut(&self, tokens: &mut Vec<u32>, most: usize) -> bool {
         let Some(excess) = tokens.len().checked_sub(most).filter(|n| *n > 0) else { return false };
         let Parts { prefix, suffix, truncates_left, .. } = &self.parts;
@@ -182,17 +184,17 @@ impl Tokenizer {
         true
     }
 
-    /// What is odd about the files and stops nothing, a line each.
+    /// Oddities of the files that are no errors, a line each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.list()
     }
 
-    /// Texts that end an answer, where the files name some.
+    /// Texts that end an answer, if the files name some.
     pub fn stops(&self) -> &[String] {
         &self.parts.stops
     }
 
-    /// Refuses texts whose words the crate would not cut, without a word about it.
+    /// Refuses texts that the crate would silently not cut into words.
     fn check(&self, text: &str) -> Result<()> {
         if self.parts.pre_tokenizers.is_empty() || text.len() <= LONGEST_SPACE {
             return Ok(());
@@ -207,7 +209,8 @@ impl Tokenizer {
         )))
     }
 
-    /// As [`Tokenizer::encode_prompt`] with control tokens parsed, but for those in which the mark stands; it is taken out.
+    /// [`Tokenizer::encode_prompt`] with control tokens parsed, except those that contain the mark; the mark is
+    /// removed.
     pub(crate) fn encode_marked(&self, text: &str, mark: char) -> Result<Vec<u32>> {
         self.check(text)?;
         let mut ids = guarded("tokenizer", || self.encode_parts(text, true, Some(mark)))?;
@@ -223,7 +226,7 @@ impl Tokenizer {
 
     fn encode_parts(&self, text: &str, parse_special: bool, mark: Option<char>) -> tokenizers::Result<Vec<u32>> {
         let mut ids = Vec::new();
-        // A pre-tokenizer that puts a space before a text makes one out of no text.
+        // Some pre-tokenizers put a space before a text, which would turn no text into a space.
         if text.is_empty() {
             return Ok(ids);
         }
@@ -249,8 +252,8 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// The text of tokens, without control tokens where `skip_special` says so. Bytes that are no UTF-8 become U+FFFD.
-    /// Ids that are none are left out.
+    /// The text of tokens; `skip_special` leaves out control tokens. Bytes that are not UTF-8 become U+FFFD; unknown
+    /// ids are left out.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
         let mut bytes = Vec::new();
         for id in ids {
@@ -268,29 +271,28 @@ impl Tokenizer {
         }
     }
 
-    /// For text that is generated token by token.
+    /// A stream for text that is generated token by token.
     pub fn stream(&self) -> Stream<'_> {
         Stream::new(self)
     }
 
-    /// Whether an answer ends with this token: the end of a text or of a turn, by the file's word or by the name that
-    /// models give such a control token.
+    /// Whether this token ends an answer: the end of a text or of a turn, as the file says or by the usual name of such
+    /// a control token.
     pub fn is_end(&self, id: u32) -> bool {
         self.ends.contains(&id)
     }
 
-    /// Whether a token is a mark for the model and no text.
+    /// Whether a token is a mark for the model, not text.
     pub fn is_control(&self, id: u32) -> bool {
         self.parts.vocabulary.kind(id).is_special()
     }
 
-    /// The number of ids, those of control tokens included. A model may have more: rows of its embedding that nothing
-    /// uses.
+    /// The number of ids, including control tokens. The model may have more rows in its embeddings, which nothing uses.
     pub fn n_tokens(&self) -> usize {
         self.parts.vocabulary.len()
     }
 
-    /// The token that [`Tokenizer::encode`] puts before a text; nothing where it adds none, or several.
+    /// The token that [`Tokenizer::encode`] puts before a text; `None` if it adds none or several.
     pub fn begins(&self) -> Option<u32> {
         match self.parts.prefix[..] {
             [token] => Some(token),
@@ -313,34 +315,34 @@ impl Tokenizer {
         self.parts.roles.pad
     }
 
-    /// The token that stands for what there is no token for.
+    /// The token for text that the vocabulary does not cover.
     pub fn unknown(&self) -> Option<u32> {
         self.parts.roles.unknown
     }
 
-    /// A token as the vocabulary writes it; not the text that it stands for, which is [`Tokenizer::decode`]'s.
+    /// A token as the vocabulary writes it; [`Tokenizer::decode`] gives the text that it stands for.
     pub fn token(&self, id: u32) -> Option<&str> {
         self.parts.vocabulary.text(id)
     }
 
-    /// The id of a token that is written so in the vocabulary; the first where two are.
+    /// The id of the token that the vocabulary writes like this; the first of several.
     pub fn id(&self, token: &str) -> Option<u32> {
         self.parts.vocabulary.id(token)
     }
 
-    /// How a conversation is written for this model: a template in the language Jinja.
+    /// The template for conversations with this model, in the language Jinja.
     pub fn chat_template(&self) -> Option<&str> {
         self.parts.chat_template.as_deref()
     }
 }
 
-/// What the crate cuts out of texts. Ids are as given, not counted anew.
+/// Cuts tokens out of texts. Ids stay as given; the crate would number them again.
 fn added_vocabulary<'a>(
     tokens: impl Iterator<Item = &'a (u32, AddedToken)> + Clone,
     normalizers: &Normalizers,
 ) -> Result<AddedVocabulary> {
     guarded("tokenizer: special tokens", || {
-        // The crate asks a model for the ids: one that knows just these.
+        // The crate asks a model for the ids, so it gets a model of these tokens alone.
         let ids = tokens.clone().map(|(id, token)| (token.content.clone(), *id)).collect();
         let ids = WordLevel::builder().vocab(ids).build()?;
         let mut added = AddedVocabulary::new();

@@ -1,4 +1,4 @@
-//! The algorithms that turn a word, or a text, into ids.
+//! The algorithms that convert a word, or a text, to ids.
 
 use super::guard::guarded;
 use super::sentencepiece::{SentencePiece, Spaces};
@@ -13,7 +13,7 @@ use tokenizers::Model as _;
 
 /// An algorithm with its vocabulary.
 pub(super) enum Model {
-    /// One of the crate's, on words that the crate has cut.
+    /// An algorithm of the crate, on words that the crate has cut.
     Crate(Box<ModelWrapper>),
     /// Pieces joined by score, on whole texts.
     SentencePiece(Box<SentencePiece>),
@@ -35,7 +35,7 @@ impl Model {
     }
 }
 
-/// Byte-pair encoding. `merges` are the pairs, "left right", the most frequent first.
+/// Byte-pair encoding. `merges` are pairs "left right", the most frequent first.
 pub(super) fn byte_pairs(
     vocabulary: &Vocabulary,
     merges: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) fn byte_pairs(
     let mut named = HashSet::new();
     let mut joined = String::new();
     for (i, merge) in merges.iter().enumerate() {
-        // A space at the very beginning is a part of the left half: some vocabularies have such tokens.
+        // A leading space belongs to the left half: some vocabularies have such tokens.
         let space = merge.char_indices().skip(1).find(|(_, character)| *character == ' ');
         let Some((left, right)) = space.map(|(at, _)| (&merge[..at], &merge[at + 1..])).filter(|(_, r)| !r.is_empty())
         else {
@@ -70,7 +70,7 @@ pub(super) fn byte_pairs(
         }
         pairs.push((left.to_string(), right.to_string()));
     }
-    // Marks for the model are no text and must not come of one, even where they are a word of it as a whole.
+    // Marks for the model are not text, so text must not encode to them, even if they are a word as a whole.
     let is_text = |id: u32, kind: Kind| !kind.is_special() && kind != Kind::UserDefined || named.contains(&id);
     let tokens = vocabulary.iter().filter(|(id, _, kind)| vocabulary.is_first(*id) && is_text(*id, *kind));
     let mut vocab: Vocab = tokens.map(|(id, text, _)| (text.to_string(), id)).collect();
@@ -85,7 +85,7 @@ pub(super) fn byte_pairs(
     })
 }
 
-/// The longest piece first, word by word. Continuations of a word have `##` before them in the vocabulary.
+/// Longest piece first, word by word. Continuations of a word have the prefix `##` in the vocabulary.
 pub(super) fn longest_first(vocabulary: &Vocabulary, unknown: u32) -> Result<Model> {
     let text_of = |id| vocabulary.text(id).unwrap_or_default().to_string();
     let tokens = vocabulary.iter().filter(|(id, _, kind)| vocabulary.is_first(*id) && !kind.is_special());
@@ -102,8 +102,8 @@ pub(super) fn most_likely(vocabulary: &Vocabulary, scores: &[f32], unknown: u32,
         if kind == Kind::Normal && vocabulary.is_first(id) {
             return (text.to_string(), f64::from(*score));
         }
-        // The crate wants an entry for every id. A text with a space is never found, as the text that is looked at has
-        // marks for its spaces; the score does not touch the least one, from which that of unknown tokens is derived.
+        // The crate needs an entry for every id. A text with a space never matches, as the texts looked up have marks
+        // instead of spaces. Its score does not change the lowest score, from which that of unknown tokens is derived.
         (format!(" {id}"), f64::INFINITY)
     });
     guarded("tokenizer.ggml.tokens", || {

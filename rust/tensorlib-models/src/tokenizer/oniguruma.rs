@@ -1,9 +1,10 @@
-//! Expressions of tokenizer.json are Oniguruma's, which reads some classes in another way than the crate here: they are
-//! written out. What Oniguruma 6.9 finds, in the builds of the crate `tokenizers` that files are made with, is the oracle.
+//! Translates expressions of tokenizer.json, which use Oniguruma's syntax. Some classes mean something else in the
+//! crate used here, so they are written out. The reference is Oniguruma 6.9, as built into the crate `tokenizers` that
+//! files are made with.
 
-/// What is in a class of one name, as the crate has it.
+/// The contents of named classes, in the crate's syntax.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// Outside of brackets there are the other numbers of Latin-1 as well.
+/// Outside of brackets the class also includes the other numbers of Latin-1.
 const WORD_ALONE: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const ALNUM: &str = r"\p{Alphabetic}\p{Nd}";
 const GRAPH: &str = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}";
@@ -33,7 +34,7 @@ fn bracket(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The class `\p{NAME}`, where the crate has none of that name or another one.
+/// The class `\p{NAME}`, if the crate does not have it or defines it differently.
 fn property(name: &str, is_inside: bool) -> Option<&'static str> {
     let name: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
     Some(match name.as_str() {
@@ -48,7 +49,7 @@ fn property(name: &str, is_inside: bool) -> Option<&'static str> {
     })
 }
 
-/// A class by itself, or as a part of another.
+/// A class on its own, or as a part of another.
 fn class(items: &str, is_negated: bool, is_inside: bool) -> String {
     match (is_negated, is_inside) {
         (true, _) => format!("[^{items}]"),
@@ -57,7 +58,7 @@ fn class(items: &str, is_negated: bool, is_inside: bool) -> String {
     }
 }
 
-/// The same expression for the crate.
+/// The expression in the crate's syntax.
 pub(super) fn translated(pattern: &str) -> String {
     let (mut out, mut rest, mut depth) = (String::with_capacity(pattern.len()), pattern, 0usize);
     while let Some(first) = rest.chars().next() {
@@ -78,7 +79,7 @@ pub(super) fn translated(pattern: &str) -> String {
         }
         out.push_str(&text);
         rest = &rest[taken..];
-        // A bracket right at the beginning of a class is a character.
+        // A bracket at the beginning of a class is an ordinary character.
         if first == '[' && taken == 1 {
             let negated = rest.starts_with('^');
             if rest[usize::from(negated)..].starts_with(']') {
@@ -90,7 +91,7 @@ pub(super) fn translated(pattern: &str) -> String {
     out
 }
 
-/// `[:alpha:]` and `[:^alpha:]`, with the bytes that it takes.
+/// `[:alpha:]` and `[:^alpha:]`, with their length in bytes.
 fn posix(rest: &str) -> Option<(String, usize)> {
     let end = rest.find(":]")?;
     let name = &rest[2..end];
@@ -98,7 +99,7 @@ fn posix(rest: &str) -> Option<(String, usize)> {
     Some((class(bracket(name)?, negated, true), end + 2))
 }
 
-/// What begins with a backslash, with the bytes that it takes.
+/// An escape sequence, with its length in bytes.
 fn escape(rest: &str, is_inside: bool) -> (String, usize) {
     let Some(next) = rest[1..].chars().next() else { return (rest.to_string(), rest.len()) };
     let taken = 1 + next.len_utf8();
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
     use fancy_regex::Regex;
 
-    /// How many characters from U+0001 on Oniguruma finds, and the sum of their numbers.
+    /// The number of characters from U+0001 on that Oniguruma finds, and the sum of their code points.
     const FOUND: &[(&str, u64, u64)] = &[
         (r"\w", 144671, 15621630088),
         (r"\W", 967392, 604885244792),
@@ -185,7 +186,8 @@ mod tests {
         }
     }
 
-    /// The parts that the Python package `tokenizers` 0.23 cuts these texts into, matches and what is between them.
+    /// Compared with the parts into which the Python package `tokenizers` 0.23 cuts these texts: matches and the text
+    /// between them.
     #[test]
     fn expressions_find_what_oniguruma_finds() {
         let parts = |pattern: &str, text: &str| -> Vec<String> {

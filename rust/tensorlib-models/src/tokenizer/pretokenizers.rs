@@ -13,12 +13,12 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::SplitDelimiterBehavior::{Contiguous, Isolated};
 
-/// One cut. A later one divides the parts of those before it further.
+/// A cut. Each cut divides the parts of the cuts before it further.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// Matches are parts, and so is what lies between them.
+    /// Matches are parts, and so is the text between them.
     Regex(&'static str),
-    /// Every digit, or number character, is a part.
+    /// Every digit, or other number character, is a part.
     Digit,
     /// Runs of digits are parts.
     Digits,
@@ -28,17 +28,17 @@ enum Cut {
     Gpt2Words,
 }
 
-/// A way to cut, and what the models with it do beside.
+/// A way to cut, and other properties of the models that use it.
 pub(super) struct Rule {
     names: &'static [&'static str],
     cuts: &'static [Cut],
-    /// Text is brought to Unicode's normal form C first.
+    /// Whether text is converted to Unicode's normal form C first.
     nfc: bool,
-    /// A word that is a token as a whole is not built from pairs.
+    /// Whether a word that is a token as a whole skips the building from pairs.
     pub(super) ignore_merges: bool,
-    /// Whether a text begins with bos where the file does not say.
+    /// Whether a text begins with bos if the file does not say.
     pub(super) bos: bool,
-    /// Whether it ends with eos or sep where the file does not say.
+    /// Whether it ends with eos or sep if the file does not say.
     pub(super) eos: bool,
 }
 
@@ -77,7 +77,7 @@ const DEEPSEEK3: &str = concat!(
 );
 const CJK: &str = "[\u{4e00}-\u{9fa5}\u{800}-\u{4e00}\u{ac00}-\u{d7ff}]+";
 
-/// The letters with case that the expression of deepseek-llm lists one range after the other.
+/// The letters with case, which the expression of deepseek-llm lists range by range.
 const DEEPSEEK_LETTERS: &str =
     "\\s?[A-Za-z\u{B5}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{1BA}\u{1BC}-\u{1BF}\u{1C4}-\u{293}\u{295}-\u{2AF}\
     \u{370}-\u{373}\u{376}\u{377}\u{37B}-\u{37D}\u{37F}\u{386}\u{388}-\u{38A}\u{38C}\u{38E}-\u{3A1}\
@@ -94,7 +94,7 @@ const DEEPSEEK_LETTERS: &str =
     \u{118A0}-\u{118DF}\u{1E900}-\u{1E943}]+";
 
 const RULES: &[Rule] = &[
-    // What a file without a name has: the cuts that files were converted with before there were names.
+    // For a file without a name: the cuts used to convert files before names existed.
     Rule::new(
         &["default"],
         &[Cut::Regex(r"[\p{P}\$\+<=>\^~\|]+"), Cut::Regex(GPT2), Cut::Regex(r"\p{N}+"), Cut::Regex("[0-9][0-9][0-9]")],
@@ -140,7 +140,7 @@ const RULES: &[Rule] = &[
     Rule::new(&["falcon"], &[Cut::Punctuation, Cut::Gpt2Words, Cut::Digits, Cut::Regex("[0-9][0-9][0-9]")]),
 ];
 
-/// The rule of a name.
+/// The rule with this name.
 pub(super) fn rule(name: &str) -> Result<&'static Rule> {
     RULES.iter().find(|rule| rule.names.contains(&name)).ok_or_else(|| {
         let names: Vec<&str> = RULES.iter().flat_map(|rule| rule.names).copied().collect();
@@ -153,7 +153,7 @@ impl Rule {
         self.nfc.then(|| NFC.into())
     }
 
-    /// The cuts as the crate has them. `prefix_space` puts a space before a text that has none.
+    /// The cuts in the crate's form. `prefix_space` puts a space before a text that has none.
     pub(super) fn pre_tokenizer(&self, prefix_space: bool) -> Result<PreTokenizerWrapper> {
         guarded("tokenizer.ggml.pre", || {
             let mut steps: Vec<PreTokenizerWrapper> = Vec::with_capacity(self.cuts.len() + 1);

@@ -1,22 +1,22 @@
-//! Byte-pair encoding as SentencePiece does it: of all neighbours that make a piece of the vocabulary together, those
-//! with the best score are joined, the leftmost of equals first, until no two do.
+//! Byte-pair encoding as in SentencePiece: of all neighbours that together form a piece of the vocabulary, the pair
+//! with the best score is joined, the leftmost of equals first, until no pair is left.
 //!
-//! This is own code. The `tokenizers` crate joins by a list of pairs, which such files do not have. A list made from
-//! the scores gives other tokens where two pieces have one score (there the place in the text decides, not a list) and
-//! where a piece has a character in it that is no piece itself (`n` and `é` make `né`, but no pair has an unknown
-//! half).
+//! The `tokenizers` crate cannot be used here: it joins by a list of pairs, which such files do not have. A list
+//! derived from the scores gives other tokens if two pieces have the same score (the position in the text decides, not
+//! a list) and if a piece contains a character that is not a piece itself (`n` and `é` make `né`, but no pair has an
+//! unknown half).
 
 use super::vocabulary::{Kind, Vocabulary};
 use crate::{Error, Result};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What becomes of the spaces of a text before it is cut into pieces. They end as U+2581 in any case.
+/// How the spaces of a text change before it is cut into pieces. They become U+2581 in any case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spaces {
-    /// One more at the beginning, so that a word is the same piece there as after another one.
+    /// Adds a space at the beginning, so that a word is the same piece there as after another word.
     pub(super) prefix: bool,
-    /// Runs become one; those at both ends are taken away.
+    /// Runs of spaces become one space; those at both ends are removed.
     pub(super) collapse: bool,
 }
 
@@ -51,7 +51,7 @@ impl Spaces {
 struct Piece {
     id: u32,
     score: f32,
-    /// It may be a step to a longer piece, but is itself taken apart again.
+    /// It may be a step to a longer piece, but is itself split again.
     unused: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct SentencePiece {
     /// The token of each byte.
     bytes: [Option<u32>; 256],
     unknown: Option<u32>,
-    /// Bytes of the longest piece: nothing longer needs to be looked up.
+    /// Bytes of the longest piece: longer texts need no lookup.
     longest: usize,
     pub(super) spaces: Spaces,
 }
@@ -73,7 +73,7 @@ pub(super) fn byte_token(text: &str) -> Option<u8> {
     is_byte.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// A part of the text, joined to the one before and the one after. A part of no bytes has become part of another.
+/// A part of the text, linked to its neighbours. A part of no bytes was joined to another.
 struct Symbol {
     start: usize,
     len: usize,
@@ -83,12 +83,12 @@ struct Symbol {
 
 const NONE: usize = usize::MAX;
 
-/// Two neighbours that make a piece.
+/// Two neighbours that form a piece.
 struct Pair {
     score: f32,
     left: usize,
     right: usize,
-    /// Their bytes at the time; if they have others when it is their turn, one of them has been joined with another.
+    /// The length of both when the pair was found. If it differs later, one of them was joined to another.
     len: usize,
 }
 
@@ -115,7 +115,7 @@ impl PartialEq for Pair {
 impl Eq for Pair {}
 
 impl SentencePiece {
-    /// Scores have the order of ids, as many as there are tokens, none of them NaN.
+    /// One score per token, in the order of ids; none is NaN.
     pub(super) fn new(
         vocabulary: &Vocabulary,
         scores: &[f32],
@@ -155,7 +155,7 @@ impl SentencePiece {
         last.after = NONE;
 
         let mut pairs = BinaryHeap::with_capacity(symbols.len());
-        // Where an unused piece was made: its text and how many bytes of it the left half has.
+        // The unused pieces that were made: their text, and the bytes of their left half.
         let mut halves = HashMap::new();
         for right in 1..symbols.len() {
             pairs.extend(self.pair(&text, &symbols, right - 1, right, &mut halves));
@@ -207,7 +207,7 @@ impl SentencePiece {
 
     /// Appends the ids of a part that nothing joins any more.
     fn emit(&self, part: &str, halves: &HashMap<&str, usize>, follows_unknown: &mut bool, ids: &mut Vec<u32>) {
-        // A stack of its own: a hostile vocabulary may have halves as deep as its longest piece is long.
+        // Uses an explicit stack: a hostile vocabulary may nest halves as deep as its longest piece is long.
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {
             match self.pieces.get(part) {
@@ -225,8 +225,8 @@ impl SentencePiece {
         }
     }
 
-    /// A character without a piece: its bytes, or else one unknown token for a run of them. Returns whether it was
-    /// that.
+    /// Appends a character without a piece: its bytes, or otherwise one unknown token for a run of such characters.
+    /// Returns whether it was an unknown token.
     fn emit_outside(&self, part: &str, follows_unknown: bool, ids: &mut Vec<u32>) -> bool {
         let token = |byte: u8| self.bytes[usize::from(byte)];
         if part.bytes().all(|byte| token(byte).is_some()) {

@@ -1,5 +1,5 @@
-//! What a text goes through before the model: normalizers and pre-tokenizers out of files, with bounds on how many there
-//! are and on what they make of a text.
+//! The steps that a text goes through before the model: normalizers and pre-tokenizers from files, limited in number
+//! and in the length of their results.
 
 use super::expressions::{Expression, Found, Weight, Work};
 use super::guard::guarded;
@@ -11,15 +11,15 @@ use tokenizers::pattern::Invert;
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::{NormalizedString, Normalizer, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior};
 
-/// Steps of each kind; published files have up to seven.
+/// The most steps of each kind; published files have up to seven.
 const MOST: usize = 32;
-/// Pre-tokenizers that make a text longer, each by up to four times.
+/// The most pre-tokenizers that lengthen a text, each by up to four times.
 const MOST_GROWING: usize = 2;
-/// What a text may become: so many bytes for each, and so many for any. Unicode's longest compatibility mapping makes 33 of
-/// 3, and marks for spaces and bytes some more.
+/// The most bytes that a text may become: this many per byte, plus a number for any text. Unicode's longest
+/// compatibility mapping makes 33 bytes of 3, and marks for spaces and bytes add some more.
 const GROWTH: usize = 32;
 const ANY: usize = 1024;
-/// Bytes of what is put before each part of a text.
+/// The most bytes of a text put before each part.
 const LONGEST_PREFIX: usize = 64;
 
 enum Normal {
@@ -32,12 +32,12 @@ enum Normal {
 pub(super) struct Normalizers(Vec<Normal>);
 
 impl Normalizers {
-    /// One of the crate's.
+    /// A normalizer of the crate.
     pub(super) fn of(normalizer: Option<NormalizerWrapper>) -> Self {
         Normalizers(normalizer.map(|one| Normal::Crate(Box::new(one))).into_iter().collect())
     }
 
-    /// Those of a file. `what` is the start of messages.
+    /// Reads the normalizers of a file. `what` is the start of messages.
     pub(super) fn read(what: &str, json: Value, weight: &mut Weight) -> Result<Self> {
         let mut steps = Vec::new();
         for json in flat(what, json, "normalizers")? {
@@ -87,7 +87,7 @@ impl Normalizers {
     }
 }
 
-/// Normalizers for one text. The crate drops what they return, so an error is kept here.
+/// The normalizers for one text. The crate drops their errors, so the first one is kept here.
 pub(super) struct Watched<'a> {
     normalizers: &'a Normalizers,
     work: &'a Work,
@@ -99,7 +99,7 @@ impl<'a> Watched<'a> {
         Watched { normalizers, work, error: OnceLock::new() }
     }
 
-    /// What the crate takes: nothing where there is nothing to do.
+    /// The argument for the crate: `None` if there are no normalizers.
     pub(super) fn or_none(&self) -> Option<&Self> {
         (!self.normalizers.0.is_empty()).then_some(self)
     }
@@ -131,17 +131,17 @@ enum Cut {
 pub(super) struct PreTokenizers(Vec<Cut>);
 
 impl PreTokenizers {
-    /// One of the crate's.
+    /// A pre-tokenizer of the crate.
     pub(super) fn of(pre_tokenizer: Option<PreTokenizerWrapper>) -> Self {
         PreTokenizers(pre_tokenizer.map(Cut::Crate).into_iter().collect())
     }
 
-    /// Those of a file. `what` is the start of messages.
+    /// Reads the pre-tokenizers of a file. `what` is the start of messages.
     pub(super) fn read(what: &str, json: Value, weight: &mut Weight) -> Result<Self> {
         let (mut cuts, mut growing) = (Vec::new(), 0);
         for mut json in flat(what, json, "pretokenizers")? {
             let kind = json["type"].as_str().unwrap_or_default();
-            // One without a kind may be any.
+            // A pre-tokenizer without a type may be any.
             growing += usize::from(["ByteLevel", "Metaspace", ""].contains(&kind));
             if growing > MOST_GROWING {
                 let message =
@@ -154,7 +154,7 @@ impl PreTokenizers {
                     behavior: guarded(what, || Ok(serde_json::from_value(json["behavior"].take())?))?,
                     invert: guarded(what, || Ok(serde_json::from_value(json["invert"].take())?))?,
                 },
-                // The crate cuts by an expression here, which is the same as in other builds of it.
+                // The crate uses an expression here that is the same in all its builds.
                 "Whitespace" => Cut::Split {
                     expression: Expression::of(r"\w+|[^\w\s]+", weight)?,
                     behavior: SplitDelimiterBehavior::Removed,
@@ -187,7 +187,7 @@ impl PreTokenizers {
     }
 }
 
-/// The steps of a description, those of sequences in their places. Lists are at `list`.
+/// The steps of a description, with nested sequences flattened. `list` names the field of a sequence's steps.
 fn flat(what: &str, json: Value, list: &str) -> Result<Vec<Value>> {
     let (mut steps, mut rest) = (Vec::new(), vec![json]);
     while let Some(mut step) = rest.pop() {

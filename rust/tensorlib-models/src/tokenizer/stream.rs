@@ -1,13 +1,12 @@
-//! Text as it is generated, token by token.
+//! Decodes text as it is generated, token by token.
 
 use super::decoder::take_whole;
 use super::Tokenizer;
 
-/// Makes text of tokens that come one after the other. Tokens may end within a character; it comes out when it is
-/// whole.
+/// Converts a sequence of tokens to text. A token may end within a character, which comes out when it is complete.
 ///
-/// A stream goes on where a text was, so the space before its first word stays, which [`Tokenizer::decode`] takes away
-/// where encoding has put it there.
+/// A stream continues a text, so it keeps the space before its first word. [`Tokenizer::decode`] removes that space if
+/// encoding added it.
 #[derive(Clone, Debug)]
 pub struct Stream<'a> {
     tokenizer: &'a Tokenizer,
@@ -20,21 +19,21 @@ impl<'a> Stream<'a> {
         Stream { tokenizer, pending: Vec::new(), skip_special: true }
     }
 
-    /// Shows control tokens as they are written in the vocabulary; a stream leaves them out from the start.
+    /// Shows control tokens as the vocabulary writes them; by default a stream leaves them out.
     #[must_use]
     pub fn show_special(mut self) -> Self {
         self.skip_special = false;
         self
     }
 
-    /// The text that this token makes whole: nothing where it ends within a character, or is a control token or none.
-    /// Bytes that cannot become a character are U+FFFD.
+    /// The text that this token completes: empty if the token ends within a character, or is a control token or
+    /// unknown. Bytes that cannot become a character are U+FFFD.
     pub fn push(&mut self, id: u32) -> String {
         self.tokenizer.append(id, self.skip_special, &mut self.pending);
         take_whole(&mut self.pending)
     }
 
-    /// What is left: nothing, or U+FFFD for a character that was not finished. The stream may be used again.
+    /// The rest: nothing, or U+FFFD for an incomplete character. The stream can be used again.
     pub fn finish(&mut self) -> String {
         let left = String::from_utf8_lossy(&self.pending).into_owned();
         self.pending.clear();

@@ -1,4 +1,4 @@
-//! What is known of the fields of tokenizers' files.
+//! The known fields of tokenizers' files.
 
 use crate::settings::Fields;
 
@@ -57,7 +57,7 @@ pub(super) const TOKENIZER: Fields = Fields {
     only: &[],
 };
 
-/// Fields of its model.
+/// Fields of the model in tokenizer.json.
 pub(super) const MODEL: Fields = Fields {
     known: &[
         "byte_fallback",
@@ -72,11 +72,11 @@ pub(super) const MODEL: Fields = Fields {
         "unk_token",
         "vocab",
     ],
-    // Tokens would be drawn.
+    // Dropout would make the tokens random.
     only: &[("dropout", &["0"])],
 };
 
-/// Fields of tokenizer_config.json. Where one says what tokenizer.json says too, that counts.
+/// Fields of tokenizer_config.json. tokenizer.json takes precedence for fields that both have.
 pub(super) const CONFIG: Fields = Fields {
     known: &[
         "add_bos_token",
@@ -159,7 +159,7 @@ pub(super) const CONFIG: Fields = Fields {
     only: &[("split_special_tokens", &["false"])],
 };
 
-/// Fields of generation_config.json. How tokens are drawn is the caller's choice, whatever the file proposes.
+/// Fields of generation_config.json. The caller decides how tokens are drawn, whatever the file proposes.
 pub(super) const GENERATION: Fields = Fields {
     known: &[
         "_from_model_config",

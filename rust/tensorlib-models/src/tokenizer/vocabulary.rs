@@ -1,23 +1,23 @@
-//! The tokens of a model: their texts, what they are for, and which of them end an answer.
+//! A model's tokens: their texts, their kinds, and which of them end an answer.
 
 use crate::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
 
-/// More tokens than any model has, and few enough that a table of them is small.
+/// More tokens than any model has, but few enough for a table of them.
 pub(super) const MAX_TOKENS: usize = 1 << 22;
 
-/// What a token is for. The numbers are those of GGUF's `tokenizer.ggml.token_type`.
+/// The kind of a token. The numbers are those of GGUF's `tokenizer.ggml.token_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Text.
     Normal = 1,
-    /// Stands for what there is no token for.
+    /// Stands for text that no token covers.
     Unknown = 2,
-    /// Steers the model, and is no text: begin, end, turns.
+    /// Steers the model and is not text: begin, end, turns.
     Control = 3,
     /// Text that is cut out before anything else and never divided.
     UserDefined = 4,
-    /// In the list but never the result of encoding.
+    /// In the list, but never a result of encoding.
     Unused = 5,
     /// One byte, written `<0xFF>`.
     Byte = 6,
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn from_gguf(number: i64) -> Option<Self> {
         Some(match number {
-            // 0 is "undefined" in the format, and text in all files that have it.
+            // 0 is "undefined" in the format, and text in all files that use it.
             0 | 1 => Kind::Normal,
             2 => Kind::Unknown,
             3 => Kind::Control,
@@ -37,13 +37,13 @@ impl Kind {
         })
     }
 
-    /// Whether such a token is a mark for the model and not a part of the text.
+    /// Whether such a token is a mark for the model, not a part of the text.
     pub(super) fn is_special(self) -> bool {
         matches!(self, Kind::Control | Kind::Unknown)
     }
 }
 
-/// Tokens with a task of their own.
+/// Tokens with a role.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Roles {
     pub(super) bos: Option<u32>,
@@ -60,8 +60,8 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Of two tokens with one text the first is found by it. An empty text belongs to an id that is not used; it is not
-    /// found.
+    /// Looking up a text finds the first of several tokens with that text. An empty text belongs to an unused id and is
+    /// not found.
     pub(super) fn new(texts: Vec<Box<str>>, kinds: Vec<Kind>) -> Result<Self> {
         if texts.is_empty() || texts.len() > MAX_TOKENS {
             let n = texts.len();
@@ -94,14 +94,14 @@ impl Vocabulary {
         self.texts.iter().zip(&self.kinds).enumerate().map(|(id, (text, kind))| (id as u32, &**text, *kind))
     }
 
-    /// Whether encoding finds this id by its text: it is not empty, and no token before it has the same.
+    /// Whether encoding finds this id by its text: the text is not empty, and no earlier token has it.
     pub(super) fn is_first(&self, id: u32) -> bool {
         self.text(id).is_some_and(|text| self.id(text) == Some(id))
     }
 }
 
-/// How models mark the end of a text or a turn. A token of such a name ends an answer where it is a control token,
-/// or one that is cut out of texts: some files have these as text.
+/// Names that models use for the end of a text or a turn. A token with such a name ends an answer if it is a control
+/// token, or one that is cut out of texts: some files treat them as text.
 const END_NAMES: &[&str] = &[
     "</s>",
     "<|endoftext|>",
@@ -131,13 +131,13 @@ const END_NAMES: &[&str] = &[
     "<eos>",
 ];
 
-/// All ids that end an answer: those that the file names, and control tokens known by name.
+/// All ids that end an answer: those that the file names, and control tokens with a known name.
 pub(super) fn ends(vocabulary: &Vocabulary, named: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
     let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
     let cut_out =
         |name: &str| vocabulary.id(name).filter(|id| matches!(vocabulary.kind(*id), Kind::Control | Kind::UserDefined));
     let mut ends: BTreeSet<u32> = END_NAMES.iter().filter_map(|name| cut_out(name)).collect();
-    // In the format of gpt-oss <|end|> ends a message, and the answer may be in the one after it.
+    // In the format of gpt-oss <|end|> ends a message, and the answer may be in the next one.
     if control("<|return|>").is_some() && control("<|call|>").is_some() {
         if let Some(id) = control("<|end|>") {
             ends.remove(&id);

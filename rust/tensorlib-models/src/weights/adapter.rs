@@ -1,7 +1,7 @@
 //! Adapters: low-rank additions to a model's matrices (LoRA: Hu and others, 2021, <https://arxiv.org/abs/2106.09685>).
 //!
-//! Where an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes
-//! W x + scale * B (A x). Nothing is merged into W, which may be quantised.
+//! If an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes W x +
+//! scale * B (A x). Nothing is merged into W, which may be quantised.
 
 use super::{DeviceMap, HubName, HubNames, Stack, Weights};
 use crate::files::Source;
@@ -20,13 +20,13 @@ pub struct Adapter {
     scaling: Scaling,
 }
 
-/// The factor of an addition of some rank.
+/// The factor of an addition, which depends on its rank.
 struct Scaling {
-    /// None: 1 in place of alpha / rank.
+    /// `None`: a factor of 1 instead of alpha / rank.
     alpha: Option<f64>,
-    /// By the root of the rank in place of the rank (rsLoRA).
+    /// Divides by the root of the rank instead of the rank (rsLoRA).
     by_root: bool,
-    /// What the caller wants of all.
+    /// The caller's factor for all additions.
     asked: f64,
 }
 
@@ -38,7 +38,7 @@ impl Scaling {
 }
 
 impl Adapter {
-    /// A GGUF file of type `adapter` for a GGUF model, or for a hub folder the folder that PEFT writes
+    /// Opens a GGUF file of type `adapter` for a GGUF model, or the folder that PEFT writes for a hub folder
     /// (adapter_config.json, adapter_model.safetensors). `names` are those of the model's folder.
     pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, devices: &DeviceMap) -> Result<Self> {
         let about = |e: Error| e.about(path.display());
@@ -62,7 +62,7 @@ impl Adapter {
         Ok(Adapter { path: path.display().to_string(), weights, scaling })
     }
 
-    /// What it adds to the matrix NAME of this shape, a stack of matrices perhaps.
+    /// The addition to the matrix `name` of this shape, which may be a stack of matrices.
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<LowRank>> {
         let (a, b) = (format!("{name}.lora_a"), format!("{name}.lora_b"));
         let Some(found) = self.weights.shape_of(&a) else { return Ok(None) };
@@ -73,7 +73,7 @@ impl Adapter {
         Ok(Some(LowRank { a, b, scale: self.scaling.of(rank) }))
     }
 
-    /// To be called when all matrices have asked: none of its tensors may be left.
+    /// Call it when all matrices were loaded: no tensor of the adapter may be left.
     pub fn finish(&self) -> Result<()> {
         self.weights.freeze();
         match &self.weights.left()[..] {
@@ -84,7 +84,7 @@ impl Adapter {
     }
 }
 
-/// An addition to a matrix, or to each of a stack.
+/// An addition to a matrix, or to each matrix of a stack.
 pub struct LowRank {
     a: Tensor,
     b: Tensor,
@@ -92,7 +92,7 @@ pub struct LowRank {
 }
 
 impl LowRank {
-    /// The product with this added; `multiply` is how the matrix itself and x were multiplied.
+    /// Adds to the product; `multiply` is how the matrix itself and x were multiplied.
     pub fn add_to(
         &self,
         ctx: &Context,
@@ -100,7 +100,7 @@ impl LowRank {
         x: &Tensor,
         multiply: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
-        // The rank is small: scaled is what has the fewest elements.
+        // Scales the smallest of the three tensors, as the rank is small.
         let inner = ctx.scale(&multiply(&self.a, x)?, self.scale, ScaleOptions::new())?;
         Ok(ctx.add(product, &multiply(&self.b, &inner)?)?)
     }
@@ -108,12 +108,12 @@ impl LowRank {
 
 fn other_kind(it: &str, model: &str) -> Error {
     let message = format!("the adapter is {it}, the model {model}");
-    // Rows of queries and keys are in another order in GGUF files of Llama, so that names alone would not do.
+    // GGUF files of Llama reorder the rows of queries and keys, so converting names alone would be wrong.
     Error::unsupported(message).with_hint("convert the adapter as the model was converted")
 }
 
 fn alpha_of_file(file: &Gguf, model: &Settings) -> Result<f64> {
-    // A key that is missing, or of another type, is the file's fault.
+    // A key that is missing, or has another type, is an error of the file.
     let fault = |e: tensorlib::Error| Error::format(e.to_string());
     let expect = |key: &str, wanted: &str| match file.string(key).map_err(fault)? {
         found if found == wanted => Ok(()),
@@ -127,8 +127,8 @@ fn alpha_of_file(file: &Gguf, model: &Settings) -> Result<f64> {
     finite("adapter.lora.alpha", file.f64("adapter.lora.alpha").map_err(fault)?)
 }
 
-/// Ways to begin training that leave the model's own weights as they are. All others (PiSSA, OLoRA, CorDA, LoftQ and more)
-/// change those, and the additions fit the changed ones alone.
+/// Ways to initialise training that leave the model's own weights as they are. All others (PiSSA, OLoRA, CorDA, LoftQ
+/// and more) change them, so the additions fit only the changed weights.
 const PLAIN_BEGINNINGS: [&str; 4] = ["true", "false", "\"gaussian\"", "\"eva\""];
 
 /// Keys of GGUF files of adapters.
@@ -137,7 +137,7 @@ const GGUF: Fields = Fields {
     only: &[("adapter.alora.invocation_tokens", &["[]"])],
 };
 
-/// Fields of adapter_config.json: a plain sum of products is known.
+/// Fields of adapter_config.json; only a plain sum of products is supported.
 const PEFT: Fields = Fields {
     known: &[
         "auto_mapping",

@@ -1,39 +1,39 @@
-//! Where a model's leafs are made: a device for each, or shapes alone.
+//! Decides where a model's leafs are made, and whether they get data.
 
 use crate::placement::{Placement, SplitLayer};
 use crate::{Error, Result};
 use tensorlib::{Backend, Context, ContextOptions, DType, Tensor};
 
-/// Some rows of matrices, on a device of this number.
+/// Some rows of matrices, on the device with this number.
 pub struct Rows {
-    /// Ascending.
+    /// The rows' numbers, ascending.
     pub numbers: Vec<i32>,
     pub device: usize,
 }
 
-/// Where leafs are made.
+/// The devices on which leafs are made.
 #[derive(Clone)]
 pub struct DeviceMap {
-    /// Each of a joined backend's devices, in their order; or the one.
+    /// The backends of all devices, in the order of joining, or the only one.
     parts: Vec<Backend>,
     placement: Placement,
-    /// Large leafs have shapes alone.
+    /// Whether large leafs have shapes but no data.
     outline: bool,
 }
 
 impl DeviceMap {
-    /// On the backend's devices, as the placement says.
+    /// Makes leafs on the backend's devices, as the placement says.
     pub fn new(backend: &Backend, placement: &Placement) -> Self {
         DeviceMap { parts: backend.parts(), placement: placement.clone(), outline: false }
     }
 
-    /// The same, without data for what is large: to find out what it would take.
+    /// Leaves out the data of large leafs, to compute the memory that they would take.
     pub fn outline(mut self) -> Self {
         self.outline = true;
         self
     }
 
-    /// A context on each device.
+    /// Makes a context on each device.
     pub fn contexts(&self, name: &str) -> Result<Vec<Context>> {
         let make = |part: &Backend| {
             let options = ContextOptions::new().on(part);
@@ -44,12 +44,12 @@ impl DeviceMap {
         self.parts.iter().map(make).collect()
     }
 
-    /// Whether large leafs have shapes alone.
+    /// Whether large leafs have shapes but no data.
     pub fn is_outline(&self) -> bool {
         self.outline
     }
 
-    /// A leaf of numbers, [1, n], which graphs take rows of.
+    /// A leaf of numbers, [1, n], whose rows graphs look up.
     pub fn numbers(&self, ctx: &Context, values: &[i32]) -> Result<Tensor> {
         let leaf = ctx.zeros(DType::I32, [1, values.len() as i64])?;
         if !self.outline {
@@ -58,17 +58,17 @@ impl DeviceMap {
         Ok(leaf)
     }
 
-    /// The number of the device that a tensor goes to.
+    /// The number of the tensor's device.
     pub fn device(&self, tensor: &str) -> usize {
         self.placement.device(tensor).min(self.parts.len() - 1)
     }
 
-    /// That device's own backend.
+    /// The backend of the tensor's device.
     pub fn part(&self, tensor: &str) -> &Backend {
         &self.parts[self.device(tensor)]
     }
 
-    /// The rows of a layer's feed-forward matrices on each of the first two devices, where the placement splits them.
+    /// The rows of a layer's feed-forward matrices on each of the first two devices, if the placement divides them.
     pub fn neurons(&self, layer: usize, count: i64) -> Result<Option<[Rows; 2]>> {
         let Some(SplitLayer { hot, neurons }) = self.placement.divided(layer) else { return Ok(None) };
         let refuse = |what: String| Err(Error::invalid(format!("the neurons of layer {layer}: {what}")));

@@ -1,11 +1,12 @@
-//! Tensors that no part of a model asked for.
+//! Checks the tensors that no part of a model asked for.
 
 use crate::files::listed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 
-/// What names contain of tensors that do not change what is computed: buffers of old versions, parts for other inputs and for
-/// training, scales of activations and caches that other programs store in 8 bits, and the other list of long rotations.
+/// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs and for
+/// training, scales of activations and caches that other programs store in 8 bits, and the other list of long
+/// rotations.
 const HARMLESS: [&str; 24] = [
     "rotary_emb.",
     "rope_factors_",
@@ -33,7 +34,7 @@ const HARMLESS: [&str; 24] = [
     "scaled_fp8",
 ];
 
-/// Refuses tensors that a GGUF file has in its layers, which would change what they compute; reports all others.
+/// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others.
 pub fn check(left: Vec<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
     let left: Vec<String> = left.into_iter().filter(|name| !HARMLESS.iter().any(|part| name.contains(part))).collect();
     let quoted = |names: Vec<&String>| listed(names.iter().map(|name| format!("'{name}'")).collect());

@@ -1,4 +1,4 @@
-//! How leafs get their values: converted, scaled, or as they are stored.
+//! Loads the values of leafs: converted, scaled, or as they are stored.
 
 use super::scales::Scales;
 use super::segments::{expert_names, Segment};
@@ -7,13 +7,13 @@ use crate::files::{pieces, Entry, SafeSet};
 use crate::{Error, Result};
 use tensorlib::{Context, DType, Gguf, Tensor};
 
-/// Bytes, or floats, of a tensor that are read at a time.
+/// The number of bytes, or floats, of a tensor that are read at a time.
 const PIECE: usize = 4 << 20;
-/// F32 from here on is rounded to infinity in F16.
+/// F32 values of at least this are rounded to infinity in F16.
 const F16_END: f32 = 65520.0;
 
 impl Weights {
-    /// A stack of experts' matrices of an older GGUF file, which has a tensor for each.
+    /// Loads a stack of experts' matrices from an older GGUF file, which has a tensor for each expert.
     pub(super) fn find_experts(&self, file: &Gguf, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
         let Some(names) = expert_names(file, name) else { return Ok(None) };
         let (part_shape, count) = (&shape[..shape.len() - 1], names.len() as i64);
@@ -54,7 +54,7 @@ impl Weights {
         Ok(Some(leaf))
     }
 
-    /// A leaf of one segment, or of several stacked in the last dimension.
+    /// Loads a leaf from one segment, or from several that are stacked in the last dimension.
     pub(super) fn load(
         &self,
         set: &SafeSet,
@@ -103,7 +103,7 @@ impl Weights {
         self.constant(leaf)
     }
 
-    /// The scales of an entry, where the folder has some.
+    /// The scales of an entry, if the folder has any.
     fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
         let Files::Hub { entries, names, .. } = &self.files else { return Ok(None) };
         let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
@@ -119,7 +119,7 @@ impl Weights {
         entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
     }
 
-    /// Encoded by the host: the leaf may be on a device.
+    /// Encodes on the host, because the leaf may be on a device.
     fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
         check_range(name, dtype, values)?;
         if self.devices.part(name).device() == "cpu" {

@@ -1,4 +1,4 @@
-//! A model's tensors as leafs, by the names that GGUF files have for them.
+//! A model's tensors as leafs, by their GGUF names.
 
 mod adapter;
 mod device_map;
@@ -23,10 +23,10 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
 
-/// Matrices that are never converted: rows of them are added as they are, and they are small.
+/// Matrices that are never converted: they are small, and rows of them are added unchanged.
 const SMALL: [&str; 3] = ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
 
-/// A tensor, or some rows of it.
+/// A loaded tensor, or some rows of it.
 #[derive(Clone)]
 pub struct Loaded {
     /// Its name in GGUF.
@@ -37,7 +37,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Where it lies, and what it takes there.
+    /// The device that it lies on, and its bytes there.
     pub fn placed(&self) -> Placed {
         Placed { name: self.name.clone(), device: self.device, bytes: self.tensor.nbytes() }
     }
@@ -52,17 +52,17 @@ enum Files {
 pub struct Weights {
     files: Files,
     devices: DeviceMap,
-    /// One on each device.
+    /// A context on each device.
     contexts: Vec<Context>,
     stored_as: Option<DType>,
     loaded: RefCell<Vec<Loaded>>,
-    /// The files' names of what was found so far.
+    /// The files' names of the tensors found so far.
     taken: RefCell<HashSet<String>>,
     adapters: Vec<Adapter>,
 }
 
 impl Weights {
-    /// Of these files. `stored_as` is the type that matrices are converted to when they are loaded.
+    /// Reads tensors from these files. `stored_as` is the type that matrices are converted to when they are loaded.
     pub fn new(source: Source, names: HubNames, devices: DeviceMap, stored_as: Option<DType>) -> Result<Self> {
         if let Some(to) = stored_as.filter(|to| !matches!(to.kind(), Kind::Floating | Kind::Weight)) {
             return Err(Error::invalid(format!(
@@ -81,26 +81,26 @@ impl Weights {
         Ok(Weights { files, devices, contexts, stored_as, loaded, taken, adapters: Vec::new() })
     }
 
-    /// The same with these adapters, which matrices that are loaded ask.
+    /// Adds adapters, which apply to matrices loaded later.
     pub fn with_adapters(mut self, adapters: Vec<Adapter>) -> Self {
         self.adapters = adapters;
         self
     }
 
-    /// What adapters add to the matrix of this name and shape.
+    /// The adapters' additions to the matrix of this name and shape.
     pub fn additions(&self, name: &str, shape: &[i64]) -> Result<Vec<LowRank>> {
         self.adapters.iter().filter_map(|adapter| adapter.find(name, shape).transpose()).collect()
     }
 
-    /// To be called when all is loaded: nothing may be added, no adapter may have tensors that nobody asked for, and the model's
-    /// own are looked at.
+    /// Call it when all tensors are loaded: freezes the contexts, and checks that neither the model nor an adapter has
+    /// tensors left that matter.
     pub fn finish(&self, warnings: &Warnings) -> Result<()> {
         self.freeze();
         left::check(self.left(), self.is_hub(), warnings)?;
         self.adapters.iter().try_for_each(Adapter::finish)
     }
 
-    /// To be called when all is loaded.
+    /// Call it when all tensors are loaded: nothing can be added then.
     pub fn freeze(&self) {
         self.contexts.iter().for_each(Context::freeze);
     }
@@ -110,12 +110,12 @@ impl Weights {
         &self.contexts
     }
 
-    /// The context that a tensor of this name goes to.
+    /// The context of the device that a tensor of this name goes to.
     fn context(&self, name: &str) -> &Context {
         &self.contexts[self.devices.device(name)]
     }
 
-    /// A leaf of these values, which the files do not have.
+    /// Makes a leaf of these values, which the files do not have.
     pub fn made(&self, values: &[f32]) -> Result<Tensor> {
         let leaf = self.contexts[0].zeros(DType::F32, [values.len() as i64])?;
         if !self.devices.is_outline() {
@@ -129,7 +129,7 @@ impl Weights {
         self.devices.neurons(layer, count)
     }
 
-    /// The tensor of this name and shape, or some of its rows. Only GGUF files have tensors that are asked for by rows.
+    /// The tensor of this name and shape, or some of its rows. Rows can be read from GGUF files only.
     pub fn rows(&self, name: &str, shape: &[i64], rows: Option<&Rows>) -> Result<Tensor> {
         let Some(rows) = rows else { return self.get(name, shape) };
         let Files::Gguf(file) = &self.files else {
@@ -170,12 +170,12 @@ impl Weights {
         self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
     }
 
-    /// What was found so far, each once.
+    /// All tensors found so far, each once.
     pub fn loaded(&self) -> Vec<Loaded> {
         self.loaded.borrow().clone()
     }
 
-    /// The tensor of this name and shape.
+    /// The tensor of this name and shape; fails if it is missing.
     pub fn get(&self, name: &str, shape: &[i64]) -> Result<Tensor> {
         self.find(name, shape)?.ok_or_else(|| {
             let there = self.called(name);
@@ -183,7 +183,7 @@ impl Weights {
         })
     }
 
-    /// The same, where it is there.
+    /// The tensor of this name and shape, if it exists.
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
         let leaf = match &self.files {
             Files::Gguf(file) => {
@@ -220,12 +220,12 @@ impl Weights {
         all.into_iter().filter(|name| !taken.contains(name)).collect()
     }
 
-    /// Whether the files are a folder's.
+    /// Whether the files are a hub folder's.
     pub fn is_hub(&self) -> bool {
         matches!(self.files, Files::Hub { .. })
     }
 
-    /// What the files call it, for messages.
+    /// The files' name of a tensor, for messages.
     pub fn called(&self, name: &str) -> String {
         match &self.files {
             Files::Gguf(_) => name.to_string(),
@@ -239,7 +239,7 @@ impl Weights {
         }
     }
 
-    /// The shape of a tensor, where it is there.
+    /// The shape of a tensor, if it exists.
     pub fn shape_of(&self, name: &str) -> Option<Vec<i64>> {
         match &self.files {
             Files::Gguf(file) => file.tensor_info(name).map(|info| info.shape),
@@ -256,7 +256,7 @@ impl Weights {
         }
     }
 
-    /// Rows of the matrix of token embeddings: the size of the vocabulary.
+    /// The number of rows of the token embeddings, which is the size of the vocabulary.
     pub fn vocabulary(&self, width: i64) -> Result<i64> {
         let name = "token_embd.weight";
         let shape = self.shape_of(name);
@@ -270,7 +270,7 @@ impl Weights {
         }
     }
 
-    /// What is small is loaded all the same: models compute with its values.
+    /// Small tensors are always loaded, because models compute with their values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
         self.devices.is_outline() && elements >= LARGE && !SMALL.contains(&name)

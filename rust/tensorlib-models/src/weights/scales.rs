@@ -1,4 +1,4 @@
-//! Weights of 8 bits in folders, whose values are to be multiplied by scales in tensors of their own.
+//! 8-bit weights in folders, whose values are multiplied by scales in separate tensors.
 
 use crate::files::{pieces, scale_of, Entry, SafeSet, Stored};
 use crate::settings::{shown, Key, Settings};
@@ -7,17 +7,17 @@ use serde_json::Value as Json;
 
 const QUANTIZATION: Key = Key("", "quantization_config");
 
-/// How config.json says that weights are stored.
+/// How config.json describes the storage of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quantization {
-    /// 8-bit floats have scales.
+    /// Whether 8-bit floats must have scales.
     expected: bool,
-    /// Rows and columns of the blocks that have a scale each, where they are blocks.
+    /// Rows and columns of the blocks with a scale each, if scales apply to blocks.
     block: Option<[i64; 2]>,
 }
 
 impl Quantization {
-    /// What `quantization_config` says; only 8-bit floats with scales are known.
+    /// Reads `quantization_config`; only 8-bit floats with scales are supported.
     pub fn read(settings: &Settings) -> Result<Self> {
         let Some(config) = settings.inner_first(QUANTIZATION).filter(|config| !config.is_null()) else {
             return Ok(Self::default());
@@ -48,21 +48,21 @@ impl Quantization {
 
 /// The scales of a matrix.
 pub struct Scales {
-    /// Those of a row of blocks after the other.
+    /// The scales of the blocks, row by row.
     values: Vec<f32>,
     /// Rows and columns of a block.
     block: [u64; 2],
-    /// Blocks of a row.
+    /// Blocks per row.
     columns: u64,
-    /// Elements of a row of the matrix, and rows of it; a stack has as many again.
+    /// Elements per row and rows of the matrix, which are the same for all matrices of a stack.
     row: u64,
     rows: u64,
-    /// Scales of one matrix of a stack.
+    /// The number of scales per matrix of a stack.
     stride: u64,
 }
 
 impl Scales {
-    /// Those that the files have for an entry. `find` finds another entry.
+    /// Finds the scales of an entry in the files. `find` finds an entry by name.
     pub fn find<'a>(
         set: &SafeSet,
         entry: &Entry,
@@ -104,7 +104,7 @@ impl Scales {
             None => [rows.div_ceil(shape[1]), row.div_ceil(shape[0])],
         };
         let stride = n / u64::try_from(stack).unwrap_or(1);
-        // One for each row, in either of two shapes; or one for each block.
+        // A scale per row, in either of two shapes; or a scale per block.
         let (block, columns) = match shape {
             [a, b] if a * b == rows && stride == rows && (a == 1 || b == 1) => ([1, row], 1),
             [a, b] if a == row.div_ceil(sizes[1]) && b == rows.div_ceil(sizes[0]) && stride == a * b => (sizes, a),
@@ -119,7 +119,8 @@ impl Scales {
         Ok(Scales { block, columns, stride, ..one })
     }
 
-    /// Multiplies values, of which the first is element `start` of the tensor. What has one scale is multiplied at once.
+    /// Multiplies values by their scales; the first value is element `start` of the tensor. Runs with the same scale
+    /// are multiplied together.
     pub fn apply(&self, start: u64, values: &mut [f32]) {
         let per_matrix = self.row * self.rows;
         let (mut element, mut rest) = (start, values);

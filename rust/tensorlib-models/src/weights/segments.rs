@@ -1,11 +1,11 @@
-//! Which parts of a folder's tensors make a leaf, and the names of experts' matrices in older GGUF files.
+//! Which parts of a folder's tensors make up a leaf, and the names of experts' matrices in older GGUF files.
 
 use super::{check, HubName, Stack};
 use crate::files::Entry;
 use crate::{Error, Result};
 use tensorlib::Gguf;
 
-/// Elements of an entry, one behind the other.
+/// Consecutive elements of an entry.
 pub struct Segment<'a> {
     pub entry: &'a Entry,
     pub first: u64,
@@ -18,7 +18,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The segments of a leaf of this shape; none where the folder has no such tensor.
+/// The segments of a leaf of this shape; none if the folder has no such tensor.
 pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
     let of_one = &shape[..shape.len().saturating_sub(1)];
     let (parts, part_shape): (Vec<&Entry>, _) = match name {
@@ -46,7 +46,7 @@ pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[
     Ok(parts.into_iter().map(Segment::whole).collect())
 }
 
-/// Rows of each matrix of a stack: those of gates come first, then the others.
+/// The rows of each matrix of a fused stack: in each matrix the gates' rows come first, then the others.
 fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
     let Some(half) = stack.half else {
         check(&entry.name, &entry.shape, entry.type_name.clone(), shape)?;
@@ -61,7 +61,7 @@ fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segm
     Ok((0..u64::try_from(*experts).unwrap_or(0)).map(|e| Segment { entry, first: first(e), elements }).collect())
 }
 
-/// `blk.0.ffn_gate_exps.weight` as `blk.0.ffn_gate.0.weight` and so on, where the file has those.
+/// The names `blk.0.ffn_gate.0.weight` and so on for `blk.0.ffn_gate_exps.weight`, if the file has those.
 pub fn expert_names(file: &Gguf, name: &str) -> Option<Vec<String>> {
     let (base, end) = name.split_once("_exps.")?;
     let of = |expert: usize| format!("{base}.{expert}.{end}");

@@ -1,4 +1,4 @@
-//! Each architecture's tiny model: what it is, and how its files say so.
+//! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Gate, Route, Spec};
 use super::tiny::vocabulary;
@@ -9,9 +9,9 @@ use tensorlib::Value;
 pub struct Model {
     pub name: &'static str,
     pub spec: Spec,
-    /// `general.architecture`, and what it has beside the common settings.
+    /// `general.architecture`, and the settings that GGUF files have in addition to the common ones.
     pub gguf: Option<(&'static str, Vec<(&'static str, Value)>)>,
-    /// `model_type`, and what config.json has beside the common settings.
+    /// `model_type`, and the settings that config.json has in addition to the common ones.
     pub hub: Option<(&'static str, &'static str)>,
 }
 
@@ -42,7 +42,7 @@ impl Model {
         let (kind, extra) = self.hub.unwrap();
         let s = &self.spec;
         if kind == "gemma3" {
-            // One that sees pictures; what the text's part leaves out is as in the published models.
+            // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
                 r#"{{"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "eos_token_id": [1, 106],
 "vision_config": {{"hidden_size": 1152, "num_hidden_layers": 27, "model_type": "siglip_vision_model"}}, "mm_tokens_per_image": 256,
@@ -58,14 +58,14 @@ impl Model {
         )
     }
 
-    /// The folder's name of a tensor, or of an expert's part of it.
+    /// The folder's name of a tensor, or of one expert's part of it.
     pub fn hub_name(&self, name: &str, expert: Option<usize>) -> String {
         let kind = self.hub.unwrap().0;
         if name.starts_with("vision_tower") {
             return name.into();
         }
         let name = self.text_name(kind, name, expert);
-        // Two ways of writing it, of older and newer folders.
+        // Older and newer folders use two spellings.
         match self.name {
             "gemma3 with pictures" => format!("language_model.{name}"),
             "gemma3 with pictures, newer" => name.replace("model.", "model.language_model."),
@@ -114,7 +114,8 @@ fn number(n: u32) -> Value {
     Value::U32(n)
 }
 
-/// Long waves stretched by `factor`, short ones not, those between by a share: with high 4 and low 1 turns.
+/// Waves that are long are stretched by `factor`, short ones are not, and those in between by a share: 4 high and 1 low
+/// turns.
 fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let stretched = |f: f64| {
         let turns = trained * f / (2.0 * PI);
@@ -130,7 +131,7 @@ fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     frequencies(base, n).into_iter().map(stretched).collect()
 }
 
-/// YaRN of the paper: pairs between those with 32 turns and with 1 turn in the trained context are mixed.
+/// YaRN as in the paper: pairs between 32 turns and 1 turn in the trained context are mixed.
 fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let pair = |turns: f64| n as f64 * (trained / (2.0 * PI * turns)).ln() / (2.0 * base.ln());
     let (low, high) = (pair(32.0).floor().max(0.0), pair(1.0).ceil().min(n as f64 - 1.0));
@@ -141,7 +142,7 @@ fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     frequencies(base, n).into_iter().enumerate().map(mixed).collect()
 }
 
-/// One of each, with small windows and contexts so that tests reach behind them.
+/// A model of each architecture, with small windows and contexts, so that tests go beyond them.
 pub fn all() -> Vec<Model> {
     let base = Spec::new;
     let neox = |spec: Spec| Spec { neox: true, ..spec };
@@ -235,7 +236,7 @@ pub fn all() -> Vec<Model> {
         },
         Model {
             name: "mixtral",
-            // Where the folder does not mention the base, it is the published code's.
+            // The base is the published code's default if the folder does not mention it.
             spec: Spec {
                 experts: Some((5, 2, 96, Route::Normalised)),
                 frequencies: frequencies(1e6, 16),
@@ -343,7 +344,7 @@ pub fn all() -> Vec<Model> {
             name: "phi3 long",
             spec: Spec {
                 fused: true,
-                // Beyond the trained context the long factors divide, and what is turned grows.
+                // Beyond the trained context the long factors divide, and rotated values grow.
                 frequencies: frequencies(1e4, 16).iter().enumerate().map(|(i, f)| f / (1.0 + i as f64)).collect(),
                 magnitude: (1.0 + 4f64.ln() / 64f64.ln()).sqrt(),
                 ..neox(base())

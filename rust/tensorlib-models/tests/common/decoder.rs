@@ -1,4 +1,4 @@
-//! A decoder in double precision, written for being read: no cache, one token after the other.
+//! A decoder in double precision, written for readability: no cache, one token after the other.
 
 use super::math::*;
 use super::tiny::{Random, Tensors};
@@ -13,14 +13,14 @@ pub enum Gate {
     Oai,
 }
 
-/// Which neurons' products are 0.
+/// The neurons whose products are set to 0.
 #[derive(Clone, Debug, Default)]
 pub enum Left {
     #[default]
     None,
-    /// Where the activated gate is below its layer's threshold.
+    /// Neurons whose activated gate is below the layer's threshold.
     SmallGates(Vec<f64>),
-    /// Where the product itself is.
+    /// Neurons whose product is below the layer's threshold.
     SmallProducts(Vec<f64>),
 }
 
@@ -31,10 +31,10 @@ pub enum Route {
     OfUsed,
 }
 
-/// Which layers.
+/// Which layers have a property.
 pub type OfLayer = fn(usize) -> bool;
 
-/// What a model is. The names of fields are those of its settings.
+/// The description of a model. The fields are named like its settings.
 #[derive(Clone)]
 pub struct Spec {
     pub layers: usize,
@@ -46,7 +46,7 @@ pub struct Spec {
     pub vocabulary: usize,
     pub eps: f64,
     pub neox: bool,
-    /// Frequencies of pairs, and the factor of what is turned, of all layers and of those with a window.
+    /// Frequencies of pairs and the factor of rotated values, for all layers and for layers with a window.
     pub frequencies: Vec<f64>,
     pub window_frequencies: Option<Vec<f64>>,
     pub magnitude: f64,
@@ -56,7 +56,7 @@ pub struct Spec {
     pub final_cap: f64,
     pub embedding_scale: f64,
     pub gate: Gate,
-    /// Count, used, and elements between.
+    /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
     pub fused: bool,
     pub biases: bool,
@@ -67,12 +67,12 @@ pub struct Spec {
     pub ffn_norm: &'static str,
     pub tied: bool,
     pub left: Left,
-    /// What feed() has seen: layer, activated gates, products.
+    /// The values that feed() has observed: layer, activated gates, products.
     pub seen: RefCell<Vec<(usize, Row, Row)>>,
 }
 
 impl Spec {
-    /// Llama's, small.
+    /// Llama's settings, with small numbers.
     pub fn new() -> Self {
         Spec {
             layers: 3,
@@ -107,7 +107,7 @@ impl Spec {
         }
     }
 
-    /// Random weights of matrices of this type; all else is F32.
+    /// Random weights: matrices of this type, everything else F32.
     pub fn tensors(&self, seed: u64, dtype: DType) -> Tensors {
         let (mut random, mut t) = (Random(seed), Tensors::default());
         let (w, q, kv) = (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
@@ -179,7 +179,7 @@ impl Spec {
         t
     }
 
-    /// The logits behind each of these tokens.
+    /// The logits after each of these tokens.
     pub fn logits(&self, t: &Tensors, tokens: &[u32]) -> Vec<Row> {
         let embedding = rows(t.get("token_embd.weight"), self.width);
         let mut xs: Vec<Row> = tokens
@@ -258,7 +258,7 @@ impl Spec {
         outs
     }
 
-    /// Pairs turned by the position's angles.
+    /// Rotates pairs by the position's angles.
     fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
         let (mut y, half) = (x.to_vec(), frequencies.len());
         for (k, frequency) in frequencies.iter().enumerate() {

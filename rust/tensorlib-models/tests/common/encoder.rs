@@ -1,11 +1,11 @@
-//! BERT and its like in double precision.
+//! Encoders of the BERT family in double precision.
 
 use super::decoder::frequencies;
 use super::math::*;
 use super::tiny::{Random, Tensors};
 use tensorlib::DType;
 
-/// What differs by more than numbers.
+/// The architectures, which differ by more than numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Family {
     Bert,
@@ -13,7 +13,7 @@ pub enum Family {
     Nomic,
 }
 
-/// What a model is.
+/// The description of a model.
 #[derive(Clone)]
 pub struct Spec {
     pub family: Family,
@@ -46,7 +46,7 @@ impl Spec {
         }
     }
 
-    /// With lines that reach behind the farthest bucket.
+    /// MPNet, with lines that are longer than the farthest bucket's distance.
     pub fn mpnet() -> Self {
         Spec { family: Family::Mpnet, types: 0, first_position: 2, positions: 152, ..Spec::new() }
     }
@@ -55,7 +55,7 @@ impl Spec {
         Spec { family: Family::Nomic, rope_base: 1000.0, ..Spec::new() }
     }
 
-    /// A layer's matrices: their inputs and outputs.
+    /// A layer's matrices with their inputs and outputs.
     fn linears(&self) -> Vec<(&'static str, i64, i64)> {
         let (w, f) = (self.width as i64, self.ffn as i64);
         let mut all = vec![("attn_output", w, w), ("ffn_up", w, f), ("ffn_down", f, w)];
@@ -103,7 +103,7 @@ impl Spec {
         t
     }
 
-    /// The vector of a line of tokens: the mean of theirs, or the first one's, of length 1.
+    /// The vector of a line of tokens, of length 1: the mean of the tokens' vectors, or the first one.
     pub fn vector(&self, t: &Tensors, tokens: &[u32], mean: bool) -> Row {
         let row = |name: &str, i: usize| t.find(name).map(|values| &values[i * self.width..(i + 1) * self.width]);
         let norm = |name: &str, x: &[f64]| {
@@ -174,7 +174,7 @@ impl Spec {
         (turned(part(0)), turned(part(1)), part(2))
     }
 
-    /// Each head turned: pairs are half a head apart.
+    /// Rotates each head: the elements of a pair are half a head apart.
     fn turned(&self, x: &[f64], position: usize) -> Row {
         let head = self.width / self.heads;
         let (mut y, half) = (x.to_vec(), head / 2);
@@ -190,8 +190,8 @@ impl Spec {
     }
 }
 
-/// The bucket of a key's distance from a query: 16 for keys before it, 16 for those behind. Borders are where
-/// 8 * 16^(n / 8) passes a whole number: 8, 11.3, 16, 22.6, 32, 45.3, 64 and 90.5.
+/// The bucket of a key's distance from a query: 16 for keys before it, 16 for keys after it. The borders are the
+/// smallest distances above 8 * 16^(n / 8): 8, 11.3, 16, 22.6, 32, 45.3, 64 and 90.5.
 fn bucket(query: usize, key: usize) -> usize {
     const FIRST: [usize; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91];
     let found = FIRST.iter().rposition(|first| *first <= query.abs_diff(key)).unwrap();

@@ -1,4 +1,4 @@
-//! The files of tiny encoders: settings and the names of tensors, as GGUF files and hub folders have them.
+//! The files of tiny encoders: settings and tensor names, in GGUF files and hub folders.
 
 use super::encoder::{Family, Spec};
 use super::tiny::{tokenizer_json, vocabulary, Tensors};
@@ -32,7 +32,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
     all
 }
 
-/// A config.json, with further settings behind the others.
+/// A config.json, with further settings at the end.
 pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
     let names = match spec.family {
         Family::Nomic => ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"],

@@ -2,12 +2,12 @@
 
 pub type Row = Vec<f64>;
 
-/// A matrix with rows of `n`, as its tensor has them.
+/// A matrix as a list of rows of `n` elements, in the tensor's order.
 pub fn rows(values: &[f64], n: usize) -> Vec<&[f64]> {
     values.chunks(n).collect()
 }
 
-/// The product of a matrix, of rows as long as x, and x.
+/// The product of a matrix, with rows as long as x, and x.
 pub fn product(matrix: &[f64], x: &[f64]) -> Row {
     matrix.chunks(x.len()).map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect()
 }
@@ -27,7 +27,7 @@ pub fn layer_norm(x: &[f64], weight: &[f64], bias: &[f64], eps: f64) -> Row {
     x.iter().zip(weight).zip(bias).map(|((x, w), b)| (x - mean) / (variance + eps).sqrt() * w + b).collect()
 }
 
-/// The weights of a softmax; `sink`: one more summand's logit.
+/// The weights of a softmax; `sink` is the logit of an additional summand.
 pub fn softmax(x: &[f64], sink: Option<f64>) -> Row {
     let most = x.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = x.iter().copied().chain(sink).map(|x| (x - most).exp()).sum();
@@ -42,7 +42,7 @@ pub fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh())
 }
 
-/// By the error function's series, which converges for all that models have here.
+/// By the series of the error function, which converges for all values in these models.
 pub fn gelu_erf(x: f64) -> f64 {
     let z = x / 2f64.sqrt();
     if z.abs() > 5.0 {

@@ -1,5 +1,5 @@
-//! What tests of models share: tiny models with random weights, their files, and their answers in double precision.
-#![allow(dead_code, missing_docs)] // each test program uses a part
+//! Shared by the tests of models: tiny models with random weights, their files, and their results in double precision.
+#![allow(dead_code, missing_docs)] // each test program uses some of it
 
 pub mod architectures;
 pub mod decoder;
@@ -10,13 +10,13 @@ pub mod tiny;
 
 use std::path::PathBuf;
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("tensorlib-models-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path); // there mostly is none
+        let _ = std::fs::remove_dir_all(&path); // usually there is none
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
@@ -28,16 +28,16 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0); // the system's temporary folder is emptied anyway
+        let _ = std::fs::remove_dir_all(&self.0); // the system cleans its temporary folder anyway
     }
 }
 
-/// The device that tests run on: `TENSORLIB_DEVICE`, else the CPU.
+/// The device that tests run on: `TENSORLIB_DEVICE`, or the CPU by default.
 pub fn backend() -> tensorlib::Backend {
     tensorlib::Backend::new(&std::env::var("TENSORLIB_DEVICE").unwrap_or("cpu".into())).unwrap()
 }
 
-/// The largest difference, by the largest magnitude of what is right.
+/// The largest difference, divided by the largest expected magnitude.
 pub fn error(got: &[f32], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());
     let largest = want.iter().fold(0.0f64, |m, x| m.max(x.abs()));

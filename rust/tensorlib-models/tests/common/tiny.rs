@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tensorlib::{safetensors, Context, DType, GgufWriter, Tensor, Value};
 
-/// Numbers that look random, the same in each run.
+/// Random numbers, equal in each run.
 pub struct Random(pub u64);
 
 impl Random {
-    /// From -1 to 1.
+    /// A number from -1 to 1.
     pub fn next(&mut self) -> f64 {
         // SplitMix64 (Steele, Lea and Flood, 2014).
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// A tensor: the bytes of its type, and the values that these are.
+/// A tensor: its stored bytes, and the values that they represent.
 #[derive(Clone)]
 pub struct Stored {
     pub shape: Vec<i64>,
@@ -28,14 +28,14 @@ pub struct Stored {
     values: Vec<f64>,
 }
 
-/// Tensors by their names in GGUF.
+/// Tensors by their GGUF names.
 #[derive(Clone, Default)]
 pub struct Tensors {
     pub all: BTreeMap<String, Stored>,
 }
 
 impl Tensors {
-    /// A tensor of random values around `center`.
+    /// Adds a tensor of random values around `center`.
     pub fn add(&mut self, random: &mut Random, name: &str, shape: &[i64], center: f64, spread: f64, dtype: DType) {
         let n = shape.iter().product::<i64>() as usize;
         let values: Vec<f32> = (0..n).map(|_| (center + spread * random.next()) as f32).collect();
@@ -53,7 +53,7 @@ impl Tensors {
         self.all.get(name).map(|stored| stored.values.as_slice())
     }
 
-    /// Adds scale * B A to the values of a matrix, or of each of a stack, that `logits` uses; its bytes stay.
+    /// Adds scale * B A to the values of a matrix, or of each matrix of a stack, that `logits` uses; the bytes stay.
     pub fn merge(&mut self, name: &str, adapter: &Tensors, scale: f64) {
         let (a, b) = (&adapter.all[&format!("{name}.lora_a")], &adapter.all[&format!("{name}.lora_b")]);
         let stored = self.all.get_mut(name).unwrap();
@@ -65,7 +65,7 @@ impl Tensors {
         }
     }
 
-    /// The same with transposed down projections, of this type.
+    /// These tensors with transposed down projections of this type.
     pub fn with_transposed_downs(&self, dtype: DType) -> Tensors {
         let mut made = self.clone();
         for name in self.all.keys().filter(|name| name.ends_with(".ffn_down.weight")) {
@@ -87,7 +87,7 @@ impl Tensors {
         leaf
     }
 
-    /// Other values for `logits` and its like; the bytes stay.
+    /// Replaces the values that `logits` and similar functions use; the bytes stay.
     pub fn set_values(&mut self, name: &str, values: Vec<f64>) {
         let stored = self.all.get_mut(name).unwrap();
         assert_eq!(stored.values.len(), values.len());
@@ -106,7 +106,7 @@ impl Tensors {
         writer.finish().unwrap();
     }
 
-    /// `name_of` gives the folder's names; a stack of experts has one for each.
+    /// `name_of` gives the folder's names; a stack of experts has one name per expert.
     pub fn write_safetensors(
         &self,
         path: &Path,
@@ -132,10 +132,10 @@ impl Tensors {
     }
 }
 
-/// A tensor of a safetensors file by hand: name, type, shape with the contiguous dimension last, bytes.
+/// A tensor of a safetensors file made by hand: name, type, shape with the contiguous dimension last, bytes.
 pub type Raw = (String, &'static str, Vec<i64>, Vec<u8>);
 
-/// A safetensors file of types that the engine has not.
+/// Writes a safetensors file with types that the engine lacks.
 pub fn write_raw(path: &Path, tensors: &[Raw]) {
     let (mut header, mut data) = (Vec::new(), Vec::new());
     for (name, dtype, shape, bytes) in tensors {
@@ -148,7 +148,7 @@ pub fn write_raw(path: &Path, tensors: &[Raw]) {
     std::fs::write(path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()).unwrap();
 }
 
-/// A vocabulary of so many tokens: special ones, the beginning of a word, letters and marks.
+/// A vocabulary of n tokens: special ones, the beginning of a word, letters and marks.
 pub fn vocabulary(n: usize) -> Vec<(String, Value)> {
     let special = ["<unk>", "<s>", "</s>", "\u{2581}"].map(String::from);
     let letters = ('a'..='z').chain(".,!?".chars()).chain('A'..='Z').map(String::from);
@@ -171,7 +171,7 @@ pub fn vocabulary(n: usize) -> Vec<(String, Value)> {
     ]
 }
 
-/// The same as a folder's tokenizer.json: whole words.
+/// This vocabulary as a folder's tokenizer.json: whole words.
 pub fn tokenizer_json(n: usize) -> String {
     let words: Vec<String> = (0..n).map(|i| format!("\"w{i}\": {i}")).collect();
     format!(

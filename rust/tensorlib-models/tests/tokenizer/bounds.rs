@@ -1,4 +1,4 @@
-//! Files that would make a text grow without bound, or take for ever: refused, or ended soon.
+//! Files that would make a text grow without bound, or take forever: they are refused, or end soon.
 
 use crate::byte_pairs::Pairs;
 use crate::files::*;
@@ -42,7 +42,7 @@ pub fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(of).collect()
 }
 
-/// The error of reading the file, or of encoding this text with it. Either has a second, and 64 MiB.
+/// The error of reading the file, or of encoding this text with it. Each may take a second and 64 MiB.
 fn ended(json: &Json, text: &str) -> String {
     let start = Instant::now();
     let (error, most) = most_of(|| match hub(json, &[]) {
@@ -52,7 +52,7 @@ fn ended(json: &Json, text: &str) -> String {
         },
         Err(error) => error.to_string(),
     });
-    // Without optimisation and on a busy machine; it is well under a second on others.
+    // The limit for unoptimised code on a busy machine; otherwise it takes well under a second.
     let limit = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
     assert!(start.elapsed() < limit, "{:?}: {error}", start.elapsed());
     assert!(most < 64 << 20, "{most} bytes: {error}");
@@ -99,12 +99,12 @@ fn texts_that_would_grow() {
         let error = ended(&json, &long);
         assert!(error.contains(words), "'{words}' is not in: {error}");
     }
-    // What is between tokens is bounded piece by piece.
+    // Text between tokens is bounded piece by piece.
     let mut pieces = doubled(30);
     pieces["added_tokens"] = json!([{"id": 300, "content": "|", "single_word": false, "lstrip": false, "rstrip": false,
                                      "normalized": false, "special": false}]);
     assert!(ended(&pieces, &"aaaa|".repeat(200)).contains("the normalizer makes 2048 bytes of 4"));
-    // And what comes of tokens that are normalised themselves.
+    // So are tokens that are normalised themselves.
     let mut tokens = doubled(30);
     tokens["added_tokens"] = json!([{"id": 300, "content": "aa", "single_word": false, "lstrip": false, "rstrip": false,
                                      "normalized": true, "special": false}]);
@@ -114,7 +114,7 @@ fn texts_that_would_grow() {
 #[test]
 fn expressions_that_would_take_for_ever() {
     let one = format!("{}b", "a".repeat(5000));
-    // Each search for itself is allowed, all of them are not.
+    // Each search is within the limit, all together are not.
     let many = format!("{} ", "a".repeat(400)).repeat(30);
     let cases = [
         (r"^(?:(?=a)a|(?=a)aa)+$", &one),
@@ -151,7 +151,7 @@ fn expressions_that_are_too_large() {
             assert!(error.contains("tokenizer.json: ") && error.contains(words), "{error}");
         }
     }
-    // Each is small enough, all are not.
+    // Each expression is small enough, all together are not.
     let error = ended(&pre_tokenizers(vec![split(&r"\p{L}".repeat(50)); 20]), "abc");
     assert!(error.contains(too_many), "{error}");
 }

@@ -11,7 +11,8 @@ pub struct Pairs {
 }
 
 /// GPT-2's words, read off the definition of its expression: an ending of English, or a run of letters, of numbers or
-/// of anything else but spaces, each with one space before it at most; of other spaces all but the last before a word.
+/// of anything else except spaces, each with at most one space before it; of other spaces all except the last before a
+/// word.
 fn gpt2_words(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let kind = |c: char| match class(c) {
@@ -50,7 +51,7 @@ fn gpt2_words(text: &str) -> Vec<String> {
 }
 
 impl Pairs {
-    /// Pairs out of random texts, as training finds them.
+    /// Pairs from random texts, as training finds them.
     pub fn grow(n: usize, seed: u64) -> Self {
         let tokens = (0..=255).map(|byte| byte_character(byte).to_string()).collect();
         let mut pairs = Pairs { tokens, merges: Vec::new() };
@@ -77,7 +78,7 @@ impl Pairs {
         self.merges.push((left.into(), right.into()));
     }
 
-    /// The definition: join the first pair of the list, wherever it is, then the next that is there.
+    /// By definition: join the first pair of the list everywhere, then the next one that exists.
     fn join(&self, word: &str) -> Vec<String> {
         let ranks: HashMap<_, _> = self.merges.iter().enumerate().rev().map(|(rank, pair)| (pair, rank)).collect();
         let mut parts: Vec<String> = byte_level(word).chars().map(String::from).collect();
@@ -138,7 +139,7 @@ fn a_space_before_the_text() {
     }
 }
 
-/// What has no token becomes the unknown token, or is left out where there is none.
+/// Text without a token becomes the unknown token, or is left out if there is none.
 #[test]
 fn bytes_that_are_not_in_the_vocabulary() {
     let tokens: Vec<String> = "abc".chars().map(String::from).collect();
@@ -149,7 +150,7 @@ fn bytes_that_are_not_in_the_vocabulary() {
     assert_eq!(ids(file.with("unknown_token_id", 2u32), "axb"), [0, 2, 1]);
 }
 
-/// The word as a whole goes before the pairs in the rules of llama-bpe, and not in those of gpt-2.
+/// A word that is a token takes precedence over pairs in the rules of llama-bpe, but not in those of gpt-2.
 #[test]
 fn whole_words_before_pairs() {
     let mut pairs = Pairs::grow(0, 1);
@@ -158,7 +159,7 @@ fn whole_words_before_pairs() {
     let ids = |pre: &str| pairs.metadata().with("pre", pre).read().unwrap().encode("abc", false, false).unwrap();
     assert_eq!(ids("llama-bpe"), [id]);
     assert_eq!(ids("gpt-2"), [97, 98, 99]);
-    // A mark for the model does not come of text, even where it is a whole word.
+    // Text never becomes a mark for the model, even if it is a whole word.
     pairs.tokens.push("end".into());
     let types: HashSet<u32> = [id + 1].into();
     let kind = |i: usize| if types.contains(&(i as u32)) { CONTROL } else { NORMAL };
@@ -168,7 +169,7 @@ fn whole_words_before_pairs() {
     assert_eq!(tokenizer.encode("end", false, true).unwrap(), [id + 1]);
 }
 
-/// Composed and decomposed letters are one in models whose tokenizer.json says so.
+/// Composed and decomposed letters are equal in models whose tokenizer.json normalises.
 #[test]
 fn normal_form_c_where_the_models_have_it() {
     let file = Pairs::grow(0, 1).metadata();
@@ -186,7 +187,7 @@ fn a_file_without_a_pre_tokenizer_has_the_default() {
     pairs.add("12", "3");
     pairs.add("123", "4");
     let ids = |file: Metadata| file.read().unwrap().encode("1234", false, false).unwrap();
-    // It cuts numbers into three digits.
+    // This rule cuts numbers into three digits.
     assert_eq!(ids(pairs.metadata().without("pre")), [257, 52]);
     assert_eq!(ids(pairs.metadata().with("pre", "default")), [257, 52]);
     assert_eq!(ids(pairs.metadata()), [258]);

@@ -1,4 +1,4 @@
-//! Files with tokenizers in them.
+//! Files that contain tokenizers.
 
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tensorlib::{Array, Gguf, GgufWriter, Value};
 use tensorlib_models::tokenizer::Tokenizer;
 use tensorlib_models::Result;
 
-/// A folder that goes when it is dropped.
+/// A temporary folder, removed when it is dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ pub const USER_DEFINED: i32 = 4;
 pub const UNUSED: i32 = 5;
 pub const BYTE: i32 = 6;
 
-/// The metadata of a tokenizer, to be changed at will before it is read.
+/// The metadata of a tokenizer, which tests change before it is read.
 #[derive(Clone, Default)]
 pub struct Metadata(Vec<(String, Value)>);
 

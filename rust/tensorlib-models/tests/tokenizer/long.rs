@@ -1,11 +1,11 @@
-//! Long texts. What takes time by the square of the length would take hours for these.
+//! Long texts. Algorithms of quadratic time would take hours for them.
 
 use crate::byte_pairs::Pairs;
 use crate::files::*;
 use std::time::{Duration, Instant};
 use tensorlib_models::tokenizer::Tokenizer;
 
-/// Encodes and decodes a megabyte without a space, and less of what is cut into more parts.
+/// Encodes and decodes a megabyte without a space, and fewer bytes of a text that is cut into more parts.
 fn check(name: &str, tokenizer: &Tokenizer, exact: bool) {
     let long = ("letters", "abcab", 1 << 20);
     let others = [("spaces", " "), ("lines", "\n"), ("digits", "7"), ("words", "ab c1. "), ("marks", "!")];
@@ -15,7 +15,7 @@ fn check(name: &str, tokenizer: &Tokenizer, exact: bool) {
         let ids = tokenizer.encode(&text, true, true).unwrap();
         let decoded = tokenizer.decode(&ids, true);
         let took = start.elapsed();
-        // Without optimisation and on a busy machine; it is a second on others.
+        // The limit for unoptimised code on a busy machine; otherwise it takes a second.
         assert!(took < Duration::from_secs(300), "{name}: {what}: {took:?}");
         assert!(!exact || decoded == text, "{name}: {what}");
     }
@@ -39,7 +39,7 @@ fn byte_pairs() {
     }
 }
 
-/// An error, as the expressions of the crate would cut nothing after so many.
+/// An error, because the crate's expressions would silently cut nothing after this many spaces.
 #[test]
 fn a_million_spaces_in_a_row() {
     let tokenizer = Pairs::grow(0, 1).metadata().read().unwrap();

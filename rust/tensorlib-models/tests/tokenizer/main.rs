@@ -1,4 +1,5 @@
-//! Tokenizers, on small vocabularies that the tests make: as GGUF files and as hub folders, against slow oracles.
+//! Tokenizers with small vocabularies that the tests make, as GGUF files and as hub folders, compared with slow
+//! oracles.
 
 mod bounds;
 mod byte_pairs;

@@ -1,4 +1,4 @@
-//! The most memory that a piece of work takes, by a count of what its thread asks for.
+//! Measures the most memory that a piece of work takes, by counting its thread's allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,13 +9,13 @@ struct Counting;
 static COUNTING: Counting = Counting;
 
 thread_local! {
-    /// Bytes that the thread has now, and the most that it had.
+    /// Bytes that the thread holds now, and the most that it held.
     static NOW: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count(bytes: isize) {
-    // A thread that ends may free when these are gone already.
+    // A thread that ends may free memory after these are gone.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + bytes);
         let _ = MOST.try_with(|most| most.set(most.get().max(now.get())));
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What the work gives, and the most bytes that it had at a time.
+/// The result of the work, and the most bytes that it held at a time.
 pub fn most_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.with(Cell::get);
     MOST.with(|most| most.set(before));

@@ -1,10 +1,10 @@
-//! Normalizers and pre-tokenizers as published files have them: the same ids as the crate `tokenizers` gives by itself.
+//! Normalizers and pre-tokenizers of published files: the ids are those of the crate `tokenizers` alone.
 
 use crate::files::hub;
 use crate::random;
 use serde_json::{json, Value as Json};
 
-/// Words in which each character is a token, so that ids show the text.
+/// Each character is a token, so that ids show the text.
 fn characters() -> Json {
     let characters = (' '..='~').chain("\u{2581}éñßø漢字가각ⅷ½²'\u{fffd}".chars()).chain('\u{a1}'..='\u{17f}');
     let mut vocab = serde_json::Map::new();
@@ -18,7 +18,7 @@ fn characters() -> Json {
            "fuse_unk": false, "byte_fallback": false, "vocab": vocab, "merges": []})
 }
 
-/// Words that are tokens or unknown as a whole, so that ids show where a text is cut.
+/// Whole words are tokens or unknown, so that ids show where a text is cut.
 fn words() -> Json {
     json!({"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<unk>": 0, "a": 1, "b": 2, " ": 3, "\u{2581}a": 4, "Ġa": 5}})
 }
@@ -78,7 +78,7 @@ fn ids_are_those_of_the_crate() {
         ("Llama 3", json!({"type": "NFC"}), sequence(cuts, &[split("Regex", gpt4, "Isolated", false), level.clone()])),
         ("inverted", json!(null), sequence(cuts, &[split("Regex", gpt4, "Removed", true), level])),
         ("contiguous", json!({"type": "NFKC"}), split("Regex", r"\d", "Contiguous", false)),
-        // `(?:^|$)`, as classes of words are read otherwise here than by this build of the crate (see oniguruma.rs).
+        // `(?:^|$)`, because this build of the crate reads classes of words differently (see oniguruma.rs).
         ("with next", replace("Regex", r"(?:^|$)", "|"), split("Regex", r"(?=a)|(?<=b)\s*", "MergedWithNext", false)),
         ("nothing", replace("String", "", "-"), split("Regex", r"x*", "Isolated", false)),
     ];

@@ -1,6 +1,6 @@
 //! Random texts over every class of Unicode.
 
-/// A small generator of numbers: xorshift.
+/// A small random number generator: xorshift.
 pub struct Random(u64);
 
 impl Random {
@@ -32,7 +32,7 @@ pub enum Class {
 }
 use Class::*;
 
-/// Characters by class, as Unicode has them: written down, not asked of a library.
+/// Characters by Unicode class, listed here instead of taken from a library.
 pub const CLASSES: &[(Class, &str)] = &[
     (Letter, "abcdestlmvrABCDEÉéñßΩωжЖłœªʰǅאבשعمหก漢字日本語かナ한글𐐀𠀀"),
     (Mark, "\u{301}\u{308}\u{327}\u{64b}\u{5b0}\u{94d}\u{903}\u{20dd}\u{fe0f}"),
@@ -46,14 +46,14 @@ pub const CLASSES: &[(Class, &str)] = &[
 pub fn class(character: char) -> Class {
     let listed = CLASSES.iter().find(|(_, characters)| characters.contains(character));
     match character {
-        // The corner cases have these beside those of the list.
+        // The corner cases have these in addition to the list.
         'a'..='z' | 'A'..='Z' => Letter,
         '\u{2581}' => Symbol,
         _ => listed.unwrap_or_else(|| panic!("{character:?} has no class")).0,
     }
 }
 
-/// Texts that are easily done wrong.
+/// Texts that are easily handled wrong.
 pub const CORNERS: &[&str] = &[
     "",
     " ",
@@ -86,7 +86,7 @@ pub fn text(random: &mut Random, longest: usize) -> String {
     let mut out = String::new();
     let mut count = 0;
     while count < n {
-        // Text is mostly letters and spaces, and only so do pieces of several characters come up.
+        // Text consists mostly of letters and spaces; otherwise pieces of several characters would hardly occur.
         let (_, characters) = match random.below(10) {
             0..=3 => CLASSES[0],
             4 | 5 => (Space, " "),

@@ -28,7 +28,7 @@ impl Pieces {
         self.scores.push(score);
     }
 
-    /// Pieces that random joining of pieces has made, scores falling, and single characters, as training makes them.
+    /// Pieces that joining pieces at random has made, with falling scores, and single characters, as in training.
     fn grow(mut self, alphabet: &str, n: usize, seed: u64, score: impl Fn(usize) -> f32) -> Self {
         let mut random = Random::new(seed);
         let mut texts: Vec<String> = alphabet.chars().map(String::from).collect();
@@ -63,8 +63,8 @@ impl Pieces {
             .collect()
     }
 
-    /// The algorithm as its definition has it: join the two neighbours whose piece has the best score, the leftmost of
-    /// equals; begin again.
+    /// The algorithm by definition: join the two neighbours whose piece has the best score, the leftmost of equals, and
+    /// repeat.
     fn oracle(&self, text: &str, prefix: bool) -> Vec<u32> {
         let pieces = self.ids();
         if text.is_empty() {
@@ -100,8 +100,8 @@ impl Pieces {
         ids
     }
 
-    /// The same vocabulary for the `tokenizers` crate. Merges come of the scores: every piece, divided in two pieces at
-    /// every place.
+    /// This vocabulary for the `tokenizers` crate. Merges follow from the scores: every piece, divided into two pieces
+    /// at every place.
     fn hub(&self) -> Tokenizer {
         let pieces = self.ids();
         let mut merges: Vec<(f32, String, String)> = Vec::new();
@@ -147,7 +147,7 @@ const ALPHABET: &str = "\u{2581}abcdestlmé漢\n'1";
 #[test]
 fn ids_are_those_of_the_definition() {
     for seed in 1..=6 {
-        // Every third score twice, so that the place in the text decides.
+        // Every third score occurs twice, so that the position in the text decides.
         let pieces = Pieces::new(seed % 2 == 0).grow(ALPHABET, 120, seed, |i| -((i - i % 3 / 2) as f32));
         let prefix = seed % 3 != 0;
         let tokenizer = pieces.metadata().with("add_space_prefix", prefix).read().unwrap();
@@ -155,7 +155,7 @@ fn ids_are_those_of_the_definition() {
             let ids = tokenizer.encode(&text, false, false).unwrap();
             assert_eq!(ids, pieces.oracle(&text, prefix), "{seed}: {text:?}");
             if seed % 2 == 0 {
-                // With all bytes nothing is lost. A mark in the text cannot be told from a space.
+                // With all bytes nothing is lost, but a mark in the text cannot be told from a space.
                 assert_eq!(tokenizer.decode(&ids, true), text.replace('\u{2581}', " "), "{seed}: {text:?}");
             }
         }
@@ -179,7 +179,7 @@ fn both_files_give_the_same() {
     }
 }
 
-/// A piece may have a character that is no piece itself. A list of merges would miss it.
+/// A piece may contain a character that is not a piece itself. A list of merges would miss it.
 #[test]
 fn a_character_that_is_only_in_longer_pieces() {
     let mut pieces = Pieces::new(true);
@@ -192,7 +192,7 @@ fn a_character_that_is_only_in_longer_pieces() {
     assert_eq!(tokenizer.encode("é", false, false).unwrap(), [3 + 0xc3, 3 + 0xa9]);
 }
 
-/// An unused piece is a step to a longer one; where it stays it is taken apart as it was made.
+/// An unused piece is a step to a longer one; if it remains it is split as it was made.
 #[test]
 fn unused_pieces_are_taken_apart() {
     let mut pieces = Pieces::new(true);
@@ -227,17 +227,17 @@ fn spaces_as_the_file_says() {
     assert_eq!(ids(true, true, "  a  b "), [space, a, space, b]);
     assert_eq!(ids(false, true, "  a  b "), [a, space, b]);
     assert!(ids(true, true, "   ").is_empty());
-    // A text begins anew after a special token, and has its space there too.
+    // After a special token a text begins again, and gets its space there too.
     assert_eq!(ids(true, false, "a<s>b"), [space, a, 1, space, b]);
     assert_eq!(ids(false, false, "a<s>b"), [a, 1, b]);
     assert_eq!(with(true, false).decode(&[space, a, space, b], true), "a b");
     assert_eq!(with(false, false).decode(&[space, a, space, b], true), " a b");
-    // Where the file does not say, a space is added and none taken away.
+    // If the file does not say, a space is added and none removed.
     let silent = pieces.metadata().read().unwrap();
     assert_eq!(silent.encode("a  b", false, false).unwrap(), [space, a, space, space, b]);
 }
 
-/// What the file does not say is found by the names that SentencePiece gives.
+/// Tokens that the file does not name are found by SentencePiece's names.
 #[test]
 fn names_in_place_of_ids() {
     let file = Pieces::new(false).grow("\u{2581}ab", 0, 1, |_| 0.).metadata();
@@ -248,7 +248,7 @@ fn names_in_place_of_ids() {
     assert!(tokenizer.is_end(2));
 }
 
-/// gemma's files: no space before a text, and runs of spaces and line ends as tokens that are never divided.
+/// gemma's files: no space before a text; runs of spaces and line ends are tokens that are never divided.
 #[test]
 fn user_defined_tokens_are_cut_out_first() {
     let mut pieces = Pieces::new(true).grow("\u{2581}ab", 0, 1, |_| 0.);
@@ -270,7 +270,7 @@ fn user_defined_tokens_are_cut_out_first() {
     assert_eq!(tokenizer.encode("<start_of_turn>a", true, true).unwrap(), [1, turn, a]);
 }
 
-/// Phi-3 was trained so that spaces after its marks are parts of them.
+/// Phi-3 was trained so that spaces after its marks belong to them.
 #[test]
 fn phi3_takes_spaces_after_its_marks() {
     let mut pieces = Pieces::new(true).grow("\u{2581}ab", 0, 1, |_| 0.);

@@ -1,4 +1,4 @@
-//! Tokens that are marks for the model: where they are added, found in a text, left out, and which of them end an
+//! Tokens that are marks for the model: where they are added, found in a text and left out, and which of them end an
 //! answer.
 
 use crate::byte_pairs::Pairs;
@@ -6,7 +6,7 @@ use crate::files::*;
 use tensorlib::Array;
 use tensorlib_models::tokenizer::Tokenizer;
 
-/// A vocabulary of bytes with marks after it, of which the first are bos and eos.
+/// A vocabulary of bytes followed by marks, of which the first two are bos and eos.
 fn with_marks(marks: &[(&str, i32)]) -> Metadata {
     let bytes: Vec<String> = (0..=255).map(|byte| byte_character(byte).to_string()).collect();
     let tokens = bytes.iter().map(|text| (text.as_str(), NORMAL)).chain(marks.iter().copied());
@@ -28,11 +28,11 @@ fn beginning_and_end_as_the_file_says_and_never_twice() {
     assert_eq!(ids(&both, "<|begin|>a<|im_end|>"), [256, 97, 257]);
     assert_eq!(ids(&both, "<|im_end|>"), [256, 257]);
     assert_eq!(both.read().unwrap().encode("a", false, true).unwrap(), [97]);
-    // One token for both is still both.
+    // One token for both roles still has both.
     let one = both.clone().with("eos_token_id", 256u32);
     assert_eq!(ids(&one, "<|begin|>"), [256, 256]);
     assert_eq!(ids(&one, ""), [256, 256]);
-    // What the models of a pre-tokenizer do where the file is silent.
+    // The defaults of a pre-tokenizer's models, if the file does not say.
     assert_eq!(ids(&file.clone().with("pre", "llama-bpe"), "a"), [256, 97]);
     assert_eq!(ids(&file.clone().with("pre", "llama-bpe").with("add_bos_token", false), "a"), [97]);
     assert_eq!(ids(&file.clone().with("pre", "roberta-bpe"), "a"), [256, 97, 257]);
@@ -78,7 +78,7 @@ fn ends_by_the_files_word_and_by_name() {
     assert_eq!(ends(&file), [257, 258, 260]);
     let named = file.clone().with("eot_token_id", 261u32).with("eom_token_id", 262u32);
     assert_eq!(ends(&named), [257, 258, 260, 261, 262]);
-    // Other names are no ends, nor is a name that is text.
+    // Tokens with other names are no ends, nor is text with such a name.
     assert_eq!(ends(&file.without("token_type").without("eos_token_id")), Vec::<u32>::new());
 }
 
@@ -104,7 +104,7 @@ fn what_the_file_says_beside() {
     assert_eq!(with_marks(MARKS).read().unwrap().chat_template(), None);
 }
 
-/// Tokens of one text: the first is encoded to, all are decoded. Empty ones are ids that nothing uses.
+/// Several tokens with one text: encoding gives the first, all are decoded. Empty texts belong to unused ids.
 #[test]
 fn texts_that_are_there_twice_or_empty() {
     let mut texts: Vec<String> = (0..=255).map(|byte| byte_character(byte).to_string()).collect();
@@ -126,7 +126,7 @@ fn one_tokenizer_serves_many_threads() {
     });
 }
 
-/// -1, or its bits in an unsigned number, says that there is no such token.
+/// -1, or its bits as an unsigned number, says that there is no such token.
 #[test]
 fn ids_that_say_none() {
     for key in ["padding", "seperator", "unknown", "mask", "eot", "eom", "eos", "bos"] {
@@ -152,7 +152,7 @@ fn a_text_to_be_continued_does_not_end() {
     assert_eq!(tokenizer.encode("a", true, true).unwrap(), [256, 97, 257]);
 }
 
-/// In byte-pair vocabularies U+2581 is a character like any other.
+/// In byte-pair vocabularies U+2581 is an ordinary character.
 #[test]
 fn text_tokens_with_the_mark_of_a_space() {
     let tokenizer = with_marks(&[MARKS[0], MARKS[1], ("<\u{2581}a\u{2581}>", USER_DEFINED)]).read().unwrap();
@@ -169,7 +169,7 @@ fn a_file_without_a_pre_tokenizer_is_reported() {
     assert!(warnings.len() == 1 && warnings[0].starts_with("tokenizer.ggml.pre: missing"), "{warnings:?}");
 }
 
-/// What a user writes in a conversation stays text; the template's own marks are tokens.
+/// Text of a user in a conversation stays text; the template's own marks are tokens.
 #[test]
 fn control_tokens_in_turns_are_text() {
     let template = "{% for m in messages %}<|begin|>{{ m.role }}:{{ m.content | trim }}<|im_end|>{% endfor %}";

@@ -5,7 +5,7 @@ use crate::files::*;
 use crate::random::{self, Random};
 use tensorlib_models::tokenizer::Tokenizer;
 
-/// Feeds ids one by one; what comes out is whole characters only.
+/// Feeds ids one by one; only whole characters come out.
 fn streamed(tokenizer: &Tokenizer, ids: &[u32]) -> (Vec<String>, String) {
     let mut stream = tokenizer.stream();
     let parts = ids.iter().map(|id| stream.push(*id)).collect();
@@ -22,12 +22,12 @@ fn a_stream_gives_the_text_whole() {
     }
 }
 
-/// Ids that are no text at all: a stream and decoding make the same of them.
+/// Ids that are not text: a stream and decoding give the same result.
 #[test]
 fn broken_bytes_are_those_of_decoding() {
     let tokenizer = Pairs::grow(0, 1).metadata().read().unwrap();
     let mut random = Random::new(23);
-    // Bytes that begin characters, go on with them, and are never in any.
+    // Bytes that begin a character, continue one, and are never part of one.
     let bytes =
         [0x41u8, 0x80, 0xbf, 0xc0, 0xc3, 0xa9, 0xe2, 0x82, 0xac, 0xed, 0xa0, 0xf0, 0x9f, 0x91, 0xa9, 0xf4, 0xff];
     for _ in 0..500 {
@@ -46,7 +46,7 @@ fn characters_come_when_they_are_whole() {
     let (parts, rest) = streamed(&tokenizer, &ids);
     assert_eq!(parts, ["", "é", "", "", "", "👩"]);
     assert_eq!(rest, "");
-    // Broken off, then another character, then nothing.
+    // An incomplete character, then another one, then nothing.
     let (parts, rest) = streamed(&tokenizer, &[0xf0, 0x9f, 0x41, 0xe2, 0x82]);
     assert_eq!(parts, ["", "", "\u{fffd}A", "", ""]);
     assert_eq!(rest, "\u{fffd}");
@@ -59,7 +59,7 @@ fn control_tokens_only_where_they_are_asked_for() {
     let tokenizer = file.read().unwrap();
     let mut stream = tokenizer.stream();
     let ids = [1, 2, 3, 1, 2, 99, 4, 1, 3];
-    // A stream goes on with a text, so the first space stays.
+    // A stream continues a text, so the first space stays.
     assert_eq!(ids.map(|id| stream.push(id)), ["", " a", "b", "", " a", "", "", "", "\u{fffd}b"]);
     let mut stream = tokenizer.stream().show_special();
     assert_eq!([1, 2].map(|id| stream.push(id)), ["<s>", " a"]);

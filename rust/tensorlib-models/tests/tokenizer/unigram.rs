@@ -40,7 +40,7 @@ fn gguf() -> Metadata {
 }
 
 /// The best sum of scores over all ways to cut the text. A character without a piece costs ten more than the worst
-/// piece, and a run of them is one unknown token.
+/// piece, and a run of such characters is one unknown token.
 fn oracle(text: &str) -> Vec<u32> {
     if text.is_empty() {
         return Vec::new();
@@ -48,7 +48,7 @@ fn oracle(text: &str) -> Vec<u32> {
     let pieces = pieces();
     let worst = pieces.iter().filter(|(_, kind, _)| *kind == NORMAL).map(|(.., s)| f64::from(*s)).fold(0., f64::min);
     let text: Vec<char> = format!("\u{2581}{}", text.replace(' ', "\u{2581}")).chars().collect();
-    // For every place: the best sum up to it, where its last piece begins, and that piece.
+    // For every position: the best sum up to it, where its last piece begins, and that piece.
     let mut best: Vec<(f64, usize, u32)> = vec![(f64::NEG_INFINITY, 0, 2); text.len() + 1];
     best[0].0 = 0.;
     for end in 1..=text.len() {
@@ -111,7 +111,7 @@ fn ids_are_those_of_the_definition_from_both_files() {
         }
     }
     assert!(compared > 200);
-    // Marks for the model do not come of text, however likely they are.
+    // Text never becomes a mark for the model, however likely the mark is.
     for text in ["a</s>b", "</s>", "<pad>"] {
         for parse in [false, true] {
             let ids = gguf.encode(text, false, parse).unwrap();
@@ -126,10 +126,10 @@ fn ids_are_those_of_the_definition_from_both_files() {
     assert_eq!(gguf.decode(&gguf.encode("abc les", true, false).unwrap(), true), "abc les");
 }
 
-/// A table of characters as SentencePiece writes it: a trie in one array, whose leaves are places in a text of
-/// replacements that end with zeros.
+/// A table of characters as SentencePiece writes it: a trie in one array, whose leaves are positions in a text of
+/// zero-terminated replacements.
 pub fn table(replacements: &[(&str, &str)]) -> Vec<u8> {
-    // Node n has its children at 256 (n + 1) + label, in a block whose lowest byte is that of its own place.
+    // The children of node n are at 256 (n + 1) + label, in a block whose lowest byte is that of its own position.
     let mut units = vec![0u32; 256 * 64];
     let mut blocks = 1;
     let mut texts = Vec::new();

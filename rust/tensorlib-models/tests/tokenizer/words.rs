@@ -5,12 +5,12 @@ use crate::random::{self, class, Class, Random};
 use serde_json::{json, Map};
 use tensorlib_models::tokenizer::Tokenizer;
 
-/// Pieces as hubs write them: continuations of words have ## before them.
+/// Pieces as hubs write them: continuations of words have the prefix ##.
 fn pieces(cased: bool) -> Vec<String> {
     let mut pieces: Vec<String> = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."].map(String::from).to_vec();
     let letters = if cased { "abcdestlmvrABCDEÉ漢ж1" } else { "abcdestlmvr漢字ωж12ℝ" };
     for letter in letters.chars() {
-        // Some only begin words and some only go on.
+        // Some only begin words and some only continue them.
         for piece in [format!("{letter}"), format!("##{letter}")] {
             if piece != "##v" && piece != "r" {
                 pieces.push(piece);
@@ -30,7 +30,7 @@ fn pieces(cased: bool) -> Vec<String> {
 }
 
 fn gguf(pieces: &[String]) -> Metadata {
-    // In these files it is the beginnings that are marked.
+    // These files mark the beginnings of words instead.
     let texts: Vec<(String, i32)> = pieces
         .iter()
         .map(|piece| match piece.strip_prefix("##") {
@@ -60,7 +60,7 @@ fn folder(pieces: &[String], lowercase: bool) -> Tokenizer {
     let one = |name: &str| json!({"SpecialToken": {"id": name, "type_id": 0}});
     let tokenizer = json!({
         "version": "1.0",
-        // What sentence encoders have: it is the caller who cuts and pads.
+        // The settings of sentence encoders; here the caller cuts and pads.
         "truncation": {"max_length": 4, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
         "padding": {"strategy": {"Fixed": 64}, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 0,
                     "pad_type_id": 0, "pad_token": "[PAD]"},
@@ -80,8 +80,8 @@ fn folder(pieces: &[String], lowercase: bool) -> Tokenizer {
     hub(&tokenizer, &[("tokenizer_config.json", settings)]).unwrap()
 }
 
-/// Words as BERT cuts them: at spaces; punctuation, all of ASCII's signs and Chinese characters are words of their own;
-/// control characters vanish; without case there are no accents either.
+/// Words as BERT cuts them: at spaces; punctuation, all of ASCII's signs and Chinese characters are separate words;
+/// control characters vanish; without case, accents vanish too.
 fn bert_words(text: &str, lowercase: bool) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in text.chars() {
@@ -92,7 +92,8 @@ fn bert_words(text: &str, lowercase: bool) -> Vec<String> {
             // elsewhere.
             Class::Space if "\u{b}\u{c}\u{85}".contains(c) => {}
             Class::Space => words.push(String::new()),
-            // The crate knows no unassigned characters; to Python, which BERT came with, this is a control character.
+            // The crate has no class of unassigned characters; Python, which BERT was written in, treats this one as a
+            // control character.
             Class::Control if c == '\u{fffe}' => words.last_mut().unwrap().push(c),
             Class::Control => {}
             Class::Mark if lowercase && !spacing => {}
@@ -117,7 +118,7 @@ fn bert_words(text: &str, lowercase: bool) -> Vec<String> {
     words
 }
 
-/// The longest piece that the rest of the word begins with; the whole word is unknown where there is none.
+/// The longest piece that the rest of the word begins with; without one the whole word is unknown.
 fn longest_first(pieces: &[String], word: &str) -> Vec<u32> {
     if word.chars().count() > 100 {
         return vec![1];
@@ -170,7 +171,7 @@ fn tokens_are_written_as_hubs_write_them() {
     assert_eq!(tokenizer.decode(&[2, id("a"), 3], false), "[CLS] a [SEP]");
 }
 
-/// The tokens of the beginning and the end are found by name where the file has no ids.
+/// Without ids in the file, the tokens of the beginning and the end are found by name.
 #[test]
 fn names_in_place_of_ids() {
     let mut file = gguf(&pieces(false));

@@ -3,7 +3,7 @@
 use super::{invalid, Init, Linear, Module, Parameters, Pass};
 use crate::{DType, FlashAttnExtOptions, Result, RopeMode, RopeOptions, Tensor};
 
-/// What an [`Attention`] looks like.
+/// Options of an [`Attention`].
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionOptions {
     width: i64,
@@ -15,34 +15,36 @@ pub struct AttentionOptions {
 }
 
 impl AttentionOptions {
-    /// Heads that divide the width; keys and values for each of them; each token sees all others; no positions; no biases.
+    /// `heads` heads that divide the width, each with keys and values of its own; each token attends to all tokens; no
+    /// positions; no biases.
     pub fn new(width: i64, heads: i64) -> Self {
         Self { width, heads, kv_heads: heads, causal: false, rope: None, init: Init::inputs(width) }
     }
 
-    /// A token sees itself and those before it.
+    /// Lets a token attend only to itself and to earlier tokens.
     #[must_use]
     pub fn causal(mut self) -> Self {
         self.causal = true;
         self
     }
 
-    /// So many heads of keys and values, which divide the heads of queries (J. Ainslie and others, GQA, 2023).
+    /// The number of heads of keys and values, which divides the number of query heads (J. Ainslie and others, GQA,
+    /// 2023).
     #[must_use]
     pub fn kv_heads(mut self, kv_heads: i64) -> Self {
         self.kv_heads = kv_heads;
         self
     }
 
-    /// Positions by rotation of neighbouring elements, as llama's: the base of its frequencies, usually 10,000 (J. Su and others,
-    /// RoFormer, 2021).
+    /// Rotary positions that rotate neighbouring elements, as in llama. `base` is the base of the frequencies, usually
+    /// 10,000 (J. Su and others, RoFormer, 2021).
     #[must_use]
     pub fn rope(mut self, base: f64) -> Self {
         self.rope = Some(base);
         self
     }
 
-    /// First values of the four weights; [`Init::inputs`] of the width else.
+    /// Initial values of the four weights; the default is [`Init::inputs`] of the width.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
         self.init = init;
@@ -64,8 +66,8 @@ impl AttentionOptions {
     }
 }
 
-/// Softmax attention of tokens among each other (A. Vaswani and others, Attention Is All You Need, 2017): of `[width, tokens, n]`
-/// gives the same shape.
+/// Softmax self-attention (A. Vaswani and others, Attention Is All You Need, 2017): maps `[width, tokens, n]` to the
+/// same shape.
 #[derive(Clone, Debug)]
 pub struct Attention {
     /// `[width, heads * size]`.
@@ -80,10 +82,10 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// With the parameters `query.weight`, `key.weight`, `value.weight` and `output.weight`.
+    /// Makes the layer with the parameters `query.weight`, `key.weight`, `value.weight` and `output.weight`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for numbers that do not divide each other, or an odd size of heads with
+    /// [`Error::InvalidArgument`](crate::Error) for numbers that do not divide each other, or an odd head size with
     /// rotation; as [`Parameters::make`].
     pub fn new(parameters: &Parameters, options: AttentionOptions) -> Result<Self> {
         let [query, key, value, output] = options.shapes()?;
@@ -99,10 +101,10 @@ impl Attention {
         })
     }
 
-    /// Of layers that there are: query, key, value and output.
+    /// Makes the layer from existing layers: query, key, value and output.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) as [`Attention::new`], and for weights of other shapes.
+    /// [`Error::InvalidArgument`](crate::Error) as [`Attention::new`], and for weights of wrong shapes.
     pub fn of(options: AttentionOptions, layers: [Linear; 4]) -> Result<Self> {
         for (layer, wanted) in layers.iter().zip(options.shapes()?) {
             let (name, shape) = (layer.weight.name(), layer.weight.shape());

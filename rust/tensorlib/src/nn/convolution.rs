@@ -1,9 +1,9 @@
-//! Convolutions, and what images pass between them.
+//! Convolutions, pooling and flattening.
 
 use super::{Init, Module, Parameters, Pass};
 use crate::{Conv1dOptions, Conv2dOptions, Pool2dOp, Pool2dOptions, Result, Tensor};
 
-/// A square kernel that moves over images: of `[w, h, inputs, n]` gives `[w', h', outputs, n]`.
+/// A 2-d convolution with a square kernel: maps `[w, h, inputs, n]` to `[w', h', outputs, n]`.
 #[derive(Clone, Debug)]
 pub struct Conv2d {
     /// `[k, k, inputs, outputs]`.
@@ -15,8 +15,9 @@ pub struct Conv2d {
 }
 
 impl Conv2d {
-    /// With the parameters `weight` and `bias`, from [`Init::inputs`] of k k inputs; a stride of 1, and a padding of (k - 1) / 2,
-    /// by which images of odd k keep their size. Change [`Conv2d::options`] for others.
+    /// Makes the layer with the parameters `weight` and `bias`, initialised by [`Init::inputs`] of k k inputs. The
+    /// stride is 1 and the padding (k - 1) / 2, which keeps the size of images for odd k; set [`Conv2d::options`] for
+    /// others.
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -38,15 +39,15 @@ impl Module for Conv2d {
     }
 }
 
-/// What `f` makes of images `[w, h, channels, n]`, taken as `[w h, channels, n]`: what repeats over an image then repeats along a row of all its
-/// pixels, not along many short ones.
+/// Applies `f` to images `[w, h, channels, n]` as `[w h, channels, n]`: an operand that repeats over an image then
+/// repeats along one row of all its pixels instead of many short rows.
 pub(super) fn by_channel(images: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let shape = images.shape();
     let extent = |d: usize| shape.get(d).copied().unwrap_or(1);
     f(&images.reshape([extent(0) * extent(1), extent(2), extent(3)])?)?.reshape(&shape)
 }
 
-/// A kernel that moves over sequences: of `[length, inputs, n]` gives `[length', outputs, n]`.
+/// A 1-d convolution: maps `[length, inputs, n]` to `[length', outputs, n]`.
 #[derive(Clone, Debug)]
 pub struct Conv1d {
     /// `[k, inputs, outputs]`.
@@ -58,7 +59,7 @@ pub struct Conv1d {
 }
 
 impl Conv1d {
-    /// As [`Conv2d::new`].
+    /// Makes the layer, as [`Conv2d::new`].
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -80,7 +81,7 @@ impl Module for Conv1d {
     }
 }
 
-/// The largest of each k x k pixels of images `[w, h, channels, n]`.
+/// The maximum of each k x k window of images `[w, h, channels, n]`; windows do not overlap.
 ///
 /// # Errors
 /// As [`Tensor::pool_2d`].
@@ -88,7 +89,7 @@ pub fn max_pool(x: &Tensor, k: i64) -> Result<Tensor> {
     x.pool_2d(Pool2dOp::Max, k, k, Pool2dOptions::new())
 }
 
-/// Their mean.
+/// The mean of each k x k window of images `[w, h, channels, n]`; windows do not overlap.
 ///
 /// # Errors
 /// As [`Tensor::pool_2d`].
@@ -96,7 +97,7 @@ pub fn mean_pool(x: &Tensor, k: i64) -> Result<Tensor> {
     x.pool_2d(Pool2dOp::Avg, k, k, Pool2dOptions::new())
 }
 
-/// All of a sample's elements in a row: of `[.., n]` gives `[elements, n]`.
+/// Joins all elements of a sample into a row: maps `[.., n]` to `[elements, n]`.
 ///
 /// # Errors
 /// As [`Tensor::reshape`].

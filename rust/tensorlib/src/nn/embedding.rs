@@ -1,17 +1,18 @@
-//! Vectors looked up by number.
+//! Embeddings: vectors looked up by index.
 
 use super::{Init, Module, Parameters, Pass};
 use crate::{Result, Tensor};
 
-/// A vector for each number: of I32 or I64 `[tokens, n]` gives F32 `[width, tokens, n]`.
+/// A vector for each index: maps I32 or I64 `[tokens, n]` to F32 `[width, tokens, n]`.
 #[derive(Clone, Debug)]
 pub struct Embedding {
-    /// `[width, numbers]`, a row for each number.
+    /// `[width, numbers]`, a row per index.
     pub weight: Tensor,
 }
 
 impl Embedding {
-    /// With the parameter `weight`, normally distributed with this deviation.
+    /// Makes the layer with the parameter `weight`, normally distributed with this standard
+    /// deviation.
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -21,8 +22,10 @@ impl Embedding {
 }
 
 impl Module for Embedding {
+    /// Looks up the vectors of the indices x.
+    ///
     /// # Errors
-    /// As [`Tensor::get_rows`]; computing fails for a number that has no row.
+    /// As [`Tensor::get_rows`]; computing fails for an index without a row.
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
         let mut shape = x.shape();
         let rows = self.weight.get_rows(&x.reshape([-1])?)?;

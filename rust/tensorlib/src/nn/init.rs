@@ -1,9 +1,9 @@
-//! First values of parameters.
+//! Initial values of parameters.
 
 use super::invalid;
 use crate::{BackendOptions, Context, Result, Tensor};
 
-/// How a parameter begins.
+/// How a parameter is initialised.
 ///
 /// ```
 /// use tensorlib::nn::{Init, Parameters};
@@ -22,7 +22,7 @@ pub enum Init {
     Ones,
     /// One number for all elements.
     Constant(f64),
-    /// Each number from -bound to bound is as likely.
+    /// Uniformly distributed from -bound to bound.
     Uniform {
         /// Not negative.
         bound: f64,
@@ -35,26 +35,27 @@ pub enum Init {
 }
 
 impl Init {
-    // (Fewer than one input gives a deviation or a bound that is not finite, which make() refuses.)
+    // Fewer than one input gives a deviation or bound that is not finite, which make() refuses.
 
-    /// For weights before relu: normal, of the deviation sqrt(2 / inputs) (K. He and others, Delving Deep into Rectifiers, 2015).
+    /// For weights before relu: normal with standard deviation sqrt(2 / inputs) (K. He and others, Delving Deep into
+    /// Rectifiers, 2015).
     pub fn kaiming(inputs: i64) -> Self {
         Init::Normal { deviation: (2. / inputs as f64).sqrt() }
     }
 
-    /// For weights before tanh and the like: uniform, of the bound sqrt(6 / (inputs + outputs)) (X. Glorot, Y. Bengio,
-    /// Understanding the difficulty of training deep feedforward neural networks, 2010).
+    /// For weights before tanh and similar functions: uniform with bound sqrt(6 / (inputs + outputs)) (X. Glorot, Y.
+    /// Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010).
     pub fn xavier(inputs: i64, outputs: i64) -> Self {
         Init::Uniform { bound: (6. / (inputs as f64 + outputs as f64)).sqrt() }
     }
 
-    /// Uniform, of the bound 1 / sqrt(inputs), which gives a sum over inputs of deviation 1 a deviation of sqrt(1/3): what layers
-    /// here take where nothing is said.
+    /// Uniform with bound 1 / sqrt(inputs): a sum over inputs of deviation 1 then has deviation sqrt(1/3). This is the
+    /// default of the layers here.
     pub fn inputs(inputs: i64) -> Self {
         Init::Uniform { bound: 1. / (inputs as f64).sqrt() }
     }
 
-    /// The values of the parameter with this number, by `random_uniform` and `random_normal` of the state {seed, number}.
+    /// Fills the parameter with this number, by `random_uniform` or `random_normal` with the state {seed, number}.
     pub(super) fn fill(self, tensor: &Tensor, seed: u64, number: usize) -> Result<()> {
         let n = tensor.n_elements();
         let is_valid = |x: f64| x.is_finite() && x >= 0.;
@@ -63,7 +64,7 @@ impl Init {
             Init::Normal { deviation } => is_valid(deviation),
             _ => true,
         };
-        // Of no elements nothing is drawn: a layer of no inputs may have them.
+        // A tensor without elements draws no numbers, so a layer of no inputs may have an invalid distribution.
         if !valid && n > 0 {
             let name = tensor.name();
             return Err(invalid(format!(

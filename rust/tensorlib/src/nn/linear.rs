@@ -1,32 +1,33 @@
-//! Products with a matrix.
+//! Linear layers and low-rank adapters.
 
 use super::{invalid, Init, Module, Parameters, Pass};
 use crate::{Result, ScaleOptions, Tensor};
 
-/// A low-rank addition to a matrix: `scale b (a x)` is added to what the matrix makes of x (E. J. Hu and others, LoRA, 2021).
+/// A low-rank adapter of a matrix: adds `scale b (a x)` to the product of the matrix with x (E. J. Hu and others, LoRA,
+/// 2021).
 #[derive(Clone, Debug)]
 pub struct LowRank {
     /// `[inputs, rank]`.
     pub a: Tensor,
     /// `[rank, outputs]`.
     pub b: Tensor,
-    /// The factor of the addition.
+    /// The factor of the adapter's product.
     pub scale: f64,
 }
 
-/// weight x + bias: of x `[inputs, ..]` gives `[outputs, ..]`.
+/// weight x + bias: maps x `[inputs, ..]` to `[outputs, ..]`.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    /// `[inputs, outputs]`, a row for each output; any type that [`Tensor::mul_mat`] takes as a.
+    /// `[inputs, outputs]`, a row per output; any type that [`Tensor::mul_mat`] takes as its first operand.
     pub weight: Tensor,
     /// `[outputs]`.
     pub bias: Option<Tensor>,
-    /// What [`Linear::adapt`] has made.
+    /// The adapter, if [`Linear::adapt`] has made one.
     pub adapter: Option<LowRank>,
 }
 
 impl Linear {
-    /// With the parameters `weight` and `bias`, both from [`Init::inputs`].
+    /// Makes the layer with the parameters `weight` and `bias`, both initialised by [`Init::inputs`].
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -36,7 +37,7 @@ impl Linear {
         Ok(layer)
     }
 
-    /// With `weight` alone.
+    /// Makes the layer with the parameter `weight` and no bias, initialised by [`Init::inputs`].
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -44,7 +45,7 @@ impl Linear {
         Self::with(parameters, inputs, outputs, Init::inputs(inputs))
     }
 
-    /// With `weight` alone, whose first values you choose.
+    /// Makes the layer with the parameter `weight` and no bias, initialised by `init`.
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -52,13 +53,14 @@ impl Linear {
         Ok(Self { weight: parameters.make("weight", [inputs, outputs], init)?, bias: None, adapter: None })
     }
 
-    /// Of tensors that there are, such as those of a file.
+    /// Makes the layer from existing tensors, such as those of a file.
     pub fn of(weight: Tensor, bias: Option<Tensor>) -> Self {
         Self { weight, bias, adapter: None }
     }
 
-    /// Adds the parameters `lora_a`, from [`Init::inputs`], and `lora_b`, zeros, by which the layer is changed while the weight stays as
-    /// it is: a weight in blocks is trained so. The addition's factor is alpha / rank.
+    /// Adds an adapter with the parameters `lora_a`, initialised by [`Init::inputs`], and `lora_b`, zeros. Training
+    /// them changes the layer while the weight stays as it is, which is how quantised weights are fine-tuned. The
+    /// adapter's factor is alpha / rank.
     ///
     /// ```
     /// use tensorlib::nn::{Linear, Parameters};
@@ -72,8 +74,8 @@ impl Linear {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a weight that is no matrix, a rank below 1, an alpha that is not finite, and where
-    /// there is an adapter; as [`Parameters::make`].
+    /// [`Error::InvalidArgument`](crate::Error) for a weight that is not a matrix, a rank below 1, an alpha that is not
+    /// finite, and a layer that already has an adapter; as [`Parameters::make`].
     pub fn adapt(&mut self, parameters: &Parameters, rank: i64, alpha: f64) -> Result<()> {
         let (shape, name) = (self.weight.shape(), self.weight.name());
         let refuse = |what: String| Err(invalid(format!("Linear::adapt: '{name}' {shape:?}: {what}")));
@@ -95,7 +97,8 @@ impl Linear {
 
 impl Module for Linear {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
-        // All rows as one matrix: one product, which reads the weight once, in place of one for each sample.
+        // All rows as one matrix: one product reads the weight once, where a product per sample would read it once
+        // each.
         let mut shape = x.shape();
         let is_flattened = shape.len() > 2 && x.is_contiguous();
         let rows = if is_flattened { x.reshape([shape[0], -1])? } else { x.clone() };

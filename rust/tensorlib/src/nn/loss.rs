@@ -1,32 +1,33 @@
-//! Losses: scalars that say how far outputs are from their targets, as nodes. Means over all elements of the targets.
+//! Losses, as scalar nodes: each is a mean over all elements of the targets.
 
 use super::invalid;
 use crate::{Result, ScaleOptions, Tensor};
 
-/// The mean of (output - target)^2; both of one shape.
+/// The mean squared error, the mean of (output - target)^2; both have the same shape.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for two shapes; as [`Tensor::sub`].
+/// [`Error::InvalidArgument`](crate::Error) for different shapes; as [`Tensor::sub`].
 pub fn mse(output: &Tensor, target: &Tensor) -> Result<Tensor> {
     mean(&difference("mse", output, target)?.sqr()?)
 }
 
-/// The mean of r^2 / 2 for differences r up to `delta`, of delta (|r| - delta / 2) beyond (P. J. Huber, Robust Estimation of a
-/// Location Parameter, 1964); both of one shape.
+/// The Huber loss: the mean of r^2 / 2 for absolute differences r up to `delta`, and of delta (r - delta / 2) beyond
+/// (P. J. Huber, Robust Estimation of a Location Parameter, 1964). Both tensors have the same shape.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for two shapes, or a delta that is not positive; as [`Tensor::sub`].
+/// [`Error::InvalidArgument`](crate::Error) for different shapes, or a delta that is not positive; as [`Tensor::sub`].
 pub fn huber(output: &Tensor, target: &Tensor, delta: f64) -> Result<Tensor> {
     if !(delta > 0. && delta.is_finite()) {
         return Err(invalid(format!("huber: delta = {delta}: a positive number is valid")));
     }
-    // q (r - q / 2), q = min(r, delta), is both.
+    // q (r - q / 2) with q = min(r, delta) covers both cases.
     let r = difference("huber", output, target)?.abs()?;
     let q = r.clamp(0., delta)?;
     mean(&q.mul(&r.sub(&scaled(&q, 0.5)?)?)?)
 }
 
-/// The mean of -log of the probability that soft_max of the logits `[classes, n..]` gives to the labels, I32 or I64 `[n..]`.
+/// The mean of -log of the probability that a softmax of the logits `[classes, n..]` gives to the labels, I32 or I64
+/// `[n..]`.
 ///
 /// ```
 /// use tensorlib::{nn::loss, Backend, Context};
@@ -40,8 +41,8 @@ pub fn huber(output: &Tensor, target: &Tensor, delta: f64) -> Result<Tensor> {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) where there is not one label for each row of logits; computing fails for a label that
-/// is no class.
+/// [`Error::InvalidArgument`](crate::Error) if there is not one label per row of logits; computing fails for a label
+/// that is not a class.
 pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     let classes = logits.shape()[0];
     if classes < 1 || logits.n_elements() != labels.n_elements() * classes as usize {
@@ -55,20 +56,21 @@ pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     scaled(&mean(&chosen)?, -1.)
 }
 
-/// The mean of -log of the probability that sigmoid of the logits gives to targets of 0 or 1 (or between): F32, of one shape.
+/// The mean of -log of the probability that a sigmoid of the logits gives to the targets, which lie between 0 and 1:
+/// F32, both of the same shape.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for two shapes; as [`Tensor::sub`].
+/// [`Error::InvalidArgument`](crate::Error) for different shapes; as [`Tensor::sub`].
 pub fn binary_cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
     same_shape("binary_cross_entropy", logits, targets)?;
     // -t log s(x) - (1 - t) log(1 - s(x)) = log(1 + e^x) - t x.
     mean(&logits.softplus()?.sub(&logits.mul(targets)?)?)
 }
 
-/// The mean of max(0, 1 - sign output) for signs of -1 or 1: F32, of one shape.
+/// The hinge loss, the mean of max(0, 1 - sign output) for signs of -1 or 1: F32, both of the same shape.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for two shapes; as [`Tensor::mul`].
+/// [`Error::InvalidArgument`](crate::Error) for different shapes; as [`Tensor::mul`].
 pub fn hinge(output: &Tensor, signs: &Tensor) -> Result<Tensor> {
     same_shape("hinge", output, signs)?;
     mean(&output.mul(signs)?.scale(-1., ScaleOptions::new().bias(1.))?.relu()?)
@@ -88,7 +90,7 @@ fn difference(op: &str, output: &Tensor, target: &Tensor) -> Result<Tensor> {
     output.sub(target)
 }
 
-/// Operations repeat their second operand: of another shape the loss would be of something else than was meant.
+/// Operations repeat their second operand, so different shapes would silently compute another loss.
 fn same_shape(op: &str, output: &Tensor, target: &Tensor) -> Result<()> {
     let (of_output, of_target) = (output.shape(), target.shape());
     if of_output == of_target {

@@ -1,8 +1,8 @@
 //! Layers of neural networks, their parameters and losses.
 //!
-//! A layer is a struct that holds its parameters' tensors and appends nodes: no tape, no hidden state. Parameters are made by
-//! [`Parameters`], which knows their names and gives first values by a seed. What is made of layers is any struct with a
-//! [`Module`] of its own, or a [`Sequential`].
+//! A layer is a struct that holds its parameters' tensors and appends nodes: no tape, no hidden state. [`Parameters`]
+//! makes parameters, names them and initialises them from a seed. A composite of layers is any struct that implements
+//! [`Module`], or a [`Sequential`].
 //!
 //! ```
 //! use tensorlib::nn::{Linear, Module, Parameters, Pass, Sequential};
@@ -50,7 +50,7 @@ pub use parameters::Parameters;
 use crate::Error;
 use tensorlib_sys as sys;
 
-/// An argument that is out of its range; the message begins with what was called.
+/// An argument out of its range; the message begins with the name of the function that was called.
 pub(crate) fn invalid(message: String) -> Error {
     Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new())
 }

@@ -1,11 +1,11 @@
-//! What layers have in common, and how they are put one behind the other.
+//! The trait of all layers, and sequences of layers.
 
 use super::invalid;
 use crate::{Result, Tensor};
 use std::cell::Cell;
 use std::fmt;
 
-/// A function of a tensor that has parameters. Functions of a tensor, such as [`Tensor::relu`], are modules too.
+/// A function of a tensor that may have parameters. Functions of a tensor, such as [`Tensor::relu`], are modules too.
 ///
 /// ```
 /// use tensorlib::nn::{Linear, Module, Parameters, Pass};
@@ -28,10 +28,10 @@ use std::fmt;
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
 pub trait Module {
-    /// Appends the nodes that compute the module's answer to x.
+    /// Appends the nodes that compute the module's output for x.
     ///
     /// # Errors
-    /// As the operations that it is made of.
+    /// As the operations that the module consists of.
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor>;
 }
 
@@ -41,7 +41,8 @@ impl<F: Fn(&Tensor) -> Result<Tensor>> Module for F {
     }
 }
 
-/// What a model is applied for: training, where [`Dropout`](super::Dropout) drops, or evaluation. One for each graph.
+/// The purpose of a forward pass: training, in which [`Dropout`](super::Dropout) drops elements, or evaluation. Make
+/// one per graph.
 #[derive(Debug)]
 pub struct Pass {
     random: Option<Tensor>,
@@ -49,12 +50,13 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Nothing is random.
+    /// A pass for evaluation, without random operations.
     pub fn evaluation() -> Self {
         Self { random: None, streams: Cell::new(0) }
     }
 
-    /// `random` is the state of random operations: an I64 leaf `[2]` of a seed and a counter, which is advanced between runs.
+    /// A pass for training. `random` is the state of random operations: an I64 leaf `[2]` of a seed and a counter,
+    /// which is advanced between runs.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for another tensor.
@@ -66,12 +68,12 @@ impl Pass {
         Ok(Self { random: Some(random.clone()), streams: Cell::new(0) })
     }
 
-    /// Whether it is training.
+    /// Whether the pass is for training.
     pub fn is_training(&self) -> bool {
         self.random.is_some()
     }
 
-    /// In training the state, and a stream that no other call gets: the operands of a random operation.
+    /// In training, the operands of a random operation: the state, and a stream number that no other call gets.
     pub fn random(&self) -> Option<(&Tensor, i64)> {
         let random = self.random.as_ref()?;
         let stream = self.streams.get();
@@ -80,31 +82,31 @@ impl Pass {
     }
 }
 
-/// Modules one behind the other; with none, x itself.
+/// Modules applied one after the other; an empty sequence returns x itself.
 #[derive(Default)]
 pub struct Sequential {
     modules: Vec<Box<dyn Module + Send + Sync>>,
 }
 
 impl Sequential {
-    /// None yet.
+    /// Makes an empty sequence.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one behind the others.
+    /// Appends a module.
     #[must_use]
     pub fn with(mut self, module: impl Module + Send + Sync + 'static) -> Self {
         self.modules.push(Box::new(module));
         self
     }
 
-    /// How many there are.
+    /// The number of modules.
     pub fn len(&self) -> usize {
         self.modules.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no modules.
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()
     }
@@ -122,7 +124,7 @@ impl fmt::Debug for Sequential {
     }
 }
 
-/// x and a module's answer to it, added up.
+/// Adds a module's output to its input x.
 #[derive(Debug)]
 pub struct Residual<M>(pub M);
 

@@ -1,11 +1,11 @@
-//! Normalisation.
+//! Normalisation layers.
 
 use super::convolution::by_channel;
 use super::{invalid, Init, Module, Parameters, Pass};
 use crate::{Result, Tensor};
 
-/// Each row less its mean, divided by its deviation; times weight, plus bias (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer
-/// Normalization, 2016).
+/// Layer normalisation: subtracts each row's mean and divides by its standard deviation, then applies weight and bias
+/// (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer Normalization, 2016).
 #[derive(Clone, Debug)]
 pub struct LayerNorm {
     /// `[width]`.
@@ -17,7 +17,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// With the parameters `weight`, ones, and `bias`, zeros; an epsilon of 1e-5.
+    /// Makes the layer with the parameters `weight`, ones, and `bias`, zeros; epsilon is 1e-5.
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -33,7 +33,8 @@ impl Module for LayerNorm {
     }
 }
 
-/// Each row divided by its root mean square; times weight (B. Zhang, R. Sennrich, Root Mean Square Layer Normalization, 2019).
+/// RMS normalisation: divides each row by its root mean square and multiplies by weight (B. Zhang, R. Sennrich, Root
+/// Mean Square Layer Normalization, 2019).
 #[derive(Clone, Debug)]
 pub struct RmsNorm {
     /// `[width]`.
@@ -43,7 +44,7 @@ pub struct RmsNorm {
 }
 
 impl RmsNorm {
-    /// With the parameter `weight`, ones; an epsilon of 1e-5.
+    /// Makes the layer with the parameter `weight`, ones; epsilon is 1e-5.
     ///
     /// # Errors
     /// As [`Parameters::make`].
@@ -58,25 +59,25 @@ impl Module for RmsNorm {
     }
 }
 
-/// Of images `[w, h, channels, n]`, groups of channels less their mean, divided by their deviation; each channel times weight,
-/// plus bias (Y. Wu, K. He, Group Normalization, 2018).
+/// Group normalisation of images `[w, h, channels, n]`: subtracts the mean of each group of channels and divides by its
+/// standard deviation, then applies each channel's weight and bias (Y. Wu, K. He, Group Normalization, 2018).
 #[derive(Clone, Debug)]
 pub struct GroupNorm {
     /// `[channels]`.
     pub weight: Tensor,
     /// `[channels]`.
     pub bias: Tensor,
-    /// How many groups, which divide the channels.
+    /// The number of groups, which divides the channels.
     pub groups: i64,
     /// Added to the variance.
     pub epsilon: f64,
 }
 
 impl GroupNorm {
-    /// With the parameters `weight`, ones, and `bias`, zeros; an epsilon of 1e-5.
+    /// Makes the layer with the parameters `weight`, ones, and `bias`, zeros; epsilon is 1e-5.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where the groups do not divide the channels; as [`Parameters::make`].
+    /// [`Error::InvalidArgument`](crate::Error) if the groups do not divide the channels; as [`Parameters::make`].
     pub fn new(parameters: &Parameters, groups: i64, channels: i64) -> Result<Self> {
         if groups < 1 || channels % groups != 0 {
             return Err(invalid(format!(

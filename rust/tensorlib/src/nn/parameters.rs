@@ -1,4 +1,4 @@
-//! Parameters: leafs with names and first values.
+//! Parameters: leafs with names and initial values.
 
 use super::{invalid, Init};
 use crate::{Backend, Context, DType, Result, Tensor};
@@ -13,10 +13,11 @@ struct Shared {
     made: Mutex<Vec<Tensor>>,
 }
 
-/// The parameters of a model: leafs of one context, in the order in which layers made them, each with a name of its own.
+/// The parameters of a model: leafs of one context, in the order in which layers made them, each with a unique name.
 /// Clones and scopes share them.
 ///
-/// First values are random numbers by the seed and a parameter's place in that order: the same bits on every machine.
+/// Initial values are random numbers derived from the seed and a parameter's position in that order: the same bits on
+/// every machine.
 ///
 /// ```
 /// use tensorlib::nn::{Init, Parameters};
@@ -30,17 +31,17 @@ struct Shared {
 #[derive(Clone)]
 pub struct Parameters {
     shared: Arc<Shared>,
-    /// Of names: empty, or with a dot at its end.
+    /// The prefix of names: empty, or with a dot at its end.
     prefix: String,
 }
 
 impl Parameters {
-    /// None yet, on the host, F32.
+    /// Makes an empty set of F32 parameters on the host.
     pub fn new(seed: u64) -> Self {
         Self::of(Context::new(), None, seed, DType::F32)
     }
 
-    /// The same on a backend's device.
+    /// Makes an empty set of F32 parameters on a backend's device.
     pub fn on(backend: &Backend, seed: u64) -> Self {
         Self::of(Context::on(backend), Some(backend.clone()), seed, DType::F32)
     }
@@ -50,10 +51,10 @@ impl Parameters {
         Self { shared: Arc::new(shared), prefix: String::new() }
     }
 
-    /// Parameters of this type, F32, F16 or BF16, in place of F32. Before the first one is made.
+    /// Makes parameters of this type, F32, F16 or BF16. Call it before the first parameter is made.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for another type, or where there are parameters.
+    /// [`Error::InvalidArgument`](crate::Error) for another type, or if there are parameters already.
     pub fn with_dtype(self, dtype: DType) -> Result<Self> {
         if ![DType::F32, DType::F16, DType::BF16].contains(&dtype) {
             return Err(invalid(format!("Parameters::with_dtype: {dtype}: f32, f16 and bf16 are valid")));
@@ -65,7 +66,7 @@ impl Parameters {
         Ok(Self::of(shared.context.clone(), shared.backend.clone(), shared.seed, dtype))
     }
 
-    /// The same parameters, with names that begin with `name.` for those that are made by it.
+    /// A handle to this set that prefixes `name.` to the names of the parameters made with it.
     #[must_use]
     pub fn scope(&self, name: impl fmt::Display) -> Self {
         Self { shared: self.shared.clone(), prefix: format!("{}{name}.", self.prefix) }
@@ -74,7 +75,7 @@ impl Parameters {
     /// Makes a parameter: a leaf of 1 to 4 dimensions.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a name that is there, empty, or no shape;
+    /// [`Error::InvalidArgument`](crate::Error) for a name that is taken or empty, or an invalid shape;
     /// [`Error::OutOfMemory`](crate::Error).
     pub fn make(&self, name: &str, shape: impl AsRef<[i64]>, init: Init) -> Result<Tensor> {
         let name = format!("{}{name}", self.prefix);
@@ -84,29 +85,30 @@ impl Parameters {
         }
         let tensor = self.shared.context.zeros(self.shared.dtype, shape)?;
         tensor.set_name(&name)?;
-        // A tensor's number, so that layers which are added behind others leave the others' values as they are.
+        // Each tensor's number selects its random numbers, so adding layers after others leaves the others' values as
+        // they are.
         init.fill(&tensor, self.shared.seed, made.len())?;
         made.push(tensor.clone());
         Ok(tensor)
     }
 
-    /// All of them, in the order of their making.
+    /// All parameters, in the order in which they were made.
     pub fn tensors(&self) -> Vec<Tensor> {
         self.lock().clone()
     }
 
-    /// Their names, in the same order.
+    /// The names, in that order.
     pub fn names(&self) -> Vec<String> {
         self.lock().iter().map(Tensor::name).collect()
     }
 
-    /// The one with this name, the scope's before it.
+    /// The parameter with this name, which is prefixed with the scope.
     pub fn get(&self, name: &str) -> Option<Tensor> {
         let name = format!("{}{name}", self.prefix);
         self.lock().iter().find(|t| t.name() == name).cloned()
     }
 
-    /// Writes all of them to a file of the safetensors format, under their names.
+    /// Writes all parameters to a safetensors file, under their names.
     ///
     /// ```
     /// use tensorlib::nn::{Linear, Parameters};
@@ -131,12 +133,12 @@ impl Parameters {
         crate::safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &[])
     }
 
-    /// Takes the values of all parameters from a file, whose tensors have their names, shapes and types. A file that does not
-    /// fit changes nothing.
+    /// Reads the values of all parameters from a file, whose tensors have their names, shapes and types. A file that
+    /// does not fit changes nothing.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) with all names that the file lacks, those that no parameter has, and those whose
-    /// shape or type is another; then as [`safetensors::read`](crate::safetensors::read).
+    /// [`Error::InvalidArgument`](crate::Error) listing all names that the file lacks, all names that no parameter has,
+    /// and all tensors of another shape or type; otherwise as [`safetensors::read`](crate::safetensors::read).
     #[cfg(feature = "safetensors")]
     pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<()> {
         let path = path.as_ref();
@@ -176,22 +178,22 @@ impl Parameters {
         Ok(())
     }
 
-    /// How many numbers they are together.
+    /// The total number of elements.
     pub fn n_elements(&self) -> usize {
         self.lock().iter().map(Tensor::n_elements).sum()
     }
 
-    /// The context that they live in.
+    /// The context that owns the parameters.
     pub fn context(&self) -> &Context {
         &self.shared.context
     }
 
-    /// The seed that they were made by.
+    /// The seed of the initial values.
     pub fn seed(&self) -> u64 {
         self.shared.seed
     }
 
-    /// A new context on their device.
+    /// Makes a context on the parameters' device.
     pub(crate) fn another_context(&self) -> Context {
         self.shared.backend.as_ref().map_or_else(Context::new, Context::on)
     }

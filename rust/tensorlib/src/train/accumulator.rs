@@ -1,20 +1,20 @@
-//! Gradients of several batches, added up.
+//! Gradient accumulation over several batches.
 
 use crate::nn::invalid;
 use crate::{Context, DType, Result, Tensor};
 
-/// Sums of gradients of several small batches, for one step as of a large one.
+/// Sums of the gradients of several small batches, for one optimiser step as of a large batch.
 ///
-/// [`Accumulator::first`] and [`Accumulator::more`] are computed for each small batch, [`Optimiser::steps_by`](super::Optimiser::steps_by) of
-/// [`Accumulator::sums`] once behind the last. Gradients of means are weighed by the batch's part of all samples: differentiate by a
-/// seed of that.
+/// Compute [`Accumulator::first`] or [`Accumulator::more`] for each small batch, then
+/// [`Optimiser::steps_by`](super::Optimiser::steps_by) of [`Accumulator::sums`] once after the last. To weigh the
+/// gradient of a mean by the batch's fraction of all samples, pass that fraction as the seed of the gradients.
 #[derive(Debug)]
 pub struct Accumulator {
     sums: Vec<Tensor>,
 }
 
 impl Accumulator {
-    /// F32 leafs in `state`, a context on the parameters' device, of their shapes.
+    /// Makes the sums: F32 leafs of the parameters' shapes in `state`, a context on the parameters' device.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error).
@@ -23,20 +23,20 @@ impl Accumulator {
         Ok(Self { sums })
     }
 
-    /// The sums, one for each parameter.
+    /// The sums, one per parameter.
     pub fn sums(&self) -> &[Tensor] {
         &self.sums
     }
 
-    /// The nodes that begin sums with these gradients.
+    /// Appends nodes that set the sums to these gradients.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for another number of gradients; as [`Context::cpy`].
+    /// [`Error::InvalidArgument`](crate::Error) for a wrong number of gradients; as [`Context::cpy`].
     pub fn first(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
         self.each(gradients, |sum, gradient| ctx.cpy(gradient, sum))
     }
 
-    /// The nodes that add these gradients to the sums.
+    /// Appends nodes that add these gradients to the sums.
     ///
     /// # Errors
     /// As [`Accumulator::first`].

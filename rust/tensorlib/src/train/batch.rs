@@ -1,4 +1,4 @@
-//! A model's graphs for batches of one size: nodes made once, leafs written for each batch.
+//! A model's graphs for batches of one size: nodes are made once, leafs are written for each batch.
 
 use super::network::{Forward, Loss};
 use super::{Form, Optimiser, Random, Samples, Slot};
@@ -11,7 +11,7 @@ pub(super) struct Leafs {
     targets: Vec<Room>,
 }
 
-/// A leaf, and memory in which a batch is put together.
+/// A leaf, and the buffer in which its batch is assembled.
 struct Room {
     leaf: Tensor,
     size: usize,
@@ -69,7 +69,8 @@ impl Leafs {
         Ok(Self { inputs: rooms(&forms.inputs, "input")?, targets: rooms(&forms.targets, "target")? })
     }
 
-    /// Writes these samples, as many as the batch has; in training changed by the random numbers of the seed.
+    /// Writes these samples, one for each place of the batch; in training `seed` chooses the random numbers that change
+    /// them.
     pub(super) fn write(&mut self, samples: &dyn Samples, numbers: &[usize], seed: Option<u64>) -> Result<()> {
         for (i, number) in numbers.iter().enumerate() {
             let mut random = seed.map(|seed| Random::new(seed, *number as u64));
@@ -110,7 +111,7 @@ fn tensors(rooms: &[Room]) -> Vec<Tensor> {
     rooms.iter().map(|room| room.leaf.clone()).collect()
 }
 
-/// Outputs and loss of a batch.
+/// The graph of a batch's outputs and loss.
 pub(super) struct Evaluation {
     pub(super) leafs: Leafs,
     pub(super) outputs: Vec<Tensor>,
@@ -134,19 +135,19 @@ impl Evaluation {
         Ok(Self { leafs, outputs, loss, graph })
     }
 
-    /// The loss of what the leafs hold; 0 without one.
+    /// The loss of the samples in the leafs; 0 if there is no loss.
     pub(super) fn compute(&self, backend: &Backend) -> Result<f64> {
         self.graph.compute(backend)?;
         self.loss.as_ref().map_or(Ok(0.), |loss| loss.get(&[0]).map(f64::from))
     }
 }
 
-/// How the graphs of training are made.
+/// Options of training graphs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GraphOptions {
-    /// Bytes of intermediates.
+    /// The most bytes that intermediates may take.
     pub(super) memory: Option<usize>,
-    /// Whether each result is looked at.
+    /// Whether each result is checked for NaN and infinity.
     pub(super) check_finite: bool,
 }
 
@@ -161,13 +162,13 @@ impl GraphOptions {
     }
 }
 
-/// The loss of a batch, and its gradients, times a weight, which begin sums or are added to them.
+/// The graphs of a batch's loss and of its gradients, times a weight, which start the sums or are added to them.
 pub(super) struct Training {
     pub(super) leafs: Leafs,
     loss: Tensor,
     weight: Tensor,
     first: Graph,
-    /// Of a batch in one part there is none.
+    /// None if a batch is computed in one part.
     more: Option<Graph>,
 }
 
@@ -197,8 +198,8 @@ impl Training {
         Ok(Self { leafs, loss, weight, first, more })
     }
 
-    /// Computes what the leafs hold, and gives the loss. `is_first`: of the batches whose gradients are added up; `weight`: its part
-    /// of them.
+    /// Computes the loss of the samples in the leafs and its gradients. `is_first`: whether this batch starts the sums;
+    /// `weight`: its fraction of the samples whose gradients are added up.
     pub(super) fn compute(&self, backend: &Backend, is_first: bool, weight: f32) -> Result<f64> {
         self.weight.write(&[weight])?;
         let graph = self.more.as_ref().filter(|_| !is_first).unwrap_or(&self.first);

@@ -1,4 +1,4 @@
-//! Charts as SVG pictures.
+//! Line charts as SVG.
 
 use crate::{Error, Result};
 use std::fmt::Write;
@@ -11,10 +11,10 @@ const LEFT: f64 = 72.;
 const RIGHT: f64 = 24.;
 const TOP: f64 = 44.;
 const BOTTOM: f64 = 56.;
-/// Told apart by those who do not see red and green as well (M. Okabe, K. Ito, Color Universal Design, 2008).
+/// Distinguishable with red-green colour blindness (M. Okabe, K. Ito, Color Universal Design, 2008).
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// Lines and points over two axes.
+/// A chart of lines and points over two axes.
 ///
 /// ```
 /// use tensorlib::train::Chart;
@@ -36,18 +36,18 @@ struct Series {
 }
 
 impl Chart {
-    /// With nothing on it.
+    /// Makes an empty chart with a title and the names of its axes.
     pub fn new(title: impl Into<String>, x: impl Into<String>, y: impl Into<String>) -> Self {
         Self { title: title.into(), labels: [x.into(), y.into()], series: Vec::new() }
     }
 
-    /// A line through points; those that are not finite are left out.
+    /// Adds a line through points; points that are not finite are left out.
     #[must_use]
     pub fn line(self, name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         self.with(name.into(), points, true)
     }
 
-    /// Points by themselves.
+    /// Adds separate points.
     #[must_use]
     pub fn points(self, name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         self.with(name.into(), points, false)
@@ -59,7 +59,7 @@ impl Chart {
         self
     }
 
-    /// The picture's text.
+    /// The chart as the text of an SVG file.
     pub fn svg(&self) -> String {
         let all = || self.series.iter().flat_map(|s| &s.points);
         let (x, y) = (Axis::of(all().map(|p| p.0)), Axis::of(all().map(|p| p.1)));
@@ -114,7 +114,7 @@ impl Chart {
         svg
     }
 
-    /// Writes the picture.
+    /// Writes the chart to an SVG file.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -140,7 +140,7 @@ fn text(svg: &mut String, at: (f64, f64), anchor: &str, more: &str, text: &str) 
     let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" {more}>{safe}</text>", at.0, at.1);
 }
 
-/// From round number to round number, with a step of 1, 2 or 5 times a power of 10.
+/// An axis between two multiples of its step, which is 1, 2 or 5 times a power of 10.
 struct Axis {
     low: f64,
     high: f64,

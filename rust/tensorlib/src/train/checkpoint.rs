@@ -1,4 +1,4 @@
-//! Files to go on from: parameters, what the optimiser remembers, and the place in the data.
+//! Checkpoint files: parameters, optimiser state and the position in the data.
 
 use super::state::{bytes_of, Best, State};
 use super::{Epoch, Optimiser, Scores, Stopped};
@@ -9,8 +9,9 @@ use tensorlib_sys as sys;
 
 const FORMAT: &str = "tensorlib training 1";
 
-/// Writes the file beside an old one, and then in its place. Under the parameters' names it has the model that training would give now:
-/// the best epoch's where there is one. What training goes on from then has names of its own.
+/// Writes a temporary file and renames it over the old checkpoint. The parameters' names hold the model that training
+/// would return now: that of the best epoch if there is one. The values that training continues from have names of
+/// their own.
 pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State) -> Result<()> {
     let mut tensors = optimiser.state();
     let host = Context::new();
@@ -47,7 +48,7 @@ pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State
     safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &metadata)
 }
 
-/// Reads it into the optimiser and its parameters. All checks come first: after an error nothing has changed.
+/// Reads a checkpoint into the optimiser and its parameters. All checks come first: a failed call changes nothing.
 pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<State> {
     let refuse = |what: String| {
         let message = format!("Trainer: checkpoint {}: {what}", path.display());
@@ -85,7 +86,7 @@ pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<
         let Some(kept) = found.remove(name) else {
             return Err(refuse(format!("it is of another model: '{name}' {} is not in it", of(tensor))));
         };
-        // (A file's shapes and a tensor's may differ in extents of 1 at the end.)
+        // A file's shape and a tensor's may differ in trailing dimensions of 1.
         let trimmed = |t: &Tensor| {
             let mut shape = t.shape();
             while shape.last() == Some(&1) {
@@ -145,7 +146,7 @@ fn parse(texts: &Texts<'_>) -> Option<(State, u64)> {
     Some((state, step))
 }
 
-/// (Numbers are printed so that reading them gives the same bits.)
+/// Numbers are printed so that parsing them gives the same bits.
 fn line_of(epoch: &Epoch) -> String {
     let accuracy = epoch.test.and_then(|test| test.accuracy);
     let number = |x: Option<f64>| x.map_or_else(|| "-".to_string(), |x| x.to_string());

@@ -1,10 +1,10 @@
-//! Files of numbers between commas, a sample a line.
+//! Reads files of comma-separated numbers, a sample per line.
 
 use crate::{Error, Result};
 use std::path::Path;
 use tensorlib_sys as sys;
 
-/// A file's numbers: all but the last of each line, and the last ones with the lines' numbers.
+/// A file's numbers: all but the last of each line, and the last ones with their line numbers.
 pub(super) struct Table {
     pub(super) width: i64,
     pub(super) values: Vec<f32>,

@@ -1,4 +1,4 @@
-//! Samples in memory.
+//! Data sets in memory.
 
 use super::csv::{format_error, read_table};
 use super::{Form, Forms, Random, Samples, Slot};
@@ -7,7 +7,7 @@ use crate::Result;
 use std::fmt;
 use std::path::Path;
 
-/// The numbers of many samples, one behind the other.
+/// One input or target of many samples: their numbers, sample after sample.
 #[derive(Clone, Debug)]
 pub struct Column {
     values: Values,
@@ -39,12 +39,12 @@ impl Values {
 }
 
 impl Column {
-    /// F32 numbers, of this shape each sample.
+    /// F32 numbers; `shape` is the shape of one sample.
     pub fn f32(shape: impl Into<Vec<i64>>, values: Vec<f32>) -> Self {
         Self { values: Values::F32(values), form: Form::f32(shape) }
     }
 
-    /// I32 numbers, of this shape each sample.
+    /// I32 numbers; `shape` is the shape of one sample.
     pub fn i32(shape: impl Into<Vec<i64>>, values: Vec<i32>) -> Self {
         Self { values: Values::I32(values), form: Form::i32(shape) }
     }
@@ -74,14 +74,14 @@ impl Column {
         match (&self.values, slot) {
             (Values::F32(values), Slot::F32(to)) => to.copy_from_slice(&values[place]),
             (Values::I32(values), Slot::I32(to)) => to.copy_from_slice(&values[place]),
-            _ => {} // a slot is of the column's form
+            _ => {} // cannot happen: a slot has the column's type
         }
     }
 }
 
 type Changes = Box<dyn Fn(&mut [f32], &mut Random) + Send + Sync>;
 
-/// Samples in memory: inputs, and a target for each.
+/// Samples in memory, each with its inputs and targets.
 ///
 /// ```
 /// use tensorlib::train::{Column, DataSet, Samples};
@@ -92,7 +92,7 @@ type Changes = Box<dyn Fn(&mut [f32], &mut Random) + Send + Sync>;
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
 ///
-/// Samples of several inputs or targets are made by [`DataSet::from_columns`].
+/// [`DataSet::from_columns`] makes samples of several inputs or targets.
 pub struct DataSet {
     inputs: Vec<Column>,
     targets: Vec<Column>,
@@ -101,15 +101,16 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// One input and one target a sample.
+    /// Makes a data set with one input and one target per sample.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where numbers are left over, or there are not as many targets as inputs.
+    /// [`Error::InvalidArgument`](crate::Error) if the numbers are not whole samples, or the numbers of inputs and
+    /// targets differ.
     pub fn new(inputs: Column, targets: Column) -> Result<Self> {
         Self::from_columns(vec![inputs], vec![targets])
     }
 
-    /// Any number of inputs and targets a sample, a column for each: at least one input.
+    /// Makes a data set with any number of inputs and targets per sample, a column for each; at least one input.
     ///
     /// ```
     /// use tensorlib::train::{Column, DataSet, Samples};
@@ -122,7 +123,8 @@ impl DataSet {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for no inputs, where numbers are left over, or columns have not as many samples as the first.
+    /// [`Error::InvalidArgument`](crate::Error) for no inputs, numbers that are not whole samples, or columns of
+    /// different lengths.
     pub fn from_columns(inputs: Vec<Column>, targets: Vec<Column>) -> Result<Self> {
         let count = |column: &Column, what: &str| {
             let (values, size) = (column.n_values(), column.form.n_elements());
@@ -148,8 +150,8 @@ impl DataSet {
         Ok(Self { inputs, targets, len, changes: None })
     }
 
-    /// Reads a text file of numbers between commas, a sample a line: the last number is its target, an I32 label. Lines that are
-    /// empty or begin with `#` do not count, nor does a first line of names.
+    /// Reads a file of comma-separated numbers, a sample per line: the last number is its target, an I32 label. Empty
+    /// lines, lines that begin with `#` and a first line of names are skipped.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error); [`Error::Format`](crate::Error) naming the line.
@@ -166,7 +168,7 @@ impl DataSet {
         Self::new(Column::f32([table.width], table.values), Column::i32([], labels))
     }
 
-    /// The same with a number, F32, as the target.
+    /// Reads such a file with F32 targets: the last number of each line.
     ///
     /// # Errors
     /// As [`DataSet::read_labelled`].
@@ -176,10 +178,10 @@ impl DataSet {
         Self::new(Column::f32([table.width], table.values), Column::f32([1], targets))
     }
 
-    /// The first n samples, and the others.
+    /// Splits the set into the first n samples and the rest.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where there are not as many.
+    /// [`Error::InvalidArgument`](crate::Error) if there are fewer than n samples.
     pub fn split_at(&self, n: usize) -> Result<(Self, Self)> {
         if n > self.len {
             return Err(invalid(format!("DataSet::split_at: {n} of {} samples: as many or fewer are valid", self.len)));
@@ -187,10 +189,10 @@ impl DataSet {
         Ok((self.chosen(0..n)?, self.chosen(n..self.len)?))
     }
 
-    /// Those with these numbers, in this order.
+    /// The samples with these numbers, in this order.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a number that there is not.
+    /// [`Error::InvalidArgument`](crate::Error) for a number that no sample has.
     pub fn chosen(&self, numbers: impl IntoIterator<Item = usize>) -> Result<Self> {
         let numbers: Vec<usize> = numbers.into_iter().collect();
         if let Some(beyond) = numbers.iter().find(|i| **i >= self.len) {
@@ -200,10 +202,10 @@ impl DataSet {
         Ok(Self { inputs: chosen(&self.inputs), targets: chosen(&self.targets), len: numbers.len(), changes: None })
     }
 
-    /// Another shape of the first input, of as many numbers: `[8, 8, 1]` for images of one channel.
+    /// Changes the shape of the first input, keeping its size: `[8, 8, 1]` for images of one channel.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for another number of elements.
+    /// [`Error::InvalidArgument`](crate::Error) for a different number of elements.
     pub fn with_input_shape(mut self, shape: impl Into<Vec<i64>>) -> Result<Self> {
         let column = &mut self.inputs[0];
         let form = Form { dtype: column.form.dtype, shape: shape.into() };
@@ -215,19 +217,21 @@ impl DataSet {
         Ok(self)
     }
 
-    /// Changes each sample's first input in training at random: shifts, noise. Inputs of I32 stay as they are.
+    /// Changes each sample's first input at random during training, for example by shifts or noise. Inputs of I32 stay
+    /// as they are.
     #[must_use]
     pub fn with_changes(mut self, changes: impl Fn(&mut [f32], &mut Random) + Send + Sync + 'static) -> Self {
         self.changes = Some(Box::new(changes));
         self
     }
 
-    /// The first input of all samples, one sample behind the other; empty for I32.
+    /// The first input of all samples, sample after sample; empty for I32.
     pub fn inputs(&self) -> &[f32] {
         self.inputs[0].values.as_f32()
     }
 
-    /// Changes the first input of each sample in place, by a function of its numbers: to scale them. Inputs of I32 stay as they are.
+    /// Changes the first input of each sample in place with a function of its numbers, for example to scale them.
+    /// Inputs of I32 stay as they are.
     #[must_use]
     pub fn map_inputs(mut self, mut change: impl FnMut(&mut [f32])) -> Self {
         let size = self.inputs[0].form.n_elements();
@@ -237,12 +241,12 @@ impl DataSet {
         self
     }
 
-    /// The first target of all samples, one sample behind the other; empty for I32, and where there are no targets.
+    /// The first target of all samples, sample after sample; empty for I32, and if there are no targets.
     pub fn targets(&self) -> &[f32] {
         self.targets.first().map_or(&[], |column| column.values.as_f32())
     }
 
-    /// The first target of all samples, one sample behind the other; empty for F32, and where there are no targets.
+    /// The first target of all samples, sample after sample; empty for F32, and if there are no targets.
     pub fn labels(&self) -> &[i32] {
         self.targets.first().map_or(&[], |column| column.values.as_i32())
     }

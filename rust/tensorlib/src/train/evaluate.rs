@@ -1,4 +1,4 @@
-//! How good a model is.
+//! Evaluation: a model's scores and predictions on samples.
 
 use super::batch::Evaluation;
 use super::network::{forward_of, loss_of, Forward, Loss};
@@ -6,21 +6,21 @@ use super::Samples;
 use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Result, Tensor};
 
-/// How good a model is on some samples.
+/// A model's scores on some samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scores {
-    /// The mean loss of all samples.
+    /// The mean loss over all samples.
     pub loss: f64,
-    /// The part of the labels that have the largest output of their row. Labels are the targets of I32 with one number for each row of the
-    /// output of the same number: the first target's rows are the first output's. `None` where there are no labels.
+    /// The fraction of labels that have the largest output of their row. Labels are I32 targets with one number per row
+    /// of the output at the same position: the first target belongs to the first output. `None` if there are no labels.
     pub accuracy: Option<f64>,
 }
 
-/// A model's scores on all samples, `batch` at once.
+/// A model's scores on all samples, computed in batches of `batch` samples.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for no samples, a batch of 0, and samples of several inputs or targets; as the model's
-/// operations and [`Samples::write`].
+/// [`Error::InvalidArgument`](crate::Error) for no samples, a batch of 0, and samples of several inputs or targets; as
+/// the model's operations and [`Samples::write`].
 pub fn evaluate(
     backend: &Backend,
     model: &dyn Module,
@@ -31,11 +31,12 @@ pub fn evaluate(
     evaluate_fn(backend, |inputs, pass| forward_of(model, inputs, pass), loss_of(loss), samples, batch)
 }
 
-/// The scores on all samples of a network with any number of inputs and outputs, `batch` samples at once. Arguments are those of
-/// [`Trainer::from_fn`](super::Trainer::from_fn).
+/// The scores on all samples of a network with any number of inputs and outputs, computed in batches of `batch`
+/// samples. The arguments are those of [`Trainer::from_fn`](super::Trainer::from_fn).
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for no samples and a batch of 0; as the network's operations and [`Samples::write`].
+/// [`Error::InvalidArgument`](crate::Error) for no samples and a batch of 0; as the network's operations and
+/// [`Samples::write`].
 pub fn evaluate_fn(
     backend: &Backend,
     network: impl Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>>,
@@ -46,7 +47,8 @@ pub fn evaluate_fn(
     Evaluator::new(batch)?.scores(backend, &network, &loss, samples)
 }
 
-/// A model's outputs for all samples, one behind the other, `batch` computed at once. Targets are not read.
+/// A model's outputs for all samples, sample after sample, computed in batches of `batch` samples. Targets are not
+/// read.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -55,7 +57,8 @@ pub fn predict(backend: &Backend, model: &dyn Module, samples: &dyn Samples, bat
     Ok(outputs.into_iter().next().unwrap_or_default())
 }
 
-/// Each output of a network for all samples, one behind the other, `batch` computed at once. Targets are not read.
+/// Each output of a network for all samples, sample after sample, computed in batches of `batch` samples. Targets are
+/// not read.
 ///
 /// # Errors
 /// As [`evaluate_fn`].
@@ -76,7 +79,7 @@ pub fn predict_fn(
     Ok(outputs)
 }
 
-/// Keeps its graphs, for models that are evaluated again and again.
+/// Keeps its graphs, for models that are evaluated many times.
 pub(super) struct Evaluator {
     batch: usize,
     graphs: Vec<(usize, Evaluation)>,
@@ -143,7 +146,8 @@ impl Evaluator {
     }
 }
 
-/// How many labels have the largest output of their row, and how many labels there are; `None` where the output has no row for each.
+/// How many labels have the largest output of their row, and how many labels there are; `None` if the output does not
+/// have one row per label.
 fn count_correct(output: &Tensor, labels: &[i32]) -> Result<Option<(usize, usize)>> {
     let classes = usize::try_from(output.shape()[0]).unwrap_or(0);
     if classes < 2 || output.n_elements() != labels.len() * classes {
@@ -155,7 +159,7 @@ fn count_correct(output: &Tensor, labels: &[i32]) -> Result<Option<(usize, usize
     Ok(Some((correct, labels.len())))
 }
 
-/// The first of the largest.
+/// The index of the largest element; the first one of several.
 fn largest(row: &[f32]) -> usize {
     (0..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
 }

@@ -1,19 +1,19 @@
-//! What came of training, epoch by epoch.
+//! The results of training, epoch by epoch.
 
 use super::{Chart, Scores};
 use crate::Result;
 use std::path::Path;
 
-/// One pass over the samples.
+/// The result of one pass over the samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Epoch {
-    /// From 1 on.
+    /// Counts from 1.
     pub number: usize,
-    /// The mean loss of the training samples, while the model was changing.
+    /// The mean loss of the training samples, measured while the model was changing.
     pub loss: f64,
-    /// Of the test samples, behind the epoch.
+    /// The scores on the test samples after the epoch.
     pub test: Option<Scores>,
-    /// The rate of its last step.
+    /// The learning rate of the epoch's last step.
     pub rate: f64,
 }
 
@@ -21,27 +21,28 @@ pub struct Epoch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stopped {
-    /// All epochs were done.
+    /// All epochs are done.
     Done,
-    /// The loss had not become less for as many epochs as the trainer's patience.
+    /// The loss has not decreased for as many epochs as the trainer's patience.
     Early,
-    /// A callback said so.
+    /// A callback ended it.
     ByCallback,
 }
 
-/// What came of [`Trainer::fit`](super::Trainer::fit).
+/// The result of [`Trainer::fit`](super::Trainer::fit).
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// Those that were done, in order; of earlier runs too, where this one was resumed.
+    /// The completed epochs in order, including those of earlier runs if this run was resumed.
     pub epochs: Vec<Epoch>,
-    /// Why it ended.
+    /// Why training ended.
     pub stopped: Stopped,
-    /// The number of the epoch that the parameters are of, where the trainer had patience.
+    /// The number of the epoch that the parameters come from, if the trainer had patience.
     pub best: Option<usize>,
 }
 
 impl History {
-    /// A line for each epoch: `epoch,loss,test_loss,test_accuracy,rate`; what there is not is empty.
+    /// The epochs as CSV, a line for each: `epoch,loss,test_loss,test_accuracy,rate`; missing values
+    /// are empty.
     pub fn csv(&self) -> String {
         let mut text = String::from("epoch,loss,test_loss,test_accuracy,rate\n");
         for epoch in &self.epochs {
@@ -54,7 +55,7 @@ impl History {
         text
     }
 
-    /// The losses over the epochs.
+    /// A chart of the losses over the epochs.
     pub fn chart(&self) -> Chart {
         let points = |loss: &dyn Fn(&Epoch) -> Option<f64>| -> Vec<(f64, f64)> {
             self.epochs.iter().filter_map(|e| Some((e.number as f64, loss(e)?))).collect()
@@ -66,7 +67,7 @@ impl History {
         }
     }
 
-    /// Writes [`History::csv`].
+    /// Writes [`History::csv`] to a file.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error).
@@ -74,7 +75,7 @@ impl History {
         super::chart::write(path.as_ref(), &self.csv())
     }
 
-    /// Writes [`History::chart`] as a picture.
+    /// Writes [`History::chart`] to an SVG file.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error).

@@ -1,12 +1,12 @@
-//! L-BFGS: few, long steps with the whole loss, on the host over runs of a graph.
+//! L-BFGS: few, long steps on the whole loss, computed on the host over runs of a graph.
 
 use crate::nn::invalid;
 use crate::{Backend, Graph, Result, Tensor};
 use std::collections::VecDeque;
 
-/// Minimises smooth losses that are not random (D. C. Liu, J. Nocedal, On the Limited Memory BFGS Method, 1989), with a line search
-/// for the strong Wolfe conditions (J. Nocedal, S. J. Wright, Numerical Optimization, 2006, algorithms 7.4, 3.5 and 3.6). The parameters
-/// are F32 leafs; sums of theirs, and the steps, are computed in F64.
+/// Minimises smooth, deterministic losses (D. C. Liu, J. Nocedal, On the Limited Memory BFGS Method, 1989), with a line
+/// search for the strong Wolfe conditions (J. Nocedal, S. J. Wright, Numerical Optimization, 2006, algorithms 7.4, 3.5
+/// and 3.6). The parameters are F32 leafs; sums over them, and the steps, are computed in F64.
 ///
 /// ```
 /// use tensorlib::{train::Lbfgs, Backend, Context};
@@ -34,56 +34,57 @@ impl Default for Lbfgs {
     }
 }
 
-/// Why it ended.
+/// Why the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The gradient is within the tolerance.
     Converged,
-    /// No step along the gradient makes the loss less: it is as low as F32 can tell.
+    /// No step along the gradient reduces the loss: it is as low as F32 can represent.
     Precision,
-    /// As many iterations as were allowed.
+    /// The limit of iterations was reached.
     Iterations,
 }
 
-/// Where it ended.
+/// The point at which the search ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimum {
-    /// The loss there.
+    /// The loss at the minimum.
     pub loss: f64,
-    /// The largest element of its gradient.
+    /// The largest absolute element of the gradient.
     pub gradient: f64,
     /// How many steps were taken.
     pub iterations: usize,
-    /// How often the graph was computed.
+    /// How many times the graph was computed.
     pub evaluations: usize,
-    /// Why it ended.
+    /// Why the search ended.
     pub reason: Reason,
-    /// The losses, that of the beginning first.
+    /// The losses of all steps, starting with the initial loss.
     pub losses: Vec<f64>,
 }
 
 impl Lbfgs {
-    /// At most 1,000 iterations, a memory of 20 steps, a tolerance of 1e-6.
+    /// The defaults: at most 1,000 iterations, a memory of 20 steps, a tolerance of 1e-6.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The most steps.
+    /// The most steps to take.
     #[must_use]
     pub fn iterations(mut self, iterations: usize) -> Self {
         self.iterations = iterations;
         self
     }
 
-    /// How many steps are remembered, for the direction of the next.
+    /// How many earlier steps the direction of the next one is computed from.
     #[must_use]
     pub fn memory(mut self, steps: usize) -> Self {
         self.memory = steps;
         self
     }
 
-    /// It ends where no element of the gradient is larger than this part of max(1, the largest at the beginning).
+    /// The search ends when no element of the gradient exceeds this fraction of max(1, the largest element of the
+    /// initial gradient).
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance;
@@ -93,9 +94,9 @@ impl Lbfgs {
     /// Moves the parameters to a minimum of the loss, a tensor of one element.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a memory of 0, a tolerance that is negative or NaN, a parameter that no gradient
-    /// flows to, and a loss that is not finite where it begins; as [`Tensor::gradients`] and [`Graph::compute`]. The parameters are
-    /// then those of the last step that was taken.
+    /// [`Error::InvalidArgument`](crate::Error) for a memory of 0, a tolerance that is negative or NaN, a parameter
+    /// that no gradient flows to, and an initial loss that is not finite; as [`Tensor::gradients`] and
+    /// [`Graph::compute`]. The parameters are then those of the last step taken.
     pub fn minimise(&self, backend: &Backend, loss: &Tensor, parameters: &[&Tensor]) -> Result<Minimum> {
         if self.memory == 0 || self.tolerance.is_nan() || self.tolerance < 0. {
             let (memory, tolerance) = (self.memory, self.tolerance);
@@ -134,14 +135,14 @@ impl Lbfgs {
                 memory.pairs.clear();
                 direction = memory.direction(&here.gradient);
             }
-            // The first step has no scale: of length 1 at most.
+            // The first step has no scale, so its length is at most 1.
             let first = if memory.pairs.is_empty() { (1. / norm(&here.gradient)).min(1.) } else { 1. };
             let Some(next) = Search { function, here: &here, direction: &direction }.run(first)? else {
                 if memory.pairs.is_empty() {
                     reason = Reason::Precision;
                     break;
                 }
-                memory.pairs.clear(); // once more, straight down
+                memory.pairs.clear(); // try again along the negative gradient
                 continue;
             };
             if let Err(error) = check_gradient(&next) {
@@ -174,14 +175,14 @@ fn check_gradient(point: &Point) -> Result<()> {
     }
 }
 
-/// A point with what is known of it.
+/// A point, with the loss and gradient computed there.
 struct Point {
     at: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
 }
 
-/// The loss as a function of all parameters' elements.
+/// The loss as a function of the elements of all parameters.
 struct Function<'a> {
     backend: &'a Backend,
     graph: Graph,
@@ -202,7 +203,7 @@ impl Function<'_> {
 
     fn at(&mut self, at: &[f64]) -> Result<Point> {
         self.write(at)?;
-        // As the parameters are rounded, the differences between points are too.
+        // Parameters are rounded to F32, so differences between points must use the rounded values.
         self.compute(at.iter().map(|x| f64::from(*x as f32)).collect())
     }
 
@@ -227,7 +228,7 @@ impl Function<'_> {
     }
 }
 
-/// The last steps, and how the gradient changed in each.
+/// The last steps, and the change of the gradient in each.
 struct Memory {
     pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
     most: usize,
@@ -235,7 +236,7 @@ struct Memory {
 
 impl Memory {
     fn add(&mut self, step: Vec<f64>, change: Vec<f64>) {
-        // Where the loss is not convex, or rounding has the upper hand, the pair would turn directions uphill.
+        // Where the loss is not convex, or rounding dominates, the pair would turn directions uphill.
         if dot(&step, &change) <= 1e-10 * dot(&change, &change) {
             return;
         }
@@ -245,7 +246,7 @@ impl Memory {
         self.pairs.push_back((step, change));
     }
 
-    /// The two loops: minus the inverse Hessian's estimate times the gradient.
+    /// The two-loop recursion: minus the estimated inverse Hessian times the gradient.
     fn direction(&self, gradient: &[f64]) -> Vec<f64> {
         let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut parts = Vec::with_capacity(self.pairs.len());
@@ -266,14 +267,14 @@ impl Memory {
     }
 }
 
-/// A line search along a direction that goes down.
+/// A line search along a descent direction.
 struct Search<'s, 'a> {
     function: &'s mut Function<'a>,
     here: &'s Point,
     direction: &'s [f64],
 }
 
-/// A point of the line: how far, loss and slope.
+/// A point on the line: the step length, loss and slope.
 struct OnLine {
     step: f64,
     slope: f64,
@@ -283,10 +284,10 @@ struct OnLine {
 impl Search<'_, '_> {
     const DECREASE: f64 = 1e-4;
     const CURVATURE: f64 = 0.9;
-    /// Evaluations of a bracket, and of the search inside.
+    /// The most evaluations for finding a bracket, and for the search inside it.
     const TRIES: usize = 25;
 
-    /// A point with the strong Wolfe conditions; else one that is lower; or none.
+    /// A point that satisfies the strong Wolfe conditions; otherwise one with a lower loss, or none.
     fn run(mut self, first: f64) -> Result<Option<Point>> {
         let slope = dot(self.direction, &self.here.gradient);
         let mut before = OnLine { step: 0., slope, point: copy(self.here) };
@@ -309,7 +310,7 @@ impl Search<'_, '_> {
         Ok((before.step > 0.).then_some(before.point))
     }
 
-    /// Between a point that is low and another: the low one's slope points to it.
+    /// Searches between a low point and another one; the slope at the low point descends towards the other.
     fn zoom(&mut self, mut low: OnLine, mut high: OnLine) -> Result<Option<Point>> {
         for _ in 0..Self::TRIES {
             let now = self.at(between(&low, &high))?;
@@ -344,7 +345,7 @@ impl Search<'_, '_> {
         dot(self.direction, &self.here.gradient)
     }
 
-    /// (NaN is not lower.)
+    /// NaN is not lower.
     fn is_lower(&self, now: &OnLine) -> bool {
         now.point.loss <= self.here.loss + Self::DECREASE * now.step * self.slope()
     }
@@ -353,8 +354,9 @@ impl Search<'_, '_> {
         now.slope.abs() <= -Self::CURVATURE * self.slope()
     }
 
-    /// Near the minimum differences of losses are lost in F32's rounding, which slopes are not: there the decrease is judged by the
-    /// slope, as of a parabola (W. W. Hager, H. Zhang, A New Conjugate Gradient Method, 2005, the approximate Wolfe conditions).
+    /// Near the minimum, rounding to F32 hides differences of losses but not slopes. There the slope decides about the
+    /// decrease, as for a parabola (W. W. Hager, H. Zhang, A New Conjugate Gradient Method, 2005, the approximate Wolfe
+    /// conditions).
     fn is_good_enough(&self, now: &OnLine) -> bool {
         let rounding = 4. * f64::from(f32::EPSILON) * self.here.loss.abs();
         let moved = now.point.at != self.here.at;
@@ -365,7 +367,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Where the cubic through both points' losses and slopes is least, not too near to either; the middle where it is nowhere.
+/// The minimum of the cubic through both points' losses and slopes, kept away from either end; the midpoint if it has
+/// none.
 fn between(a: &OnLine, b: &OnLine) -> f64 {
     let length = b.step - a.step;
     let d1 = a.slope + b.slope - 3. * (b.point.loss - a.point.loss) / length;

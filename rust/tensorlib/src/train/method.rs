@@ -1,9 +1,9 @@
-//! Methods: what a step does to a parameter, as nodes.
+//! Optimisation methods: how one step changes a parameter, as nodes.
 
 use crate::{Context, OptStepMomentumOptions, Result, ScaleOptions, Tensor};
 
-/// How a parameter goes down its gradient. Decay is decoupled from the gradient (I. Loshchilov, F. Hutter, Decoupled Weight
-/// Decay Regularization, 2019) but in [`Method::Adam`], where it is added to it.
+/// How a step moves a parameter against its gradient. Decay is decoupled from the gradient (I. Loshchilov, F. Hutter,
+/// Decoupled Weight Decay Regularization, 2019) except in [`Method::Adam`], which adds it to the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Method {
@@ -11,76 +11,78 @@ pub enum Method {
     Sgd,
     /// Gradient descent with momentum: `opt_step_momentum`.
     Momentum {
-        /// How much of the velocity stays, usually 0.9.
+        /// The fraction of the velocity that a step keeps, usually 0.9.
         momentum: f64,
-        /// Looks ahead: the gradient counts once more beside the velocity (Y. Nesterov, 1983).
+        /// Nesterov momentum: looks ahead by adding the gradient to the new velocity once more (Y. Nesterov, 1983).
         nesterov: bool,
     },
-    /// D. P. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, 2015: `opt_step_adamw` of the gradient and the decay's.
+    /// D. P. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, 2015: `opt_step_adamw` of the gradient plus the
+    /// decay's.
     Adam {
-        /// How much of the mean gradient stays, usually 0.9.
+        /// The fraction of the mean gradient that a step keeps, usually 0.9.
         beta1: f64,
-        /// How much of the mean square stays, usually 0.999.
+        /// The fraction of the mean square that a step keeps, usually 0.999.
         beta2: f64,
         /// Added to the root of the mean square, usually 1e-8.
         epsilon: f64,
     },
     /// Adam with decoupled decay: `opt_step_adamw`.
     AdamW {
-        /// As [`Method::Adam`]'s.
+        /// As in [`Method::Adam`].
         beta1: f64,
-        /// As [`Method::Adam`]'s.
+        /// As in [`Method::Adam`].
         beta2: f64,
-        /// As [`Method::Adam`]'s.
+        /// As in [`Method::Adam`].
         epsilon: f64,
     },
     /// X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023: `opt_step_lion`.
     Lion {
-        /// How much of the mean gradient counts in a step, usually 0.9.
+        /// The weight of the mean gradient in a step's direction, usually 0.9.
         beta1: f64,
-        /// How much of it stays, usually 0.99.
+        /// The fraction of the mean gradient that a step keeps, usually 0.99.
         beta2: f64,
     },
-    /// For matrices: momentum, made orthogonal by five steps of a Newton-Schulz iteration (K. Jordan and others, Muon: An optimizer
-    /// for hidden layers in neural networks, 2024), times sqrt(max(1, outputs / inputs)). Products and an `opt_step_sgd`.
+    /// For matrices: momentum, orthogonalised by five steps of a Newton-Schulz iteration (K. Jordan and others, Muon:
+    /// An optimizer for hidden layers in neural networks, 2024), times sqrt(max(1, outputs / inputs)). Made of products
+    /// and an `opt_step_sgd`.
     Muon {
-        /// How much of the velocity stays, usually 0.95; with Nesterov's look ahead.
+        /// The fraction of the velocity that a step keeps, usually 0.95; with Nesterov momentum.
         momentum: f64,
     },
 }
 
 impl Method {
-    /// [`Method::Adam`] with the usual numbers.
+    /// [`Method::Adam`] with the usual settings.
     pub fn adam() -> Self {
         Method::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 
-    /// [`Method::AdamW`] with the usual numbers.
+    /// [`Method::AdamW`] with the usual settings.
     pub fn adamw() -> Self {
         Method::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 
-    /// [`Method::Momentum`] of 0.9.
+    /// [`Method::Momentum`] with momentum 0.9.
     pub fn momentum() -> Self {
         Method::Momentum { momentum: 0.9, nesterov: false }
     }
 
-    /// [`Method::Momentum`] of 0.9 that looks ahead.
+    /// [`Method::Momentum`] with Nesterov momentum 0.9.
     pub fn nesterov() -> Self {
         Method::Momentum { momentum: 0.9, nesterov: true }
     }
 
-    /// [`Method::Lion`] with the usual numbers.
+    /// [`Method::Lion`] with the usual settings.
     pub fn lion() -> Self {
         Method::Lion { beta1: 0.9, beta2: 0.99 }
     }
 
-    /// [`Method::Muon`] with the usual number.
+    /// [`Method::Muon`] with the usual setting.
     pub fn muon() -> Self {
         Method::Muon { momentum: 0.95 }
     }
 
-    /// What is wrong with its numbers.
+    /// Why the method's settings are invalid; `None` if they are valid.
     pub(super) fn refusal(&self) -> Option<&'static str> {
         let part = |x: f64| (0. ..1.).contains(&x);
         match *self {
@@ -98,12 +100,12 @@ impl Method {
         }
     }
 
-    /// Whether it takes a parameter of this shape.
+    /// Whether the method supports a parameter of this shape.
     pub(super) fn takes(&self, shape: &[i64]) -> bool {
         !matches!(self, Method::Muon { .. }) || (shape.len() == 2 && shape.iter().all(|n| *n > 0))
     }
 
-    /// What it remembers of each parameter, of its shape.
+    /// The names of the tensors that the method keeps for each parameter, each of its shape.
     pub(super) fn state(&self) -> &'static [&'static str] {
         match self {
             Method::Sgd => &[],
@@ -113,7 +115,7 @@ impl Method {
         }
     }
 
-    /// The steps' settings, as the operations take them. Steps count from 1.
+    /// The settings of a step, as the operations take them. Steps count from 1.
     pub(super) fn settings(&self, rate: f64, decay: f64, step: u64) -> Vec<f32> {
         let unbias = |beta: f64| 1. / (1. - beta.powf(step as f64));
         let values = match *self {
@@ -165,19 +167,20 @@ impl Method {
     }
 }
 
-/// The matrix with singular values of about 1 (0.7 to 1.2), by the published polynomial's numbers.
+/// The matrix with its singular values brought to about 1 (0.7 to 1.2), with the coefficients of the published
+/// polynomial.
 fn orthogonal(ctx: &Context, matrix: &Tensor) -> Result<Tensor> {
     const STEPS: usize = 5;
     const NUMBERS: [f64; 3] = [3.4445, -4.7750, 2.0315];
     let scale = |t: &Tensor, factor: f64| ctx.scale(t, factor, ScaleOptions::new());
-    // X X^T is of the rows: the fewer, the cheaper.
+    // X X^T has the number of rows: fewer are cheaper.
     let is_tall = matrix.shape()[1] > matrix.shape()[0];
     let lying = |t: &Tensor| ctx.cont(&ctx.transpose(t)?);
     let mut x = if is_tall { lying(matrix)? } else { matrix.clone() };
     let norm = ctx.sqrt(&ctx.sum(&ctx.sqr(&x)?)?)?;
     x = ctx.div(&x, &ctx.scale(&norm, 1., ScaleOptions::new().bias(1e-7))?)?;
     for _ in 0..STEPS {
-        let a = ctx.mul_mat(&x, &x)?; // X X^T, symmetric: a row is a column
+        let a = ctx.mul_mat(&x, &x)?; // X X^T is symmetric: its rows are its columns
         let b = ctx.add(&scale(&a, NUMBERS[1])?, &scale(&ctx.mul_mat(&a, &a)?, NUMBERS[2])?)?;
         x = ctx.add(&scale(&x, NUMBERS[0])?, &ctx.mul_mat(&ctx.transpose(&x)?, &b)?)?;
     }

@@ -1,6 +1,6 @@
 //! Training: samples, optimisers, schedules, and the loop around them.
 //!
-//! A network for handwritten digits, whose images are in the repository's `examples/data`:
+//! A network for handwritten digits; the images are in the repository's `examples/data`:
 //!
 //! ```no_run
 //! use tensorlib::nn::{loss, Linear, Parameters, Sequential};
@@ -22,11 +22,11 @@
 //! # Ok::<(), tensorlib::Error>(())
 //! ```
 //!
-//! A loop of your own takes an [`Optimiser`], whose steps are nodes of the loss's graph. What is done on the host alone
-//! is plain functions of [`schedule`], [`Random`], [`Lbfgs`].
+//! A training loop of your own uses an [`Optimiser`], whose steps are nodes of the loss's graph. [`schedule`],
+//! [`Random`] and [`Lbfgs`] run on the host alone.
 //!
-//! Everything is a function of seeds: the same seed gives the same bits on every number of threads, and a run that was interrupted
-//! and resumed from its checkpoint the same as one that was not.
+//! Everything is a function of seeds: the same seed gives the same bits on any number of threads, and a run that was
+//! interrupted and resumed from its checkpoint gives the same bits as one that was not.
 
 mod accumulator;
 mod batch;

@@ -1,21 +1,21 @@
-//! What is trained and evaluated: inputs to outputs, and outputs with targets to a loss.
+//! Networks and losses as functions: inputs to outputs, and outputs with targets to a loss.
 
 use crate::nn::{invalid, Module, Pass};
 use crate::{Result, Tensor};
 
-/// A batch's outputs by its inputs.
+/// Computes a batch's outputs from its inputs.
 pub(super) type Forward<'a> = &'a (dyn Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>> + 'a);
 
-/// A tensor of one element by a batch's outputs and targets.
+/// Computes a tensor of one element from a batch's outputs and targets.
 pub(super) type Loss<'a> = &'a (dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + 'a);
 
-/// A module takes one input and gives one output.
+/// Applies a module, which takes one input and gives one output.
 pub(super) fn forward_of<M: Module + ?Sized>(model: &M, inputs: &[Tensor], pass: &Pass) -> Result<Vec<Tensor>> {
     let input = only(inputs, "a module", "inputs")?;
     Ok(vec![model.forward(input, pass)?])
 }
 
-/// A loss of one output takes one target.
+/// Applies a loss of one output and one target.
 pub(super) fn loss_of(
     loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> {

@@ -1,4 +1,4 @@
-//! Optimisers: parameters in groups, what is remembered of them, and the nodes of their steps.
+//! Optimisers: groups of parameters, the state kept for them, and the nodes of their steps.
 
 use super::Method;
 use crate::nn::{invalid, Parameters};
@@ -7,7 +7,7 @@ use std::fmt;
 
 type Chooses = Box<dyn Fn(&Tensor) -> bool + Send + Sync>;
 
-/// Parameters that are treated alike.
+/// Parameters with common settings.
 pub struct Group {
     chooses: Chooses,
     rate_factor: f64,
@@ -16,7 +16,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Those that this says yes to. As the optimiser says, where nothing else is.
+    /// A group of the parameters for which `chooses` returns true. Settings that the group does not change are the
+    /// optimiser's.
     ///
     /// ```
     /// use tensorlib::train::Group;
@@ -26,21 +27,21 @@ impl Group {
         Self { chooses: Box::new(chooses), rate_factor: 1., decay: None, method: None }
     }
 
-    /// The rate is this times the optimiser's.
+    /// Multiplies the optimiser's learning rate by this factor.
     #[must_use]
     pub fn rate_factor(mut self, factor: f64) -> Self {
         self.rate_factor = factor;
         self
     }
 
-    /// A decay of its own.
+    /// The group's own decay.
     #[must_use]
     pub fn decay(mut self, decay: f64) -> Self {
         self.decay = Some(decay);
         self
     }
 
-    /// A method of its own.
+    /// The group's own method.
     #[must_use]
     pub fn method(mut self, method: Method) -> Self {
         self.method = Some(method);
@@ -54,7 +55,7 @@ impl fmt::Debug for Group {
     }
 }
 
-/// How an [`Optimiser`] is to be made.
+/// Options for making an [`Optimiser`].
 #[derive(Debug)]
 pub struct OptimiserOptions {
     method: Method,
@@ -66,45 +67,45 @@ pub struct OptimiserOptions {
 }
 
 impl OptimiserOptions {
-    /// This method, with a rate: what a step is multiplied by.
+    /// This method with a learning rate, the factor of its steps.
     pub fn new(method: Method, rate: f64) -> Self {
         Self { method, rate, decay: 0., clip_value: None, clip_norm: None, groups: Vec::new() }
     }
 
-    /// [`Method::adamw`] with a rate.
+    /// [`Method::adamw`] with a learning rate.
     pub fn adamw(rate: f64) -> Self {
         Self::new(Method::adamw(), rate)
     }
 
-    /// How much of a parameter a step of the rate 1 takes away; 0 where nothing is said.
+    /// The fraction of a parameter that a step at a rate of 1 takes away; 0 by default.
     #[must_use]
     pub fn decay(mut self, decay: f64) -> Self {
         self.decay = decay;
         self
     }
 
-    /// Elements of gradients beyond -bound and bound become these, before their norm is clipped.
+    /// Clamps elements of gradients to -bound to bound, before their norm is clipped.
     #[must_use]
     pub fn clip_value(mut self, bound: f64) -> Self {
         self.clip_value = Some(bound);
         self
     }
 
-    /// Gradients whose norm, of all together, is more than this are scaled down to it.
+    /// Scales gradients down so that their norm, over all parameters together, is at most this.
     #[must_use]
     pub fn clip_norm(mut self, norm: f64) -> Self {
         self.clip_norm = Some(norm);
         self
     }
 
-    /// A group; a parameter is of the first one that chooses it.
+    /// Adds a group; a parameter belongs to the first group that chooses it.
     #[must_use]
     pub fn group(mut self, group: Group) -> Self {
         self.groups.push(group);
         self
     }
 
-    /// The optimiser of all of a model's parameters.
+    /// Makes the optimiser of all of a model's parameters.
     ///
     /// # Errors
     /// As [`OptimiserOptions::build_for`].
@@ -112,12 +113,12 @@ impl OptimiserOptions {
         self.build_for(&parameters.tensors(), parameters.another_context())
     }
 
-    /// The optimiser of these leafs, F32 or BF16, with its state in a context on their device: for a BF16 parameter an F32 copy, the
-    /// master, that steps go to and that the parameter is rounded from; and what the method remembers.
+    /// Makes the optimiser of these leafs, F32 or BF16. `state`, a context on their device, gets the method's state
+    /// and, for each BF16 parameter, an F32 master copy that steps change and from which the parameter is rounded.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for no parameter, one without a name of its own or that is no contiguous leaf of
-    /// such a type, one that the method does not take, and for numbers out of their range;
+    /// [`Error::InvalidArgument`](crate::Error) for no parameters, one without a unique name or that is not a
+    /// contiguous leaf of such a type, one that the method does not support, and for settings out of their range;
     /// [`Error::OutOfMemory`](crate::Error).
     pub fn build_for(mut self, parameters: &[Tensor], state: Context) -> Result<Optimiser> {
         self.check()?;
@@ -189,7 +190,7 @@ impl OptimiserOptions {
     }
 }
 
-/// A group as it was made.
+/// A group, as the optimiser keeps it.
 struct Treatment {
     method: Method,
     rate_factor: f64,
@@ -205,14 +206,14 @@ struct Member {
 }
 
 impl Member {
-    /// What steps write.
+    /// The tensor that steps write: the master copy if there is one, otherwise the parameter.
     fn target(&self) -> &Tensor {
         self.master.as_ref().unwrap_or(&self.parameter)
     }
 }
 
-/// Moves parameters against their gradients. Its steps are nodes: a graph of the loss and the steps is computed as often as there
-/// are batches, with [`Optimiser::advance`] before each run.
+/// Moves parameters against their gradients. Its steps are nodes: compute a graph of the loss and the steps once per
+/// batch, after a call of [`Optimiser::advance`].
 ///
 /// ```
 /// use tensorlib::train::{Method, OptimiserOptions};
@@ -243,11 +244,11 @@ pub struct Optimiser {
 }
 
 impl Optimiser {
-    /// Appends to the loss's context the nodes of a step down its gradients, to be outputs of a graph: one or two for each
-    /// parameter. The loss has one element.
+    /// Appends to the loss's context the nodes of a step down its gradients, to be outputs of a graph: one or two nodes
+    /// per parameter. The loss has one element.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) naming the parameters that gradients do not flow to; as
+    /// [`Error::InvalidArgument`](crate::Error) naming the parameters that no gradient flows to; as
     /// [`Context::gradients`].
     pub fn steps(&self, loss: &Tensor) -> Result<Vec<Tensor>> {
         self.check_paths(loss)?;
@@ -255,10 +256,10 @@ impl Optimiser {
         self.steps_by(loss.context(), &loss.gradients(&parameters)?)
     }
 
-    /// The same of gradients that are there, F32, one for each of [`Optimiser::parameters`].
+    /// Appends the nodes of a step down existing gradients, F32, one for each of [`Optimiser::parameters`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for another number of gradients; as [`Context::op`].
+    /// [`Error::InvalidArgument`](crate::Error) for a wrong number of gradients; as [`Context::op`].
     pub fn steps_by(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
         if gradients.len() != self.members.len() {
             let (found, wanted) = (gradients.len(), self.members.len());
@@ -278,7 +279,7 @@ impl Optimiser {
         Ok(steps)
     }
 
-    /// Before each run: counts a step, and sets the rate to `factor` times the options'.
+    /// Call it before each run: counts a step and sets the learning rate to `factor` times that of the options.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for a factor that is negative or not finite; [`Error::Busy`](crate::Error).
@@ -295,39 +296,41 @@ impl Optimiser {
         Ok(())
     }
 
-    /// How many steps were counted.
+    /// The number of steps counted so far.
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// The rate at a factor of 1.
+    /// The learning rate at a factor of 1.
     pub fn rate(&self) -> f64 {
         self.options.rate
     }
 
-    /// What it moves.
+    /// The parameters that the optimiser moves.
     pub fn parameters(&self) -> Vec<Tensor> {
         self.members.iter().map(|m| m.parameter.clone()).collect()
     }
 
-    /// What it remembers: leafs with names, `optimiser.m.NAME` and the like.
+    /// The state that the methods keep: leafs with names such as `optimiser.m.NAME`.
     pub fn state(&self) -> Vec<Tensor> {
         self.members.iter().flat_map(|m| m.master.iter().chain(&m.remembered)).cloned().collect()
     }
 
-    /// Goes on from this step; the state is written by whoever kept it.
+    /// Continues from this step; the caller restores the state.
     #[cfg(feature = "safetensors")]
     pub(super) fn resume(&mut self, step: u64) {
         self.step = step;
     }
 
-    /// What a checkpoint's optimiser has to have in common with this one: the methods, which say what its state means. Rates, decays and
-    /// clipping may be others.
+    /// The settings that a checkpoint's optimiser must share with this one: the methods, which define the meaning of
+    /// its state. Rates, decays and clipping may differ.
     #[cfg(feature = "safetensors")]
     pub(super) fn text(&self) -> String {
         self.groups.iter().map(|group| format!("{:?}", group.method)).collect::<Vec<_>>().join(", ")
     }
 
+    /// Checks that gradients of the loss flow to all parameters.
+    ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) naming the parameters that the loss does not depend on.
     pub(super) fn check_paths(&self, loss: &Tensor) -> Result<()> {
@@ -363,7 +366,7 @@ impl Optimiser {
             });
         }
         let Some(squares) = squares else { return Ok(gradients) };
-        // most / max(norm, most): 1 for what is short enough.
+        // most / max(norm, most): 1 for gradients that are short enough.
         let norm = ctx.sqrt(&squares)?;
         let most = ctx.fill(&norm, most)?;
         let factor = ctx.div(&most, &ctx.maximum(&norm, &most)?)?;

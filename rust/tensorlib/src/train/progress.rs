@@ -1,13 +1,13 @@
-//! How far training is, on a terminal.
+//! The progress bar of training.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 
-/// A bar on standard error; nothing where that is no terminal.
+/// A bar on standard error; nothing if that is not a terminal.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Of so many steps, of which some are done.
+    /// A bar over `steps` steps, of which `done` are done.
     pub(super) fn new(steps: u64, done: u64) -> Self {
         let is_seen = io::stderr().is_terminal();
         let target = if is_seen { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
@@ -17,7 +17,7 @@ impl Progress {
         {
             bar.set_style(style);
         }
-        // Steps of an earlier run took no time of this one.
+        // Steps of an earlier run took no time in this one.
         bar.reset_eta();
         Self(bar)
     }

@@ -1,7 +1,7 @@
-//! Random numbers for the order of samples and what is done to them.
+//! Random numbers for the order of samples and their random changes.
 
-/// A sequence of random numbers that a seed and a number choose: the same ones for ever, wherever a run was interrupted.
-/// SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+/// A sequence of random numbers determined by a seed and a number, so it never changes, even when a run is interrupted
+/// and resumed. SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, Fast Splittable Pseudorandom Number Generators, 2014).
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
@@ -11,9 +11,9 @@ pub struct Random {
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
-    /// The sequence of this seed with this number.
+    /// The sequence with this number for this seed.
     pub fn new(seed: u64, number: u64) -> Self {
-        // Both mixed, so that neighbouring seeds and numbers have nothing in common.
+        // Both are mixed, so that neighbouring seeds and numbers give unrelated sequences.
         Self { state: mix(seed.wrapping_add(GAMMA)) ^ mix(number.wrapping_mul(GAMMA).wrapping_add(1)) }
     }
 
@@ -23,19 +23,19 @@ impl Random {
         mix(self.state)
     }
 
-    /// From 0 on and below 1.
+    /// A number from 0 on and below 1.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From 0 on and below n, each as likely; 0 where n is 0.
+    /// An integer from 0 on and below n, all equally likely; 0 if n is 0.
     pub fn below(&mut self, n: usize) -> usize {
         let n = n as u64;
         if n < 2 {
             return 0;
         }
-        // The upper half of a product; what would make some numbers likelier is drawn again (D. Lemire, Fast Random Integer
-        // Generation in an Interval, 2019).
+        // The upper half of a product. Draws that would make some numbers more likely are repeated (D. Lemire, Fast
+        // Random Integer Generation in an Interval, 2019).
         loop {
             let product = u128::from(self.bits()) * u128::from(n);
             if product as u64 >= n.wrapping_neg() % n {
@@ -44,7 +44,7 @@ impl Random {
         }
     }
 
-    /// Puts them into a random order, each as likely (R. Durstenfeld, Algorithm 235, 1964).
+    /// Shuffles the items; all orders are equally likely (R. Durstenfeld, Algorithm 235, 1964).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
@@ -78,7 +78,7 @@ mod tests {
             random.shuffle(&mut items);
             orders[items[0] * 2 + usize::from(items[1] > items[2])] += 1;
         }
-        // 10,000 each, with a deviation of 91: 6 of those.
+        // 10,000 of each are expected, with a deviation of 91: allow 6 deviations.
         for count in counts.into_iter().chain(orders) {
             assert!((count - 10_000i32).abs() < 550, "{counts:?} {orders:?}");
         }

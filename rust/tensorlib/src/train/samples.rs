@@ -1,10 +1,10 @@
-//! What a trainer reads its batches from.
+//! The source of a trainer's batches.
 
 use super::Random;
 use crate::{DType, Result};
 
-/// What one input or one target of a sample is: a type, F32 or I32, and a shape of up to 3 dimensions. A batch has one more dimension, the
-/// last.
+/// The form of one input or target of a sample: its type, F32 or I32, and its shape of up to 3 dimensions. Batches add
+/// a last dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// F32 or I32.
@@ -24,39 +24,40 @@ impl Form {
         Self { dtype: DType::I32, shape: shape.into() }
     }
 
-    /// The number of elements; 0 for a shape that has a negative extent, or more elements than memory can have.
+    /// The number of elements; 0 for a shape with a negative dimension, or with more elements than fit in memory.
     pub fn n_elements(&self) -> usize {
         let product = self.shape.iter().try_fold(1usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?));
         product.unwrap_or(0)
     }
 }
 
-/// The forms of a sample's inputs and targets, the same for all samples.
+/// The forms of a sample's inputs and targets, which all samples share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forms {
     /// At least one.
     pub inputs: Vec<Form>,
-    /// None where a loss needs none, as an autoencoder's.
+    /// Empty for a loss that needs no targets, such as an autoencoder's.
     pub targets: Vec<Form>,
 }
 
 impl Forms {
-    /// One input and one target.
+    /// The forms of samples with one input and one target.
     pub fn new(input: Form, target: Form) -> Self {
         Self { inputs: vec![input], targets: vec![target] }
     }
 }
 
-/// Memory for one input or one target of a sample. It has as many elements as its form, and starts with what an earlier batch left there.
+/// A buffer for one input or target of a sample. It has as many elements as the form and still contains an earlier
+/// batch.
 #[derive(Debug)]
 pub enum Slot<'a> {
-    /// Of F32.
+    /// F32 elements.
     F32(&'a mut [f32]),
-    /// Of I32.
+    /// I32 elements.
     I32(&'a mut [i32]),
 }
 
-/// Samples by number: a [`DataSet`](super::DataSet), or whatever can give them, such as windows into a long text.
+/// Samples by number: a [`DataSet`](super::DataSet), or any other source, such as windows into a long text.
 ///
 /// ```
 /// use tensorlib::train::{Form, Forms, Random, Samples, Slot};
@@ -87,23 +88,23 @@ pub enum Slot<'a> {
 /// # assert_eq!(Sums.forms().targets.len(), 2);
 /// ```
 pub trait Samples {
-    /// How many there are.
+    /// The number of samples.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// Whether there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What inputs and targets look like.
+    /// The forms of the samples' inputs and targets.
     fn forms(&self) -> Forms;
 
-    /// Writes a sample: a slot for each form, in the same order. In training `random` has random numbers to change the sample by, which are
-    /// the same whenever this sample comes in this epoch; in evaluation it is `None`.
+    /// Writes a sample into a slot for each form, in the same order. In training, `random` has random numbers to change
+    /// the sample by, the same each time this sample is written in this epoch; in evaluation it is `None`.
     ///
     /// # Errors
-    /// Any error, such as that of a file that cannot be read ([`Error::msg`](crate::Error::msg) makes one): it ends the training or the
-    /// evaluation, which returns it.
+    /// Any error, such as that of a file that cannot be read ([`Error::msg`](crate::Error::msg) makes one). It ends the
+    /// training or the evaluation, which returns it.
     fn write(
         &self,
         number: usize,

@@ -1,4 +1,5 @@
-//! Schedules: factors of the rate, by the number of the step. Plain functions of numbers: a trainer takes any.
+//! Schedules: factors of the learning rate by step number. They are plain functions of numbers; a trainer takes any
+//! such function.
 //!
 //! ```
 //! use tensorlib::train::schedule;
@@ -6,29 +7,29 @@
 //! assert_eq!((factor(4), factor(9), factor(60)), (0.5, 1.0, 0.55));
 //! ```
 
-/// 1.
+/// Always 1.
 pub fn constant(_step: u64) -> f64 {
     1.
 }
 
-/// Rises over `warm_up` steps to 1, and falls in a line to `last` after `total`. Steps count from 0.
+/// Rises over `warm_up` steps to 1, then falls linearly to `last` at step `total`. Steps count from 0.
 pub fn linear(step: u64, warm_up: u64, total: u64, last: f64) -> f64 {
     warmed_up(step, warm_up, total, |part| 1. + (last - 1.) * part)
 }
 
-/// Rises over `warm_up` steps to 1, and falls along half a cosine to `last` after `total` (I. Loshchilov, F. Hutter, SGDR, 2017).
-/// Steps count from 0.
+/// Rises over `warm_up` steps to 1, then falls along half a cosine to `last` at step `total` (I. Loshchilov, F. Hutter,
+/// SGDR, 2017). Steps count from 0.
 pub fn cosine(step: u64, warm_up: u64, total: u64, last: f64) -> f64 {
     warmed_up(step, warm_up, total, |part| last + (1. - last) * half_cosine(part))
 }
 
-/// 1, times `factor` once more after each `every` steps.
+/// Starts at 1 and is multiplied by `factor` after each `every` steps.
 pub fn step(step: u64, every: u64, factor: f64) -> f64 {
     factor.powf((step / every.max(1)) as f64)
 }
 
-/// Rises along half a cosine from 1/25 to 1 over 30 % of the `total` steps, and falls along another one to 1/10,000 of that (L. N.
-/// Smith, N. Topin, Super-Convergence, 2018).
+/// Rises along half a cosine from 1/25 to 1 over 30 % of the `total` steps, then falls along another one to 1/10,000 of
+/// 1/25 (L. N. Smith, N. Topin, Super-Convergence, 2018).
 pub fn one_cycle(step: u64, total: u64) -> f64 {
     const FIRST: f64 = 1. / 25.;
     const LAST: f64 = FIRST / 1e4;
@@ -40,7 +41,7 @@ pub fn one_cycle(step: u64, total: u64) -> f64 {
     }
 }
 
-/// 1 where the part is 0, 0 where it is 1.
+/// Falls from 1 at 0 to 0 at 1.
 fn half_cosine(part: f64) -> f64 {
     (1. + (std::f64::consts::PI * part).cos()) / 2.
 }

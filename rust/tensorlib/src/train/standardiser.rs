@@ -1,16 +1,17 @@
-//! Scaling of columns of numbers.
+//! Standardisation of columns of numbers.
 
-/// Means and deviations of columns, to give all of them the mean 0 and the deviation 1.
+/// Means and standard deviations of columns; applying it gives each column the mean 0 and the
+/// deviation 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standardiser {
-    /// Of each column.
+    /// The mean of each column.
     pub means: Vec<f64>,
-    /// Of each column, the root of the mean square; 1 where all numbers are the same.
+    /// The standard deviation of each column, with divisor n; 1 for a column of equal numbers.
     pub deviations: Vec<f64>,
 }
 
 impl Standardiser {
-    /// Those of a set's inputs, or of rows of so many numbers.
+    /// Measures the columns of rows of `width` numbers, such as a set's inputs.
     pub fn of(values: &[f32], width: usize) -> Self {
         let rows = || values.chunks_exact(width.max(1));
         let n = rows().len().max(1) as f64;
@@ -23,7 +24,7 @@ impl Standardiser {
         Self { means, deviations }
     }
 
-    /// Changes a row.
+    /// Standardises a row in place.
     pub fn apply(&self, row: &mut [f32]) {
         for (x, (mean, deviation)) in row.iter_mut().zip(self.means.iter().zip(&self.deviations)) {
             *x = ((f64::from(*x) - mean) / deviation) as f32;

@@ -1,21 +1,22 @@
-//! Where training is: what a checkpoint has of it beside tensors.
+//! The state of training that a checkpoint stores in addition to tensors.
 
 use super::{Epoch, Stopped};
 use crate::{Result, Tensor};
 
-/// Where training is.
+/// The state of training.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// Epochs that are done.
+    /// The completed epochs.
     pub(super) history: Vec<Epoch>,
-    /// Batches of the next one that are done, the sum of their samples' losses, and how many these are.
+    /// Completed batches of the next epoch, the sum of their samples' losses, and the number of these
+    /// samples.
     pub(super) batches: usize,
     pub(super) loss: f64,
     pub(super) counted: usize,
-    /// The last step's.
+    /// The rate of the last step.
     pub(super) rate: f64,
     pub(super) best: Option<Best>,
-    /// Where it has ended.
+    /// Why training has ended, if it has.
     pub(super) stopped: Option<Stopped>,
 }
 

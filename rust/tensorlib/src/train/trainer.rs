@@ -1,4 +1,4 @@
-//! The loop: epochs of batches, evaluation, and when to stop.
+//! The training loop: epochs of batches, evaluation and early stopping.
 
 use super::batch::{GraphOptions, Training};
 use super::evaluate::Evaluator;
@@ -12,21 +12,21 @@ use std::ops::ControlFlow;
 #[cfg(feature = "safetensors")]
 use std::path::PathBuf;
 
-/// What a callback is told.
+/// The arguments of a callback.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
-    /// From 1 on.
+    /// Counts from 1.
     pub epoch: usize,
-    /// How many there are to be.
+    /// The number of epochs that the trainer runs.
     pub epochs: usize,
-    /// Steps that were taken.
+    /// The number of steps taken.
     pub step: u64,
-    /// The last step's loss; of an epoch, the mean of its steps'.
+    /// The last step's loss; after an epoch, the mean over its steps.
     pub loss: f64,
-    /// Of the test samples; behind an epoch.
+    /// The scores on the test samples, after an epoch.
     pub test: Option<Scores>,
-    /// The last step's rate.
+    /// The learning rate of the last step.
     pub rate: f64,
 }
 
@@ -35,9 +35,9 @@ type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + Send + 'a>;
 type BoxedForward<'a> = Box<dyn Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>> + Send + 'a>;
 type BoxedLoss<'a> = Box<dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + 'a>;
 
-/// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
+/// Trains a model with [`Trainer::fit`]. The defaults: one epoch, batches of 32 samples, seed 0, a constant rate.
 ///
-/// A trainer may go to another thread, so its model and test samples are `Sync`, and its closures `Send`.
+/// A trainer can move to another thread, so its model and test samples are `Sync` and its closures `Send`.
 pub struct Trainer<'a> {
     backend: &'a Backend,
     forward: BoxedForward<'a>,
@@ -70,8 +70,8 @@ impl fmt::Debug for Trainer<'_> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Trains a model whose parameters the optimiser has. The loss is a function of the model's output and the target: one of
-    /// [`nn::loss`](crate::nn::loss), or a closure.
+    /// Trains a model whose parameters belong to the optimiser. The loss is a function of the model's output and the
+    /// target: one of [`nn::loss`](crate::nn::loss), or a closure.
     pub fn new(
         backend: &'a Backend,
         model: &'a (dyn Module + Sync),
@@ -81,12 +81,12 @@ impl<'a> Trainer<'a> {
         Self::from_fn(backend, move |inputs, pass| forward_of(model, inputs, pass), optimiser, loss_of(loss))
     }
 
-    /// Trains a network with any number of inputs and outputs. `network` gets a tensor for each input of the samples, and the loss a
-    /// tensor for each of the network's outputs and for each target of the samples, all in the order of [`Forms`](super::Forms). A tensor
-    /// of samples has the shape of its form, with the samples of the batch as the last dimension. Both closures are called once for each
-    /// size of batch, and build the nodes of its graph.
+    /// Trains a network with any number of inputs and outputs. `network` gets a tensor for each input of the samples,
+    /// and the loss gets a tensor for each of the network's outputs and for each target of the samples, in the order of
+    /// [`Forms`](super::Forms). A tensor of samples has the shape of its form, with the samples of the batch as the
+    /// last dimension. Both closures are called once per batch size and build the nodes of its graph.
     ///
-    /// Two numbers by two rows, a sum and a label; the loss is the sum of the losses of both heads:
+    /// A network that maps two numbers to two rows, a sum and a label; the loss is the sum of the losses of both heads:
     ///
     /// ```
     /// use tensorlib::nn::{loss, Linear, Module, Parameters};
@@ -148,87 +148,89 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// How often each sample comes.
+    /// The number of passes over the samples.
     #[must_use]
     pub fn epochs(mut self, epochs: usize) -> Self {
         self.epochs = epochs;
         self
     }
 
-    /// Samples of a step; the last one of an epoch takes what is left.
+    /// The number of samples per step; the last step of an epoch takes the rest.
     #[must_use]
     pub fn batch(mut self, samples: usize) -> Self {
         self.batch = samples;
         self
     }
 
-    /// Computes a batch in so many parts, whose gradients are added up: the memory of a part is enough.
+    /// Computes a batch in `parts` parts and adds up their gradients, so that memory for one part is enough.
     #[must_use]
     pub fn micro_batches(mut self, parts: usize) -> Self {
         self.micro_batches = parts;
         self
     }
 
-    /// The most bytes that intermediates of a batch may take: what is cheap is computed again in place of being kept, to the same bits
-    /// ([`Graph::within`]). Where that does not suffice, [`Trainer::fit`] says how many bytes would.
+    /// The most bytes that intermediates of a batch may take. Cheap nodes are then recomputed instead of kept, with the
+    /// same bits ([`Graph::within`]). If that is not enough, the error of [`Trainer::fit`] has the number of bytes that
+    /// would be.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.graphs.memory = Some(bytes);
         self
     }
 
-    /// Looks at each result, and ends at the first NaN or infinity with an error that names operation, tensor and element
-    /// ([`Graph::set_check_finite`]): slow, for finding out where it comes from.
+    /// Checks each result and fails at the first NaN or infinity with an error that names the operation, tensor and
+    /// element ([`Graph::set_check_finite`]). Slow; use it to find where a NaN comes from.
     #[must_use]
     pub fn check_finite(mut self) -> Self {
         self.graphs.check_finite = true;
         self
     }
 
-    /// Of the samples' order, of what is changed in them, and of random operations.
+    /// The seed of the samples' order, of their random changes, and of random operations.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// A factor of the rate by a step's number, from 0 on, and the number of all steps: see [`schedule`](super::schedule).
+    /// A factor of the learning rate, as a function of the step's number, from 0 on, and the number of all steps: see
+    /// [`schedule`](super::schedule).
     #[must_use]
     pub fn schedule(mut self, factor: impl Fn(u64, u64) -> f64 + Send + 'a) -> Self {
         self.schedule = Box::new(factor);
         self
     }
 
-    /// Samples to evaluate the model by behind each epoch.
+    /// Samples to evaluate the model on after each epoch.
     #[must_use]
     pub fn test(mut self, samples: &'a (dyn Samples + Sync)) -> Self {
         self.test = Some(samples);
         self
     }
 
-    /// Ends after so many epochs without a lower loss, of the test samples where there are any. At the end the parameters are those of
-    /// the best epoch.
+    /// Ends training after `epochs` epochs without a lower loss, measured on the test samples if there are any. The
+    /// parameters then return to those of the best epoch.
     #[must_use]
     pub fn patience(mut self, epochs: usize) -> Self {
         self.patience = Some(epochs);
         self
     }
 
-    /// Called behind each step; `Break` ends training.
+    /// Calls `callback` after each step; `Break` ends training.
     #[must_use]
     pub fn on_step(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + Send + 'a) -> Self {
         self.on_step = Some(Box::new(callback));
         self
     }
 
-    /// Called behind each epoch; `Break` ends training.
+    /// Calls `callback` after each epoch; `Break` ends training.
     #[must_use]
     pub fn on_epoch(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + Send + 'a) -> Self {
         self.on_epoch = Some(Box::new(callback));
         self
     }
 
-    /// A bar with the loss and the time that is left, where standard error is a terminal.
+    /// Shows a bar with the loss and the remaining time if standard error is a terminal.
     #[cfg(feature = "progress")]
     #[cfg_attr(docsrs, doc(cfg(feature = "progress")))]
     #[must_use]
@@ -237,12 +239,13 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Keeps a file from which the next [`Trainer::fit`] goes on, written behind each epoch and after each `steps` steps (0: behind
-    /// epochs only). It is written beside the old one, which it then replaces. Where the file is there, training goes on from it: with
-    /// the same samples, trainer and machine to the same bits as without an interruption.
+    /// Keeps a checkpoint file, written after each epoch and after each `steps` steps (0: after epochs only). Each one
+    /// is written to a temporary file, which then replaces the old checkpoint. If the file exists, [`Trainer::fit`]
+    /// resumes from it: with the same samples, trainer and machine it gives the same bits as an uninterrupted run.
     ///
-    /// Rates, decays, clipping, the schedule and the number of epochs are the trainer's and not the file's: they may be others than
-    /// before. Another model, method, seed, batch size or number of samples is [`Error::Format`](crate::Error).
+    /// Rates, decays, clipping, the schedule and the number of epochs come from the trainer, not from the file, so they
+    /// may differ from those of the earlier run. Another model, method, seed, batch size or number of samples is
+    /// [`Error::Format`](crate::Error).
     #[cfg(feature = "safetensors")]
     #[cfg_attr(docsrs, doc(cfg(feature = "safetensors")))]
     #[must_use]
@@ -251,13 +254,15 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Trains on these samples. Parameters change step by step: after an error they are those of the last step. A step whose loss or
-    /// gradient is infinite or NaN is not taken, and a checkpoint with such parameters is not written.
+    /// Trains on these samples. Parameters change step by step; after an error they are those of the last step. A step
+    /// whose loss or gradient is infinite or NaN is not taken, and a checkpoint with infinite or NaN parameters is not
+    /// written.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for no samples, numbers out of their range, a loss that is no scalar, parameters that it
-    /// does not depend on, and where the loss, a gradient or a parameter becomes infinite or NaN; [`Error::Format`](crate::Error) and
-    /// [`Error::Io`](crate::Error) of a checkpoint; as the model's operations and [`Samples::write`].
+    /// [`Error::InvalidArgument`](crate::Error) for no samples, settings out of their range, a loss that is not a
+    /// scalar, parameters that it does not depend on, and if the loss, a gradient or a parameter becomes infinite or
+    /// NaN; [`Error::Format`](crate::Error) and [`Error::Io`](crate::Error) of a checkpoint; as the model's operations
+    /// and [`Samples::write`].
     pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
         self.check(samples)?;
         let mut state = State::default();
@@ -277,7 +282,7 @@ impl<'a> Trainer<'a> {
         let mut stopped = state.stopped;
         while stopped.is_none() && state.history.len() < self.epochs {
             let epoch = state.history.len();
-            // Of an order and of changes: two sequences.
+            // Two random sequences: one for the order, one for the changes.
             let epoch_seed = Random::new(self.seed, epoch as u64).bits();
             let mut order: Vec<usize> = (0..samples.len()).collect();
             Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
@@ -321,7 +326,7 @@ impl<'a> Trainer<'a> {
             stopped = self.end_epoch(&mut state, test)?;
             #[cfg(feature = "safetensors")]
             {
-                // (The next run goes on where a callback ended this one.)
+                // The next run continues where a callback ended this one.
                 state.stopped = stopped.filter(|stopped| *stopped == Stopped::Early);
                 self.keep(samples, &state)?;
             }
@@ -335,7 +340,7 @@ impl<'a> Trainer<'a> {
         Ok(History { epochs: state.history, stopped: stopped.unwrap_or(Stopped::Done), best })
     }
 
-    /// The optimiser, for what comes behind training.
+    /// The optimiser, for use after training.
     pub fn optimiser(&self) -> &Optimiser {
         &self.optimiser
     }
@@ -382,7 +387,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Before a step is taken.
+    /// The error of a step that is not taken.
     fn not_finite(&self, what: &str, epoch: usize) -> crate::Error {
         let (step, epoch) = (self.optimiser.step() + 1, epoch + 1);
         invalid(format!(
@@ -406,7 +411,7 @@ impl<'a> Trainer<'a> {
         super::checkpoint::write(path, &self.optimiser, &self.run(samples), state)
     }
 
-    /// What has to be as it was for a run to go on.
+    /// The settings that must not change for a run to be resumed.
     #[cfg(feature = "safetensors")]
     fn run(&self, samples: &dyn Samples) -> String {
         let (seed, n) = (self.seed, samples.len());
@@ -414,7 +419,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// A step's samples.
+/// The samples of a step.
 struct Work<'w, 'a> {
     trainer: &'w Trainer<'a>,
     samples: &'w dyn Samples,
@@ -428,7 +433,7 @@ struct Machine {
     random: Tensor,
     graphs: Vec<(usize, Training)>,
     sums: Accumulator,
-    /// 0 where all sums are finite, else NaN.
+    /// 0 if all sums are finite, else NaN.
     finite: (Tensor, Graph),
     steps: Graph,
     parts: usize,
@@ -441,7 +446,7 @@ impl Machine {
         let of_steps = Context::on(backend);
         let mut zero: Option<Tensor> = None;
         for sum in sums.sums() {
-            // 0 times a number is 0; times infinity or NaN it is NaN.
+            // 0 times a finite number is 0; 0 times infinity or NaN is NaN.
             let none = of_steps.sum(&of_steps.scale(sum, 0., ScaleOptions::new())?)?;
             zero = Some(match zero {
                 Some(zero) => of_steps.add(&zero, &none)?,
@@ -455,7 +460,7 @@ impl Machine {
         Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, parts })
     }
 
-    /// What is not finite among the sums of gradients, where something is.
+    /// Names a sum of gradients that is not finite, if there is one.
     fn not_finite(&self, optimiser: &Optimiser, backend: &Backend) -> Result<Option<String>> {
         let (zero, graph) = &self.finite;
         graph.compute(backend)?;
@@ -477,7 +482,7 @@ impl Machine {
         let size = numbers.len().div_ceil(self.parts);
         for (i, part) in numbers.chunks(size).enumerate() {
             let place = self.place(trainer, samples, part.len())?;
-            // Other random numbers in each part of each step.
+            // Each part of each step draws other random numbers.
             let counter = (trainer.optimiser.step() + 1) * self.parts as u64 + i as u64;
             self.random.write(&[trainer.seed as i64, counter as i64])?;
             let graph = &mut self.graphs[place].1;

@@ -1,18 +1,19 @@
-//! The operands of a case's operation, and its attributes, KEY=VALUE. One that is absent is 0, which stands for its default.
+//! The operands and attributes (KEY=VALUE) of a case's operation. An absent attribute is 0, which stands for its
+//! default.
 
 use std::collections::HashMap;
 use std::ops::Index;
 use tensorlib::{Context, DType, Tensor};
 
 pub struct CaseOperands<'a> {
-    /// For an operation without operands.
+    /// Used by operations without operands.
     pub context: &'a Context,
-    /// `None` for one that is left out.
+    /// `None` for an operand that is left out.
     pub operands: Vec<Option<&'a Tensor>>,
 }
 
 impl<'a> CaseOperands<'a> {
-    // No operation that there is has an optional operand.
+    // No operation has optional operands yet.
     #[allow(dead_code)]
     pub fn if_given(&self, i: usize) -> Option<&'a Tensor> {
         self.operands[i]
@@ -29,7 +30,7 @@ impl Index<usize> for CaseOperands<'_> {
 
 pub struct CaseAttrs<'a>(HashMap<&'a str, &'a str>);
 
-// Not every one of these is needed by the operations that there are.
+// The current operations do not use every one of these.
 #[allow(dead_code)]
 impl<'a> CaseAttrs<'a> {
     pub fn new(words: &[&'a str]) -> Self {
@@ -59,7 +60,7 @@ impl<'a> CaseAttrs<'a> {
         }
     }
 
-    /// "" where it is absent.
+    /// "" if it is absent.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).copied().unwrap_or_default()
     }

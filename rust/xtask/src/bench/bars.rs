@@ -1,4 +1,4 @@
-//! Bars beside peers: one column and many, a group of bars for each storage type.
+//! Draws our products next to those of peers: one column and many, a group of bars for each storage type.
 
 use super::rows::{Rows, OURS};
 use super::svg::{Anchor, Svg, SERIES};
@@ -7,10 +7,10 @@ const WIDTH: f64 = 760.0;
 const TOP: f64 = 108.0;
 const BAR: f64 = 13.0;
 const BETWEEN_TYPES: f64 = 12.0;
-/// Of one panel: where it begins, how long its longest bar is.
+/// Each panel's left edge, and the length of its longest bar.
 const PANELS: [(f64, f64); 2] = [(70.0, 240.0), (440.0, 240.0)];
 
-/// The picture, of one thread's rows; None where no peer has rows.
+/// The picture of one thread's rows; None if no peer has rows.
 pub fn draw(rows: &Rows) -> Option<String> {
     let peers = rows.peers();
     let compared = |kind: &&str, n: u64| peers.iter().any(|who| rows.of_peer(who, kind, n).is_some());
@@ -64,7 +64,7 @@ fn panel(svg: &mut Svg, rows: &Rows, (left, longest): (f64, f64), n: u64, kinds:
     }
 }
 
-/// As the tables have it: 15.4, 126.
+/// Formats a number as the tables do: 15.4, 126.
 fn three_digits(value: f64) -> String {
     if value < 99.95 {
         format!("{value:.1}")

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds benches/ for measuring and runs it on each ISA that this CPU has.
+//! `cargo xtask bench`: builds benches/ for measuring and runs it on each ISA of this CPU.
 
 mod bars;
 mod report;
@@ -25,8 +25,8 @@ The same shapes through the Rust API, with criterion's statistics and a report i
   TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches   another ISA
 docs/performance/method.md explains the columns; docs/performance/README.md says what came out.";
 
-/// Builds in Release, then runs the program once per ISA (or on the one of `--isa`); `options` are its own. With
-/// `--report` draws what it measures, or with `--report FILE...` what was measured before.
+/// Builds in Release, then runs the program once per ISA (or on the one of `--isa`) with the given `options`.
+/// `--report` draws the results, `--report FILE...` draws earlier ones.
 pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
     let out = ws.out.join("bench");
     if let ["--report", files @ ..] = options {
@@ -63,7 +63,7 @@ fn measured(ws: &Workspace, out: &Path) -> Result<Vec<PathBuf>, String> {
 
 fn build(ws: &Workspace) -> Result<PathBuf, String> {
     tools::native(ws)?;
-    // The root's BUILD_TESTING, which adds benches/, adds the GoogleTest programs too; they are not built here.
+    // BUILD_TESTING, which adds benches/, also adds the GoogleTest programs; they are not built here.
     tools::google_test(ws)?;
     let build = ws.out.join("build/bench");
     let mut configure = ws.cmd("cmake").arg("-S").arg(&ws.root).arg("-B").arg(&build);
@@ -77,7 +77,7 @@ fn build(ws: &Workspace) -> Result<PathBuf, String> {
     Ok(build.join("benches").join(TARGET))
 }
 
-/// The ISAs of this CPU, or the one that is wanted.
+/// The ISAs of this CPU, or the requested one.
 fn isas(ws: &Workspace, program: &Path, wanted: Option<&str>) -> Result<Vec<String>, String> {
     let all = ws.cmd(program).arg("--isas").capture()?;
     let names: Vec<String> = all.lines().filter(|name| wanted.is_none_or(|w| w == *name)).map(String::from).collect();
@@ -88,9 +88,9 @@ fn isas(ws: &Workspace, program: &Path, wanted: Option<&str>) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// A process for each ISA: OpenBLAS chooses its kernels once, when it is loaded.
+/// A process per ISA, because OpenBLAS chooses its kernels once, when it is loaded.
 fn measure(program: &Path, isa: &str, options: &[&str]) -> Result<(), String> {
-    // Not by `Cmd`, which keeps the output until the end: a run takes minutes.
+    // `Cmd` would keep the output until the end, and a run takes minutes.
     let mut command = Command::new(program);
     command.args(options).env("TENSORLIB_ISA", isa).stdin(Stdio::null());
     let status = command.status().map_err(|e| format!("{}: {e}", program.display()))?;

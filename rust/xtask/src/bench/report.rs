@@ -1,4 +1,4 @@
-//! `cargo xtask bench --report`: pictures and a table out of rows.
+//! `cargo xtask bench --report`: draws rows as pictures and a table.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -22,14 +22,14 @@ pub fn write(files: &[PathBuf], out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What can be made of these rows: how each file's name ends, and its text.
+/// The parts that these rows allow: the ending of each file's name, and its text.
 fn parts(rows: &Rows) -> Vec<(&'static str, String)> {
     let drawn = [("roofline.svg", roofline::draw(rows)), ("peers.svg", bars::draw(rows))];
     let pictures = drawn.into_iter().filter_map(|(ending, text)| text.map(|text| (ending, text)));
     pictures.chain([("table.md", table(rows))]).collect()
 }
 
-/// Ours on one thread, of the roof, and the best peer.
+/// Our results on one thread, as a fraction of the roof, and those of the best peer.
 fn table(rows: &Rows) -> String {
     let run = &rows.run;
     let mut text = format!("{}, {}, ISA {}, one thread, 10^9 operations a second:\n\n", run.cpu, run.date, run.isa);
@@ -51,7 +51,8 @@ fn table(rows: &Rows) -> String {
 mod tests {
     use super::*;
 
-    /// docs/performance/X-roofline.svg is what docs/performance/X.json gives, and so on.
+    /// Each committed picture follows from its rows: docs/performance/X.json gives docs/performance/X-roofline.svg, and
+    /// so on.
     #[test]
     fn committed_pictures_are_of_their_rows() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/performance");

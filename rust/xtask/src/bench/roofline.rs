@@ -1,9 +1,9 @@
-//! The roofline: what memory and arithmetic allow, and what products reach below it.
+//! Draws the roofline: the limits of memory and arithmetic, and what products reach below them.
 
 use super::rows::{Row, Rows};
 use super::svg::{Anchor, Svg, SERIES};
 
-/// The types that are drawn, where the rows have them; the last one's labels stand above its points.
+/// The types to draw, if the rows have them; the last one's labels are above its points.
 const KINDS: [&str; SERIES] = ["f32", "bf16", "q8_0", "q4_0"];
 
 const WIDTH: f64 = 760.0;
@@ -14,7 +14,7 @@ const RIGHT: f64 = 640.0;
 const TOP: f64 = 75.0;
 const BOTTOM: f64 = 420.0;
 
-/// Both axes are logarithms: a factor of 2 is as wide everywhere.
+/// Both axes are logarithmic: a factor of 2 is equally wide everywhere.
 struct Axes {
     x: (f64, f64),
     y: (f64, f64),
@@ -37,7 +37,7 @@ impl Axes {
     }
 }
 
-/// The picture, of one thread's rows; None where no row has limits.
+/// The picture of one thread's rows; None if no row has limits.
 pub fn draw(rows: &Rows) -> Option<String> {
     let series: Vec<(usize, Vec<&Row>)> =
         KINDS.iter().enumerate().filter_map(|(i, kind)| of(rows, kind).map(|r| (i, r))).collect();
@@ -60,7 +60,7 @@ pub fn draw(rows: &Rows) -> Option<String> {
     Some(svg.finish())
 }
 
-/// Our rows of a type, by their number of columns.
+/// Our rows of a type, by number of columns.
 fn of<'a>(rows: &'a Rows, kind: &str) -> Option<Vec<&'a Row>> {
     let mut found: Vec<&Row> =
         rows.columns().iter().filter_map(|n| rows.ours(kind, *n)).filter(|r| r.limits.is_some()).collect();
@@ -68,14 +68,14 @@ fn of<'a>(rows: &'a Rows, kind: &str) -> Option<Vec<&'a Row>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The bandwidth, and each peak with the types that it bounds.
+/// The bandwidth, and each peak with the types that it limits.
 fn limits(series: &[(usize, Vec<&Row>)]) -> Option<(f64, Vec<(f64, String)>)> {
     let all = || series.iter().flat_map(|(_, rows)| rows.iter().filter_map(|r| r.limits));
     let bandwidth = median(all().map(|l| l.bandwidth).collect())?;
     let mut peaks: Vec<(f64, String)> = Vec::new();
     for (i, rows) in series {
         let peak = median(rows.iter().filter_map(|r| r.limits).map(|l| l.peak).collect())?;
-        // The same instructions, measured again: within a tenth.
+        // Peaks within a tenth of each other are repeated measurements of one kind of instructions.
         match peaks.iter_mut().find(|(other, _)| (peak / *other - 1.0).abs() < 0.1) {
             Some((_, kinds)) => *kinds += &format!(", {}", KINDS[*i]),
             None => peaks.push((peak, KINDS[*i].into())),
@@ -113,7 +113,7 @@ fn grid(svg: &mut Svg, axes: &Axes) {
     svg.text((LEFT - 50.0, TOP - 8.0), "soft", Anchor::Start, "10⁹ operations a second");
 }
 
-/// A power of two, or a quarter or a half.
+/// Formats a power of two, a quarter or a half.
 fn plain(value: f64) -> String {
     if value < 1.0 {
         format!("1/{}", (1.0 / value).round())

@@ -1,10 +1,10 @@
-//! What tl_bench_micro's `--json` writes, a JSON object a line: one about the run, then one for each row.
+//! Reads the output of tl_bench_micro's `--json`, a JSON object per line: one about the run, then one for each row.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A run's machine and hour.
+/// The machine and time of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub isa: String,
@@ -12,23 +12,23 @@ pub struct Run {
     pub cpu: String,
 }
 
-/// What somebody's product of one shape reached, in 10^9 operations a second.
+/// The speed of a product of one shape, ours or a peer's, in 10^9 operations per second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// `tensorlib`, or a peer's name.
     pub who: String,
     /// The storage type of the weights.
     pub kind: String,
-    /// The weights were promised to stay as they are.
+    /// Whether the weights were constant.
     pub constant: bool,
     pub n: u64,
     pub threads: u64,
     pub best: f64,
-    /// The limits measured in turn with it; a peer's rows may have none.
+    /// The limits measured together with it; a peer's rows may have none.
     pub limits: Option<Limits>,
 }
 
-/// Of one row.
+/// The limits of one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     pub peak: f64,
@@ -37,19 +37,19 @@ pub struct Limits {
 }
 
 impl Row {
-    /// Operations for each byte of the weights: each weight takes part in 2 n.
+    /// Operations per byte of the weights: each weight takes part in 2 n operations.
     pub fn intensity(&self) -> Option<f64> {
         Some(2.0 * self.n as f64 / self.limits?.weight_bytes)
     }
 
-    /// The most that memory and arithmetic allow.
+    /// The most operations that memory and arithmetic allow.
     pub fn roof(&self) -> Option<f64> {
         let limits = self.limits?;
         Some(limits.peak.min(limits.bandwidth * self.intensity()?))
     }
 }
 
-/// A file of rows.
+/// The rows of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     pub run: Run,
@@ -77,7 +77,7 @@ impl Rows {
         Ok(Self { run, rows })
     }
 
-    /// Our row of a shape on one thread: of constant weights where there is one.
+    /// Our row of a shape on one thread, with constant weights if there is such a row.
     pub fn ours(&self, kind: &str, n: u64) -> Option<&Row> {
         let found = |constant| self.of_one_thread(OURS, kind, n, constant);
         found(Some(true)).or_else(|| found(Some(false)))
@@ -93,7 +93,7 @@ impl Rows {
         self.rows.iter().filter(is).find(|r| constant.is_none_or(|wanted| r.constant == wanted))
     }
 
-    /// The peers' names, types and numbers of columns, each in the order in which they come first.
+    /// The peers' names, types and numbers of columns, each in the order of first appearance.
     pub fn peers(&self) -> Vec<&str> {
         distinct(self.rows.iter().map(|r| r.who.as_str()).filter(|who| *who != OURS))
     }
@@ -119,7 +119,7 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     kept
 }
 
-/// An object, and where it stands.
+/// An object, and its position for messages.
 struct Fields {
     object: Value,
     line: usize,

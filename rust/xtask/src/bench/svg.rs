@@ -1,8 +1,8 @@
-//! An SVG picture as text: a card in light or dark, whichever the reader's system is in, with lines, boxes and words.
+//! Writes SVG pictures: a light or dark card, as the reader's system prefers, with lines, boxes and text.
 
 use std::fmt::Write;
 
-/// Classes of strokes and fills: `s0`, `s1`, ... for series, `ink`, `soft` and `grid` for the rest.
+/// Classes of strokes and fills: `s0`, `s1`, ... for series; `ink`, `soft` and `grid` for everything else.
 const STYLE: &str = "
 text { font: 13px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f2328; }
 .title { font-size: 16px; font-weight: 600; }
@@ -25,7 +25,7 @@ text { fill: #e6edf3; } .soft { fill: #9198a1; } .card { fill: #0d1117; stroke: 
 /// How many series have a colour.
 pub const SERIES: usize = 4;
 
-/// Where a text stands beside its point.
+/// Which point of a text its position refers to.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -33,7 +33,7 @@ pub enum Anchor {
     End,
 }
 
-/// A picture in the making.
+/// A picture under construction.
 pub struct Svg {
     body: String,
     width: f64,
@@ -41,7 +41,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// `title` is also what a reader hears who does not see it.
+    /// `title` is also the text for screen readers.
     pub fn new(width: f64, height: f64, title: &str, subtitle: &str) -> Self {
         let mut svg = Self { body: String::new(), width, height };
         let (w, h) = (width - 1.0, height - 1.0);
@@ -91,7 +91,7 @@ impl Svg {
     }
 
     fn add(&mut self, element: std::fmt::Arguments) {
-        let _ = writeln!(self.body, "{element}"); // a String takes everything
+        let _ = writeln!(self.body, "{element}"); // writing to a String cannot fail
     }
 }
 

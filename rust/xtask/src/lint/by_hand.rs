@@ -1,4 +1,4 @@
-//! How many files name an operation by hand: what adding one costs.
+//! Limits the number of files that name an operation by hand, which is the cost of adding one.
 
 use std::path::Path;
 
@@ -8,26 +8,28 @@ use tensorlib_codegen::HEAD;
 
 use crate::workspace::Workspace;
 
-/// The description, what it computes with, its gradient's rule, a kernel on each of two devices, its oracle, its cases, those of its
-/// gradient, its family's test, and one more.
+/// The description, its computation, its gradient's rule, a kernel on each of two devices, its oracle, its cases, those
+/// of its gradient, its family's test, and one more.
 const MOST: usize = 10;
 
-/// Rules of gradients are made of operations, as programs are: all of them together are one place, where an operation's own rule is.
+/// Rules of gradients use operations, as programs do: all of them together count as one file, that of an operation's
+/// own rule.
 const RULES: &str = "cpp/gradients/";
 
-/// Where an operation is added; Rust's models and training are not among it, which use operations as any program does.
+/// The folders in which operations are added. Rust's models and training are not among them: they use operations as any
+/// program does.
 const FOLDERS: [&str; 6] =
     ["cpp", "capi", "rust/tensorlib-sys/src", "rust/tensorlib/src", "bindings", "tests/cases/generator"];
 /// Layers and training of the Rust crate: programs that use operations.
 const USERS: [&str; 2] = ["rust/tensorlib/src/nn/", "rust/tensorlib/src/train/"];
 const ENDINGS: [&str; 10] = [".toml", ".cpp", ".hpp", ".inc", ".cu", ".cuh", ".rs", ".go", ".zig", ".py"];
 
-/// Fails where an operation whose functions are written from its description is named in more files by hand.
+/// Fails if an operation with generated functions is named by hand in too many files.
 pub fn check(ws: &Workspace) -> Result<(), String> {
     let families = read(&ws.root)?;
     let mut files = Vec::new();
     for file in ws.files_of(&ENDINGS, &FOLDERS)? {
-        // Tests of a language use operations as they come.
+        // Tests of a language use any operation.
         let is_test = file.contains("/tests/") || file.ends_with("_test.go");
         let is_user = USERS.iter().any(|folder| file.starts_with(folder));
         if !is_test && !is_user {
@@ -60,7 +62,8 @@ pub fn check(ws: &Workspace) -> Result<(), String> {
     }
 }
 
-/// Words of one part are the language's, or of many files: `add`, `where`. They are no worse than others of their family.
+/// Single words such as `add` or `where` belong to the language, or occur in many files. Such operations are no worse
+/// than others of their family.
 fn is_counted(op: &Op) -> bool {
     !op.by_hand && op.name.contains('_')
 }
@@ -72,7 +75,7 @@ fn names_of(op: &Op) -> Vec<String> {
     names
 }
 
-/// The lines of a file that no generator has written.
+/// The lines of a file that are not generated.
 fn written_by_hand(text: &str) -> String {
     if text.lines().take(4).any(|line| line.contains(HEAD) || line.contains("Written by `cargo xtask ops`")) {
         return String::new();
@@ -89,7 +92,7 @@ fn written_by_hand(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether one of these words is in the code; comments may name what they like.
+/// Whether one of these words occurs in the code; comments do not count.
 fn names_any(text: &str, names: &[String]) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let code = |line: &str| !["//", "#", "*", "\"\"\""].iter().any(|mark| line.trim_start().starts_with(mark));

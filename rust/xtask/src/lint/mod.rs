@@ -1,4 +1,4 @@
-//! The tree's own rules: what no formatter or compiler checks. tests/lint/README.md says why each is there.
+//! The tree's own rules, which no formatter or compiler checks. tests/lint/README.md gives the reason for each.
 
 pub mod by_hand;
 mod names;

@@ -1,12 +1,12 @@
-//! Rules about which names may stand where, and which files must be there.
+//! Rules about names in code, and about files that must exist.
 
 use std::collections::BTreeSet;
 
 use super::none_of;
 use crate::workspace::Workspace;
 
-/// Code that is compiled for every ISA must not name one: the ISA's own header (vec_*.hpp) and the table of
-/// ISAs (isa.*) are the only places that do.
+/// Code that is compiled for every ISA must not name one: only the ISA's own header (vec_*.hpp) and the table of ISAs
+/// (isa.*) may.
 pub fn instruction_sets(ws: &Workspace) -> Result<(), String> {
     let mut found = Vec::new();
     let mut searched = 0;
@@ -29,19 +29,19 @@ pub fn instruction_sets(ws: &Workspace) -> Result<(), String> {
     none_of(found)
 }
 
-/// The part of a word that is an instruction set: `_mm256` has none of its own, `gemm_avx2_6x16` has.
+/// The part of a word that names an instruction set: `_mm256` has none, `gemm_avx2_6x16` has one.
 fn instruction_set(line: &str) -> Option<&str> {
     line.split(|c: char| !c.is_alphanumeric()).find(|word| {
         let word = *word;
         let part = word.to_ascii_lowercase();
         let numbered = |name: &str| part.strip_prefix(name).is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
-        // `fma` in small letters is an operation (Vec::fma), which every ISA has in its own way.
+        // `fma` in lower case is an operation (Vec::fma), which every ISA implements.
         let extension = word == "FMA" || numbered("fma") && part != "fma";
         part.starts_with("avx") || numbered("sse") || extension || part == "neon" || numbered("mm")
     })
 }
 
-/// Every folder of the first two levels with tracked files, and the engine's third: cpp/cpu/simd.
+/// Every folder of the first two levels with tracked files, and cpp/cpu/simd on the third, has a README.
 pub fn readmes(ws: &Workspace) -> Result<(), String> {
     let files = ws.files()?;
     let mut folders = BTreeSet::new();
@@ -52,7 +52,7 @@ pub fn readmes(ws: &Workspace) -> Result<(), String> {
             folders.insert(parts[..n].join("/"));
         }
     }
-    // Names that say it all, or that a tool prescribes.
+    // Folders whose names explain them, or that a tool prescribes.
     let plain = |folder: &String| {
         folder.starts_with('.') || ["include", "src"].contains(&folder.rsplit('/').next().unwrap_or(""))
     };
@@ -60,8 +60,8 @@ pub fn readmes(ws: &Workspace) -> Result<(), String> {
     none_of(folders.into_iter().filter(|f| !files.contains(&format!("{f}/README.md"))).collect())
 }
 
-/// A guide in docs/ that sends its reader to a file which has moved is worse than none: every path in backticks must
-/// exist. Words with a placeholder, a blank or an option are no paths.
+/// A guide in docs/ that refers to a moved file is worse than none: every path in backticks must exist. Words with a
+/// placeholder, a space or an option are not paths.
 pub fn guides(ws: &Workspace) -> Result<(), String> {
     let mut found = Vec::new();
     let mut paths = 0;
@@ -80,7 +80,7 @@ pub fn guides(ws: &Workspace) -> Result<(), String> {
     none_of(found)
 }
 
-/// A link of a Markdown file leads to a file of the tree, from where it stands; what lies in the net is not looked at.
+/// A link in a Markdown file leads to a file of the tree, relative to its own folder; links to the web are not checked.
 pub fn links(ws: &Workspace) -> Result<(), String> {
     let mut found = Vec::new();
     let mut seen = 0;
@@ -100,7 +100,7 @@ pub fn links(ws: &Workspace) -> Result<(), String> {
     none_of(found)
 }
 
-/// The files that `[words](file)` names, without the place in them; not in code, nor those with a scheme.
+/// The files that `[words](file)` names, without anchors; links in code and links with a scheme do not count.
 fn link_targets(text: &str) -> Vec<&str> {
     let prose = text.lines().filter(|line| !line.starts_with("    "));
     let after = prose.flat_map(|line| line.split("](").skip(1));

@@ -3,10 +3,10 @@
 use super::none_of;
 use crate::workspace::Workspace;
 
-/// Files written by tools, not by people.
+/// Files that tools write.
 const LOCK_FILES: [&str; 2] = ["Cargo.lock", "go.sum"];
 
-/// `file:line: why` for each line of a tracked text file that `wrong` names.
+/// Lists `file:line: why` for each line of a tracked text file for which `wrong` gives a reason.
 fn offending_lines(ws: &Workspace, wrong: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     let mut found = Vec::new();
     for file in ws.files()? {
@@ -23,13 +23,13 @@ fn offending_lines(ws: &Workspace, wrong: impl Fn(&str) -> Option<String>) -> Re
     none_of(found)
 }
 
-/// A mark without `(reason)` behind it is forgotten for ever.
+/// A mark without a `(reason)` after it is forgotten forever.
 pub fn to_dos(ws: &Workspace) -> Result<(), String> {
     offending_lines(ws, bare_to_do)
 }
 
 fn bare_to_do(line: &str) -> Option<String> {
-    // Spelt apart, as this file is searched too.
+    // Written in parts, as this file is searched too.
     for mark in [concat!("TO", "DO"), concat!("FIX", "ME")] {
         for (at, _) in line.match_indices(mark) {
             let reason = line[at + mark.len()..].trim_start();
@@ -41,7 +41,7 @@ fn bare_to_do(line: &str) -> Option<String> {
     None
 }
 
-/// Names of hosts move and differ between mirrors; every tool has its own setting for them.
+/// Host names change and differ between mirrors; every tool has a setting for them.
 pub fn registry_hosts(ws: &Workspace) -> Result<(), String> {
     let hosts = [
         concat!("crates", ".io"),
@@ -63,7 +63,7 @@ pub fn machine_paths(ws: &Workspace) -> Result<(), String> {
     offending_lines(ws, |line| starts.iter().find(|s| line.contains(*s)).map(|s| format!("names {s}...")))
 }
 
-/// So that a diff shows changes only.
+/// No trailing whitespace and the like, so that a diff shows real changes only.
 pub fn whitespace(ws: &Workspace) -> Result<(), String> {
     let mut found = Vec::new();
     for file in ws.files()? {

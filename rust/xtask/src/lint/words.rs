@@ -1,11 +1,11 @@
-//! Rules about prose: Markdown, comments, and the descriptions of operations. docs/glossary.md says which words mean what.
+//! Rules about prose: Markdown, comments, and the descriptions of operations. docs/glossary.md defines the terms.
 
 use std::collections::BTreeMap;
 
 use super::none_of;
 use crate::workspace::Workspace;
 
-/// Words that read as translations, or that need their context. Spelt apart, as this file is searched too.
+/// Words that read as translations, or that need their context. Written in parts, as this file is searched too.
 const WORDS: [&str; 7] = [
     concat!("be", "side"),
     concat!("be", "hind"),
@@ -19,7 +19,8 @@ const WORDS: [&str; 7] = [
 /// Paths whose prose may break the rules, with the reason: `path: reason` a line.
 const EXCEPTIONS: &str = "tests/lint/prose_exceptions.txt";
 
-/// No prose has the words, begins a comment in a way that hides its subject, or puts a whole sentence in parentheses.
+/// Prose avoids these words, does not begin a comment in a way that hides its subject, and puts no whole sentence in
+/// parentheses.
 pub fn prose(ws: &Workspace) -> Result<(), String> {
     let exceptions = ws.read(EXCEPTIONS)?.ok_or(format!("{EXCEPTIONS} is not UTF-8"))?;
     let mut allowed: BTreeMap<&str, usize> = BTreeMap::new();
@@ -51,7 +52,7 @@ pub fn prose(ws: &Workspace) -> Result<(), String> {
     none_of(found)
 }
 
-/// Where a kind of file has its prose.
+/// Where the prose of a kind of file is.
 #[derive(Clone, Copy)]
 enum Style {
     /// Everything outside code.
@@ -82,7 +83,7 @@ impl Style {
         }
     }
 
-    /// The numbers of lines that break a rule, and which.
+    /// The numbers of the lines that break a rule, with the rule.
     fn wrong(self, text: &str) -> Vec<(usize, String)> {
         let mut wrong = Vec::new();
         let (mut in_code, mut in_block, mut before) = (false, false, String::new());
@@ -130,7 +131,7 @@ impl Style {
     }
 }
 
-/// What follows the mark of a comment; nothing where the mark is in a text.
+/// The text after the mark of a comment; empty if the mark is inside a string.
 fn comment<'a>(line: &'a str, mark: &str) -> &'a str {
     let mut quoted = false;
     for (at, c) in line.char_indices() {
@@ -143,7 +144,7 @@ fn comment<'a>(line: &'a str, mark: &str) -> &'a str {
     ""
 }
 
-/// Names and commands between backticks are no prose.
+/// Names and commands between backticks are not prose.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }

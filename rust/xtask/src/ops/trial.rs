@@ -1,5 +1,5 @@
-//! Operations that no engine has, with all that a description may say: what is written for them is as each language's formatter
-//! would have it. They stand where a line just fits, and where it does not.
+//! Invented operations that use every feature of descriptions: the code generated for them is formatted as each
+//! language's formatter would format it. Their lines are chosen to fit just barely, or not.
 
 use std::path::{Path, PathBuf};
 
@@ -171,7 +171,7 @@ operands = [{ name = "a", role = "read" }, { name = "b", role = "read", optional
 attributes = [{ name = "ne", kind = "integers", length = [1, 4], doc = "the shape" }]
 "#;
 
-/// Written into a folder in which the formatters find the tree's settings.
+/// Writes the files into a folder in which the formatters find the tree's settings.
 fn written() -> (Workspace, Vec<PathBuf>) {
     let ws = Workspace::find().unwrap();
     let families = [family("trials", TRIALS).unwrap()];
@@ -189,7 +189,7 @@ fn written() -> (Workspace, Vec<PathBuf>) {
     (ws, files)
 }
 
-/// What stands around a region where its formatter needs it.
+/// The text around a region that its formatter needs.
 fn wrapped_regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
     tensorlib_codegen::regions(families).into_iter().map(|(file, text)| match file {
         "bindings/zig/src/context.zig" => (file, format!("pub const Context = struct {{\n{text}}};\n")),

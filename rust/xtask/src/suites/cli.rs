@@ -1,4 +1,4 @@
-//! The command-line tool: its tests, what a user gets by `cargo install`, and the man pages that go with it.
+//! The command-line tool: its tests, its installation by `cargo install`, and its man pages.
 
 use crate::build_cache;
 use crate::suite::Run;
@@ -10,7 +10,7 @@ const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     tools::native(ws)?;
-    // Optimised: they quantise, and a build for debugging takes minutes for that.
+    // Optimised, because the tests quantise, which takes minutes in a debug build.
     let tests = build_cache::cargo(ws).args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
     run.tests("tests", crate::counts::Style::Cargo, tests)?;
     let root = ws.out.join("cli");

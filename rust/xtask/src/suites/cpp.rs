@@ -1,4 +1,4 @@
-//! Every GoogleTest program below tests/cpp of the build, on each ISA that it may differ on, and the C++ examples.
+//! Every GoogleTest program below tests/cpp of the build, on each ISA on which it may differ, and the C++ examples.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::process::Cmd;
 use crate::suite::Run;
 use crate::suites::{digits, encoder, expect, training};
 
-/// Programs for which one run is all ISAs': they compute nothing that depends on the ISA, or go through all ISAs
-/// themselves, which they do where TENSORLIB_ISA is not set. All others run on each ISA.
+/// Programs for which one run covers all ISAs: they compute nothing that depends on the ISA, or go through all ISAs
+/// themselves if TENSORLIB_ISA is not set. All others run on each ISA.
 const ONCE: [&str; 14] = [
     "api_test",
     "arena_test",
@@ -44,7 +44,7 @@ pub fn each_isa(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<()
     on_isas(run, build, &isas, envs, &[])
 }
 
-/// The same on these ISAs, without some programs.
+/// [`each_isa`] on these ISAs, without some programs.
 pub fn on_isas(
     run: &mut Run,
     build: &Path,
@@ -70,7 +70,8 @@ pub fn all_programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Resul
     some_programs(run, &build.join("tests/cpp"), |_| true, &[envs.to_vec()])
 }
 
-/// Runs the programs in a folder whose names `chosen` takes, with each of these sets of variables; none is an error.
+/// Runs the programs in a folder whose names `chosen` accepts, with each of these sets of variables; no such program is
+/// an error.
 pub fn some_programs(
     run: &mut Run,
     dir: &Path,
@@ -81,7 +82,7 @@ pub fn some_programs(
     run.tests_together(Style::GoogleTest, &commands)
 }
 
-/// A title and a command for each program that `chosen` takes, with each of these sets of variables.
+/// A title and a command for each program that `chosen` accepts, with each of these sets of variables.
 fn commands(
     run: &Run,
     dir: &Path,
@@ -105,13 +106,13 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The programs that a build has left in a folder.
+/// The programs that a build has made in a folder.
 pub fn programs(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        // An executable has no ending, and neither Makefile nor a folder is one.
+        // An executable has no file extension, unlike other files except Makefile.
         let plain = path.is_file() && path.extension().is_none() && !path.ends_with("Makefile");
         if plain && is_executable(&path) {
             found.push(path);

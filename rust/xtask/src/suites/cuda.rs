@@ -1,5 +1,5 @@
-//! The CUDA build: nvcc alone is enough, nothing spills, and the library stays what it was on a machine without a
-//! driver. Where the machine has a GPU, everything runs on it too.
+//! The CUDA build: it needs only nvcc, no kernel spills, and on a machine without a driver the library works as before.
+//! If the machine has a GPU, everything runs on it too.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
 
-/// Machine code for everything that the engine runs on: ptxas has to say that no kernel spills on any of them. The
-/// shipped library has `-virtual` code for some, of which only the driver will know.
+/// Machine code for everything that the engine runs on: ptxas has to report that no kernel spills on any of these
+/// architectures. The shipped library has `-virtual` code for some, which only the driver compiles.
 const ALL: &str = "75-real;80-real;86-real;89-real;90-real;100-real;103-real;120-real";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
@@ -21,7 +21,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::cuda(run, "cuda", &architectures, &[])?;
     spills(run, &build)?;
     let library = build.join("capi/libtensorlib.so");
-    // What a static CUDA runtime asks of older C libraries, which had these apart.
+    // Older C libraries had these as separate files, and a static CUDA runtime asks for them.
     let needed = export::needed(ws, &library, &["libdl.so.", "librt.so.", "libpthread.so."]);
     run.check("needs no driver and no CUDA library", needed);
     let without = builds::library(run, true)?.join("capi/libtensorlib.so");
@@ -43,8 +43,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     gpus.iter().try_for_each(|gpu| devices::all_languages(run, &build, &prefix, gpu))
 }
 
-/// Every architecture, in a clean build; then what is shipped, and its size; then a static library in strangers' programs.
-/// (No times: what a compiler cache has is not compiled again.)
+/// Every architecture, in a clean build; then the shipped ones, and the library's size; then a static library in
+/// external programs. It reports no times, because a compiler cache skips most of the work.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let known = run.ws.cmd(tools::cuda()?).arg("--list-gpu-code").capture()?;
     let (here, missing) = split(ALL, &known);
@@ -65,7 +65,7 @@ pub fn all(run: &mut Run) -> Result<(), String> {
 /// Asks for the cards' compute capabilities: `9.0` on a line each.
 const CARDS: [&str; 2] = ["--query-gpu=compute_cap", "--format=csv,noheader"];
 
-/// sm_90, and whatever this machine's cards are.
+/// sm_90, and the architectures of this machine's cards.
 fn architectures(cards: &str) -> String {
     let mut list = vec!["90-real".to_string()];
     for card in cards.lines().map(|line| line.trim().replace('.', "")) {
@@ -77,7 +77,7 @@ fn architectures(cards: &str) -> String {
     list.join(";")
 }
 
-/// The architectures of a list that nvcc knows, and the others.
+/// The architectures of a list that nvcc supports, and the others.
 pub fn split(list: &str, known: &str) -> (String, String) {
     let has = |name: &&str| known.lines().any(|l| l.trim() == format!("sm_{}", name.trim_end_matches("-real")));
     let (here, missing): (Vec<_>, Vec<_>) = list.split(';').partition(has);
@@ -89,8 +89,8 @@ fn size_of(file: &Path) -> Result<f64, String> {
     Ok(size as f64 / f64::from(1 << 20))
 }
 
-/// The build says that nothing spills by having succeeded; so its flags must refuse a kernel that does, and take the
-/// same kernel with a smaller tile.
+/// A successful build means that nothing spills, so its flags must reject a kernel that spills, and accept the same
+/// kernel with a smaller tile.
 fn spills(run: &mut Run, build: &Path) -> Result<(), String> {
     let dir = run.ws.out.join("spill");
     make_dir(&dir)?;
@@ -114,7 +114,7 @@ fn spills(run: &mut Run, build: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Values that all live across a barrier, where 64 warps on a multiprocessor leave 32 registers to each thread.
+/// Values that are all live across a barrier, although 64 warps on a multiprocessor leave only 32 registers per thread.
 const SPILL: &str = "
 __global__ void __launch_bounds__(1024, 2) planted(float *x) {
     float v[VALUES];
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(1024, 2) planted(float *x) {
 void launch_planted(float *x) { planted<<<1, 1024>>>(x); }
 ";
 
-/// The command and the source of the first .cu file of a compile_commands.json as CMake writes it, a key per line.
+/// The command and the source of the first .cu file in a compile_commands.json as CMake writes it, a key per line.
 fn kernel_command(commands: &str) -> Option<(String, String)> {
     let mut command = None;
     for line in commands.lines() {
@@ -142,7 +142,7 @@ fn kernel_command(commands: &str) -> Option<(String, String)> {
     None
 }
 
-/// The same command for another source, its object beside that.
+/// The command for another source, with its object next to that source.
 fn other_source(command: &str, source: &str, other: &Path) -> String {
     let other = other.display().to_string();
     let mut words: Vec<String> = command.split(' ').map(|w| w.replace(source, &other)).collect();
@@ -152,7 +152,7 @@ fn other_source(command: &str, source: &str, other: &Path) -> String {
     words.join(" ")
 }
 
-/// The crate with the feature `cuda`, in a target folder of its own, and a test program with it.
+/// The crate with the feature `cuda`, in a separate target folder, and a test program that uses it.
 fn feature(run: &mut Run, architectures: &str) -> Result<(), String> {
     let target: PathBuf = run.ws.out.join("rust-cuda");
     let cargo = with_nvcc(run.ws)?.env("CARGO_TARGET_DIR", target);
@@ -169,7 +169,7 @@ fn with_nvcc(ws: &Workspace) -> Result<crate::process::Cmd, String> {
     Ok(build_cache::cargo(ws).env("CUDACXX", tools::cuda()?))
 }
 
-/// What opening `cuda:0` says on a machine without one. It has to name the device and a reason.
+/// The message of opening `cuda:0` on a machine without it, which has to name the device and a reason.
 fn says_why(run: &Run, build: &Path) -> Result<String, String> {
     let cases = run.ws.cmd(build.join("tests/capi/tl_c_cases")).arg(run.ws.root.join("tests/cases"));
     match cases.env("TENSORLIB_DEVICE", "cuda:0").capture() {

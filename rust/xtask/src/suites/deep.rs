@@ -1,4 +1,4 @@
-//! What takes too long for every change: ThreadSanitizer, valgrind, long runs, the simulated GPU in other orders.
+//! Checks that take too long for every change: ThreadSanitizer, valgrind, long runs, the simulated GPU in other orders.
 
 use crate::build_cache;
 use crate::builds;
@@ -31,7 +31,7 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     run.tests("quickstart", Style::Status, under("tests/capi/tl_c_quickstart"))?;
     run.tests("cases", Style::Cases, under("tests/capi/tl_c_cases").arg(ws.root.join("tests/cases")))?;
     super::encoder::under(run, "C", &under("examples/c/tl_c_encoder"), &[])?;
-    // valgrind has no AVX-512 and hides it from CPUID, so the library takes the best of what is left.
+    // valgrind does not support AVX-512 and hides it from CPUID, so the library uses the best remaining ISA.
     let seen = under("tests/capi/tl_c_isas").capture()?;
     isas::for_each(run, |run, isa| {
         if !seen.lines().any(|line| line == isa) {
@@ -49,7 +49,7 @@ pub fn long(run: &mut Run) -> Result<(), String> {
     run.tests("Rust", Style::Cargo, tests)
 }
 
-/// The order of blocks, warps, lanes and streams follows from the seed; every fourth one also runs work early.
+/// The seed determines the order of blocks, warps, lanes and streams; every fourth seed also runs work early.
 pub fn seeds(run: &mut Run) -> Result<(), String> {
     let build = builds::simt(run)?;
     let seeds: Vec<_> = (2..=16u64).map(|seed| seed.to_string()).collect();
@@ -59,7 +59,7 @@ pub fn seeds(run: &mut Run) -> Result<(), String> {
     envs.iter().try_for_each(|envs| super::c::cases(run, &build, envs))
 }
 
-/// Each fuzz target for a while, from its corpus on; what it finds stays in target/xtask/fuzz.
+/// Runs each fuzz target for a while, starting from its corpus; findings stay in target/xtask/fuzz.
 pub fn fuzz(run: &mut Run) -> Result<(), String> {
     let build = builds::fuzz(run)?;
     let seconds = super::fuzz_seconds(60)?;
@@ -68,7 +68,7 @@ pub fn fuzz(run: &mut Run) -> Result<(), String> {
     let (found, seeds) = (ws.out.join("fuzz/gguf"), ws.root.join("tests/fuzz/corpus/gguf"));
     crate::workspace::make_dir(&found)?;
     let cmd = ws.cmd(build.join("tests/fuzz/gguf_fuzz")).arg(format!("-max_total_time={seconds}")).limit(limit);
-    // No single allocation above 64 times the largest input: a count that was believed would be.
+    // No single allocation above 64 times the largest input, which trusting a count from a file would cause.
     let cmd = cmd.args(["-max_len=65536", "-malloc_limit_mb=4", "-rss_limit_mb=2048", "-print_final_stats=1"]);
     let cmd = cmd.arg(format!("-artifact_prefix={}/", found.display())).arg(&found).arg(&seeds);
     match run.step(cmd) {
@@ -81,7 +81,7 @@ pub fn fuzz(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Files of ours read by the Python packages, theirs by us.
+/// Our files read by the Python packages, and theirs by us.
 pub fn interop(run: &mut Run) -> Result<(), String> {
     let python = python::with_formats(run.ws)?;
     let ws = run.ws;
@@ -101,7 +101,7 @@ pub fn interop(run: &mut Run) -> Result<(), String> {
     real_model(run)
 }
 
-/// Vectors of a published model beside PyTorch's, on each ISA.
+/// Vectors of a published model compared with PyTorch's, on each ISA.
 fn real_model(run: &mut Run) -> Result<(), String> {
     let (ws, python) = (run.ws, python::with_model(run.ws)?);
     run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib-cli"]))?;

@@ -1,13 +1,12 @@
-//! The cases and the examples on one device, in all five languages: for the suites that have a GPU, simulated or
-//! real.
+//! The cases and the examples on one device, in all five languages, for the suites with a simulated or real GPU.
 
 use std::path::Path;
 
 use super::{c, cpp, digits, encoder, go, rust, zig};
 use crate::suite::Run;
 
-/// The cases in the five languages, then the digits in the five, then the encoder. C and C++ are those of `build`, the others use
-/// `prefix`, to which the same build was installed.
+/// The cases in the five languages, then the digits in the five, then the encoder. The C and C++ programs are those of
+/// `build`; the others use `prefix`, to which that build was installed.
 pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -> Result<(), String> {
     let envs = [("TENSORLIB_DEVICE", device)];
     let ws = run.ws;
@@ -25,14 +24,14 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     go.digits(run, device);
     zig.digits(run, device);
 
-    // C's ran with its other programs.
+    // The C program ran together with its other programs.
     let cpp = ws.cmd(build.join("examples/cpp/tl_cpp_encoder"));
     let (go, zig) = (go.encoder(run)?, zig.encoder(run)?);
     let programs = [("C++", cpp), ("Rust", rust::encoder(cargo, &system)), ("Go", go), ("Zig", zig)];
     programs.iter().try_for_each(|(language, program)| encoder::vectors(run, language, program, &envs))
 }
 
-/// The cases in the five languages with leafs on each of these devices in turn, which compute joined.
+/// The cases in the five languages with leafs on each of these devices in turn; the devices are joined.
 pub fn joined_cases(run: &mut Run, build: &Path, prefix: &Path, devices: &str) -> Result<(), String> {
     let envs = [("TENSORLIB_DEVICE", devices)];
     cpp::some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[envs.to_vec()])?;
@@ -43,7 +42,8 @@ pub fn joined_cases(run: &mut Run, build: &Path, prefix: &Path, devices: &str) -
     zig.cases(run, &envs)
 }
 
-/// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and what else the C programs try on a GPU.
+/// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and the other C programs that
+/// use a GPU.
 pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let chosen =
         |name: &str| ["cases_test", "joined_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_");
@@ -51,7 +51,7 @@ pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(
     c::programs(run, build, envs)
 }
 
-/// The devices that a build finds on this machine, but the CPU.
+/// The devices that a build finds on this machine, except the CPU.
 pub fn found(run: &Run, build: &Path) -> Result<Vec<String>, String> {
     let names = run.ws.cmd(build.join("tests/capi/tl_c_devices")).capture()?;
     Ok(names.lines().filter(|name| *name != "cpu").map(String::from).collect())

@@ -1,4 +1,4 @@
-//! The example that reads digits, in every language: its exact answer, and its errors.
+//! The example that reads digits, in every language: its exact result, and its errors.
 
 use std::path::Path;
 
@@ -6,22 +6,22 @@ use super::expect::expect;
 use crate::process::Cmd;
 use crate::suite::Run;
 
-/// The exact right answer.
+/// The exact result.
 const ACCURACY: &str = "accuracy 96.24 % (767 of 797)";
 pub const DATA: &str = "examples/data/digits.csv";
 
-/// Of some language: the known answer from the good file, an error from a malformed or short one.
+/// A language's example: the known result for the good file, an error for a malformed or short one.
 pub fn everything(run: &mut Run, title: &str, program: &Path) -> Result<(), String> {
     right(run, title, "cpu", run.ws.cmd(program));
     bad(run, title, &run.ws.cmd(program))
 }
 
-/// A program that reads digits names the file and the line of what is wrong in it, and gives an exit status of 1.
+/// A program that reads digits names the file and the line of an error in it, and exits with status 1.
 pub fn bad(run: &mut Run, title: &str, program: &Cmd) -> Result<(), String> {
     let good = std::fs::read_to_string(run.ws.root.join(DATA)).map_err(|e| e.to_string())?;
     let short: String = good.lines().take(900).map(|l| format!("{l}\n")).collect();
     let bad = run.ws.out.join("bad.csv");
-    // The first line of the data is line 2, behind a comment.
+    // The first line of the data is line 2, after a comment.
     for (what, text, line) in [
         ("a pixel that is a word", good.replacen("\n0,0,5,", "\n0,zero,5,", 1), "2"),
         ("a pixel of 17", good.replacen("\n0,0,0,12,", "\n0,0,17,12,", 1), "3"),
@@ -47,7 +47,7 @@ pub fn bad(run: &mut Run, title: &str, program: &Cmd) -> Result<(), String> {
     Ok(())
 }
 
-/// The known answer of some language's example on a device.
+/// Checks the known result of a language's example on a device.
 pub fn right(run: &mut Run, title: &str, device: &str, program: Cmd) {
     let cmd = program.args(["--device", device, "--threads", "2", "--file"]).arg(run.ws.root.join(DATA));
     let printed = run.step(cmd.limit(super::TEST_LIMIT)).and_then(|out| expect(&out.text, ACCURACY));

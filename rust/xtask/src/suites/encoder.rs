@@ -1,4 +1,5 @@
-//! The encoder example of every language, beside vectors in float64 (tests/examples/encoder.py) and beside each other.
+//! The encoder example of every language, compared with vectors in float64 (tests/examples/encoder.py) and between
+//! languages.
 
 use std::path::{Path, PathBuf};
 
@@ -11,25 +12,25 @@ use crate::suite::Run;
 use crate::suites::expect;
 use crate::workspace::{make_dir, remove_dir};
 
-/// By how much an element that is printed may be off: far above F32's errors and half of the last digit, far below what an
-/// operation more or less does.
+/// How far a printed element may be off: far above F32's errors and half of the last digit, far below the effect of a
+/// missing or additional operation.
 const TOLERANCE: f64 = 1e-5;
-/// Between languages: one step of the last digit, which each may round in its own way.
+/// Between languages: one step of the last digit, which each language may round differently.
 const STEP: f64 = 1.1e-6;
 
-/// The example of some language: the vectors on each ISA, then what it refuses.
+/// A language's example: the vectors on each ISA, then its error messages.
 pub fn everything(run: &mut Run, language: &str, program: &Cmd) -> Result<(), String> {
     isas::for_each(run, |run, isa| vectors(run, language, program, &[("TENSORLIB_ISA", isa)]))?;
     refusals(run, language, program)
 }
 
-/// The vectors and what it refuses, with these variables set.
+/// The vectors and the error messages, with these variables set.
 pub fn under(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]) -> Result<(), String> {
     vectors(run, language, program, envs)?;
     refusals(run, language, &program.clone().envs(envs))
 }
 
-/// The vectors with these variables set. Where another language has had the same, they must agree.
+/// The vectors with these variables set. They must agree with those of other languages under the same variables.
 pub fn vectors(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]) -> Result<(), String> {
     let (folder, expected) = models(run)?;
     let title = expect::title_of(envs);
@@ -50,7 +51,7 @@ pub fn vectors(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str
     Ok(())
 }
 
-/// What it refuses: a message that names what is wrong, an exit status and nothing printed.
+/// The errors: a message that names the problem, an exit status, and no output.
 fn refusals(run: &mut Run, language: &str, program: &Cmd) -> Result<(), String> {
     let (folder, expected) = models(run)?;
     let cases = list(&expected, "refused")?;
@@ -65,7 +66,7 @@ fn refusals(run: &mut Run, language: &str, program: &Cmd) -> Result<(), String> 
     Ok(())
 }
 
-/// `message` is the command with its exit status, then what it printed, standard output first.
+/// `message` is the command with its exit status, followed by its output, standard output first.
 fn refused_well(message: &str, word: &str) -> Result<(), String> {
     let (status, printed) = message.split_once('\n').unwrap_or((message, ""));
     let known = [1, 2].iter().any(|code| status.ends_with(&format!("exit status: {code}")));
@@ -76,7 +77,7 @@ fn refused_well(message: &str, word: &str) -> Result<(), String> {
     expect::expect(printed, word)
 }
 
-/// The folder of models, written once a run, and what is expected of them.
+/// The folder of models, written once per run, and the expected vectors.
 fn models(run: &mut Run) -> Result<(PathBuf, Value), String> {
     let folder = run.once("encoder", |run| {
         let folder = run.ws.out.join("encoder");
@@ -109,7 +110,7 @@ fn with_arguments(program: &Cmd, folder: &Path, case: &Value) -> Result<Cmd, Str
     }))
 }
 
-/// The elements of a vector, one a line, each with six digits behind the point.
+/// The elements of a vector, one per line, each with six digits after the decimal point.
 fn parse(printed: &str) -> Result<Vec<f64>, String> {
     let element = |line: &str| match line.split_once('.').is_some_and(|(_, digits)| digits.len() == 6) {
         true => line.parse().map_err(|e| format!("{line:?}: {e}")),

@@ -1,5 +1,5 @@
-//! What the library shows to the outside: its symbols, what it needs, and that the three lists of functions
-//! (Rust declarations, C header, exports) are one.
+//! What the library exposes: its symbols, its dependencies, and that the three lists of functions (Rust declarations, C
+//! header, exports) are the same.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn function_name(text: &str) -> Option<String> {
     name.starts_with("tl_").then_some(name)
 }
 
-/// Fails where two lists of functions differ, naming those that do.
+/// Fails if two lists of functions differ, naming the differences.
 pub fn same(declared: &BTreeSet<String>, other: &BTreeSet<String>, place: &str) -> Result<(), String> {
     let missing: Vec<_> = declared.difference(other).cloned().collect();
     let surplus: Vec<_> = other.difference(declared).cloned().collect();
@@ -76,7 +76,7 @@ fn nothing(names: &[String], what: &str) -> Result<(), String> {
     }
 }
 
-/// Fails where a library needs other libraries than libc, libm and `more`.
+/// Fails if a library needs libraries other than libc, libm and `more`.
 pub fn needed(ws: &Workspace, library: &Path, more: &[&str]) -> Result<(), String> {
     let dynamic = ws.cmd("readelf").args(["-d", "-W"]).arg(library).capture()?;
     let needed = dynamic.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1));
@@ -84,9 +84,9 @@ pub fn needed(ws: &Workspace, library: &Path, more: &[&str]) -> Result<(), Strin
     nothing(&needed.filter(|n| !allowed(n)).map(String::from).collect::<Vec<_>>(), "needed too")
 }
 
-/// A weak symbol of an object that was compiled for AVX-512 may be the one that the linker keeps for everybody, unless
-/// it is in its ISA's own namespace; and an initialiser runs before anyone asked what the CPU has: both end in an
-/// illegal instruction.
+/// For a weak symbol of an object compiled for AVX-512, the linker may keep that definition for everybody, unless it is
+/// in its ISA's own namespace; and an initialiser runs before anyone has checked the CPU. Both end in an illegal
+/// instruction.
 fn simd_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
     let mut objects = Vec::new();
     find_simd_objects(build, false, &mut objects)?;
@@ -111,13 +111,13 @@ fn simd_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
     nothing(&wrong, &format!("of {} objects", objects.len()))
 }
 
-/// Whether a mangled name is one of tensorlib::core::simd::<isa>: of one ISA, so of one instruction set.
+/// Whether a mangled name belongs to tensorlib::core::simd::<isa>, and so to a single instruction set.
 fn is_of_an_isa(symbol: &str) -> bool {
     const NAMESPACE: &str = "9tensorlib4core4simd";
     let Some(at) = symbol.find(NAMESPACE) else { return false };
-    // _ZN, and more for a method that is const (_ZNK) or a variable of a function (_ZZN).
+    // _ZN, and more for a const method (_ZNK) or a variable of a function (_ZZN).
     let of_it = symbol[..at].chars().skip(1).all(|c| "ZNK".contains(c));
-    // Behind it comes the ISA's name and something in it, where the table that all ISAs share has neither.
+    // The ISA's name and a member follow; the table that all ISAs share has neither.
     let rest = symbol[at + NAMESPACE.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
     of_it && ["avx512", "avx2", "baseline"].iter().any(|isa| rest.starts_with(isa))
 }

@@ -35,7 +35,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     training::everything(run, "Go", |name| programs[usize::from(name == "digits_network")].clone())
 }
 
-/// The example that its Go module is in.
+/// The example's Go module.
 pub const EXAMPLE: &str = "examples/go/digits";
 
 /// The Go tool against an installed prefix.
@@ -47,7 +47,7 @@ pub struct Go<'a> {
 }
 
 impl<'a> Go<'a> {
-    /// Gets Go and pkg-config if need be.
+    /// Installs Go and pkg-config if necessary.
     pub fn new(run: &Run<'a>, prefix: &Path) -> Result<Self, String> {
         let go = tools::go(run.ws)?;
         system::tool("pkg-config", "pkg-config")?;
@@ -85,7 +85,7 @@ impl<'a> Go<'a> {
     }
 }
 
-/// Go's cache knows nothing of headers outside the module: another header is another cache.
+/// Go's cache ignores headers outside the module, so each header gets its own cache.
 fn fingerprint(prefix: &Path) -> Result<u64, String> {
     let mut hasher = DefaultHasher::new();
     for file in ["include/tensorlib/tensorlib.h", "lib/pkgconfig/tensorlib.pc"] {

@@ -1,5 +1,5 @@
-//! Programs of strangers: against an installed prefix, by CMake's find_package and by pkg-config, shared and
-//! static, before and after the prefix was moved to another place; and with the sources in a project of their own.
+//! External programs: against an installed prefix, by CMake's find_package and by pkg-config, shared and static, before
+//! and after the prefix is moved; and with the sources inside another project.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// A project that has the sources in a folder of its own. One ISA alone, which takes less time to compile.
+/// A project that contains the sources in a folder. It builds one ISA alone, which takes less time to compile.
 fn subdirectory(run: &Run) -> Result<(), String> {
     let source = run.ws.root.join("tests/ffi/install/subdirectory");
     let build = run.ws.out.join("install").join("subdirectory");
@@ -39,7 +39,7 @@ fn subdirectory(run: &Run) -> Result<(), String> {
     prints_product(run, run.ws.cmd(build.join("consumer")))
 }
 
-/// The folder of 64-bit libraries on some systems; no binding looks for it by another name.
+/// The folder of 64-bit libraries on some systems; no binding looks for it under another name.
 fn lib64(run: &mut Run) -> Result<(), String> {
     let build = builds::library(run, true)?;
     let prefix = run.ws.out.join("install").join("lib64");
@@ -49,13 +49,13 @@ fn lib64(run: &mut Run) -> Result<(), String> {
     };
     to("lib64")?;
     let installed = run.step(run.ws.cmd("cmake").arg("--install").arg(&build).arg("--prefix").arg(&prefix));
-    to("lib")?; // what the other suites look into
+    to("lib")?; // where the other suites look
     installed?;
     if prefix.join("lib").exists() {
         return Err("there is a lib beside lib64".into());
     }
     let builds = prefix.join("builds");
-    // A system that has no lib64 of its own has find_package look elsewhere.
+    // On a system without its own lib64, find_package looks elsewhere.
     let place = format!("-Dtensorlib_DIR={}", prefix.join("lib64/cmake/tensorlib").display());
     configure(run, &prefix, "c", &builds, &[&place])?;
     prints_product(run, run.ws.cmd(builds.join("consumer")))?;
@@ -65,7 +65,7 @@ fn lib64(run: &mut Run) -> Result<(), String> {
     run.step(zig.build("bindings/zig", &["test"])).map(drop)
 }
 
-/// Distributions give directories as absolute paths, which then are not those below the prefix.
+/// Distributions pass directories as absolute paths, which are then outside the prefix.
 fn absolute_directories(run: &Run) -> Result<(), String> {
     let build = run.ws.out.join("install").join("absolute");
     remove_dir(&build)?;
@@ -85,7 +85,7 @@ fn absolute_directories(run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// A build of this `kind` (shared, static, ...) installed, used, moved, and used again.
+/// Installs a build of this `kind` (shared, static, ...), uses it, moves it, and uses it again.
 pub fn strangers(run: &mut Run, kind: &str, build: &Path) -> Result<(), String> {
     let dir = run.ws.out.join("install").join(kind.replace(' ', "-"));
     remove_dir(&dir)?;
@@ -98,7 +98,7 @@ pub fn strangers(run: &mut Run, kind: &str, build: &Path) -> Result<(), String> 
     programs(run, kind, &moved)
 }
 
-/// Both ways of finding the library, each program run. `prefix` also names the builds' folders.
+/// Both ways of finding the library, with each program run. `prefix` also names the builds' folders.
 fn programs(run: &mut Run, kind: &str, prefix: &Path) -> Result<(), String> {
     let place = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let title = |what: &str| format!("{kind}, {place}: {what}");
@@ -136,7 +136,7 @@ fn pkg_config(
     if is_static {
         ask = ask.arg("--static");
     }
-    // Nothing but this prefix: a library that the system has must not stand in.
+    // Only this prefix, so that an installed library of the system cannot be used instead.
     let flags = ask.arg(package).env("PKG_CONFIG_LIBDIR", package_folder(prefix)).env_remove("PKG_CONFIG_PATH");
     let flags = flags.capture()?;
     make_dir(build)?;

@@ -1,4 +1,4 @@
-//! The examples that learn, against answers that others give.
+//! The examples that learn, compared with independent results.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,11 @@ use crate::tools;
 use crate::workspace::{make_dir, Workspace};
 
 const SEEDS: [&str; 5] = ["1", "2", "3", "4", "5"];
-/// Right answers that an established library gets of 284 (linear, radial); ours may be so many off.
+/// Correct answers that an established library gets out of 284 (linear, radial), and below, by how many ours may
+/// differ.
 const RIGHT: [f64; 2] = [272.0, 273.0];
 const OFF: f64 = 2.0;
-/// What `sparse_transformer` must stay below: bits a character, and percent of each layer's neurons.
+/// Limits for `sparse_transformer`: bits per character, and percent of each layer's neurons.
 const BITS: f64 = 2.55;
 const ACTIVE: f64 = 6.0;
 
@@ -41,7 +42,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     pictures(run)
 }
 
-/// What takes minutes: five seeds of the convolutional network on each ISA, and a transformer from nothing to its text.
+/// Runs that take minutes: five seeds of the convolutional network on each ISA, and a transformer from scratch to its
+/// text.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     build(run, &["digits_conv", "text_transformer", "text_adapter", "sparse_transformer"])?;
@@ -101,14 +103,14 @@ pub fn all(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// A model with ReLU, as it is and without the neurons that its activity leaves out.
+/// A model with ReLU, with all neurons and without those that its activity leaves out.
 fn the_same_by_neurons(ws: &Workspace, model: &Path) -> Result<(), String> {
     let tool = |args: &[&OsStr]| {
         let tool = build_cache::cargo(ws).args(["run", "--release", "--package", "tensorlib-cli", "--"]);
         args.iter().fold(tool, |tool, arg| tool.arg(arg)).capture()
     };
     let (turned, activity) = (model.with_extension("turned.gguf"), model.with_extension("json"));
-    // Sixty thousand characters: all of the plays take minutes.
+    // Sixty thousand characters, because all of the plays take minutes.
     let text = model.with_extension("txt");
     let plays = std::fs::read(ws.root.join("examples/data/plays.txt")).map_err(|e| format!("plays.txt: {e}"))?;
     std::fs::write(&text, &plays[..plays.len().min(60_000)]).map_err(|e| format!("{}: {e}", text.display()))?;
@@ -128,7 +130,8 @@ fn the_same_by_neurons(ws: &Workspace, model: &Path) -> Result<(), String> {
     }
 }
 
-/// `sparse_transformer` after a few steps: dense, sparse and on two devices it says the same, or ends with an error.
+/// `sparse_transformer` after a few steps: dense, sparse and on two devices it writes the same text, or ends with an
+/// error.
 pub fn sparse_transformer(run: &mut Run, title: &str, program: Cmd, devices: &str) {
     let said =
         run.step(program.args(["--characters", "5200", "--repeats", "1", "--device", devices])).and_then(|out| {
@@ -143,7 +146,7 @@ pub fn sparse_transformer(run: &mut Run, title: &str, program: Cmd, devices: &st
     run.check(&format!("{title}: the same logits dense, sparse and on {devices}"), said);
 }
 
-/// What `sparse_transformer` does not take.
+/// The arguments that `sparse_transformer` refuses.
 fn refusals(run: &mut Run) {
     let ws = run.ws;
     let cases: [(&[&str], &str); 6] = [
@@ -158,7 +161,7 @@ fn refusals(run: &mut Run) {
         let program = ws.cmd(example(ws, "sparse_transformer")).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "3");
         match program.args(*args).capture() {
             Ok(text) => Err(format!("{args:?} is no error:\n{text}")),
-            // The command, with its arguments and exit status, is the first line.
+            // The first line is the command, with its arguments and exit status.
             Err(message) => {
                 let (status, said) = message.split_once('\n').unwrap_or((&message, ""));
                 expect(status, "exit status: 1").and_then(|()| expect(said, words))
@@ -182,7 +185,7 @@ fn quantised(ws: &Workspace) -> PathBuf {
     ws.root.join("examples/data/plays.gguf")
 }
 
-/// The median of these seeds' accuracies.
+/// Checks the median accuracy of these seeds.
 fn above(run: &mut Run, name: &str, seeds: &[&str], isa: &str, least: f64) {
     let accuracy = |seed: &&str| -> Result<f64, String> {
         let text = run.ws.cmd(example(run.ws, name)).arg(seed).env("TENSORLIB_ISA", isa).capture()?;
@@ -200,7 +203,7 @@ fn above(run: &mut Run, name: &str, seeds: &[&str], isa: &str, least: f64) {
     run.check(&format!("{name} {isa}: above {least} %"), outcome);
 }
 
-/// All pictures that the quick examples draw begin and end as SVG does.
+/// All pictures of the quick examples begin and end as SVG does.
 fn pictures(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let dir = ws.out.join("learning");
@@ -222,7 +225,7 @@ fn pictures(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// The number that stands before these words.
+/// The number before these words.
 fn number_before(text: &str, words: &str) -> Option<f64> {
     text.lines().find_map(|line| line.trim().split_once(words)?.0.trim().parse().ok())
 }
@@ -239,7 +242,7 @@ fn support_vector_machine(ws: &Workspace, isa: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Both solutions of the table, and that of `--json`, beside the closed one in double precision.
+/// Both solutions of the table, and that of `--json`, compared with the closed solution in double precision.
 fn linear_regression(ws: &Workspace, isa: &str) -> Result<(), String> {
     let wanted = least_squares(ws)?;
     let program = || ws.cmd(example(ws, "linear_regression")).env("TENSORLIB_ISA", isa);
@@ -267,7 +270,7 @@ fn compare(what: &str, found: Vec<f64>, wanted: &[f64]) -> Result<(), String> {
     Err(format!("{what}: {found:?}, not {wanted:?}"))
 }
 
-/// Coefficients, then the intercept: normal equations of columns less their means, by elimination.
+/// Coefficients, then the intercept: normal equations of centred columns, solved by elimination.
 fn least_squares(ws: &Workspace) -> Result<Vec<f64>, String> {
     let path = ws.root.join("examples/data/diabetes.csv");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -1,4 +1,4 @@
-//! Nothing is built but Rust; see `crate::lint` for the tree's own rules.
+//! Formatting, lints and the tree's own rules (`crate::lint`); only Rust code is built.
 
 use crate::build_cache;
 use crate::suite::Run;
@@ -17,13 +17,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     for (title, rule) in lint::RULES {
         run.check(title, rule(ws));
     }
-    // Not --all-features: `system` and the bundled build exclude each other; the rust suite builds `system`.
+    // Not --all-features, because `system` and the bundled build exclude each other; the rust suite builds `system`.
     for features in [&[][..], &["--features", "ndarray,safetensors"]] {
         let clippy = build_cache::cargo(ws).args(["clippy", "--workspace", "--all-targets"]).args(features);
         let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
         run.check(&format!("clippy {}", features.join(" ")), outcome);
     }
-    // Where cargo has built this program, and with it what the tests need.
+    // The folder in which cargo built this program, and with it the dependencies of the tests.
     let program = std::env::current_exe().map_err(|e| format!("the path of xtask itself: {e}"))?;
     let target = program.ancestors().nth(2).unwrap_or(&ws.out);
     let tests = build_cache::cargo(ws)

@@ -1,5 +1,5 @@
-//! The suites, a file each. A new one is a file with `pub fn run(run: &mut Run) -> Result<(), String>` and a
-//! row here.
+//! The suites, a file each. A new suite is a file with `pub fn run(run: &mut Run) -> Result<(), String>` and a row
+//! here.
 
 mod c;
 mod cli;
@@ -47,11 +47,11 @@ const fn deep(name: &'static str, about: &'static str, run: fn(&mut crate::suite
 pub const JOINED_CPUS: [(&str, &str); 2] =
     [("TENSORLIB_DEVICE", "cpu:0+cpu:1+cpu:2"), ("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")];
 
-/// Seconds for one native test program: each takes well under a minute, sanitizers and long runs included under
-/// ten, so more is a hang.
+/// The time limit of a native test program in seconds: each takes well under a minute, and under ten including
+/// sanitizers and long runs, so more is a hang.
 pub const TEST_LIMIT: u64 = 600;
 
-/// In the order in which they run: what fails fast comes first.
+/// In the order in which they run: suites that fail fast come first.
 pub const ALL: &[Suite] = &[
     suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
     suite("export", "symbols and dependencies of the shared library, SIMD objects", export::run),
@@ -95,7 +95,7 @@ pub const ALL: &[Suite] = &[
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
 
-/// How long a program that draws what it does goes on: TENSORLIB_FUZZ_SECONDS, or what its suite takes for it.
+/// How long random tests run: TENSORLIB_FUZZ_SECONDS, or the suite's own time.
 fn fuzz_seconds(otherwise: u64) -> Result<u64, String> {
     match std::env::var("TENSORLIB_FUZZ_SECONDS") {
         Ok(seconds) => seconds.parse().map_err(|e| format!("TENSORLIB_FUZZ_SECONDS is {seconds}: {e}")),
@@ -103,13 +103,13 @@ fn fuzz_seconds(otherwise: u64) -> Result<u64, String> {
     }
 }
 
-/// Fails where a file below `dir` names this source tree. `binaries` is grep's way with them: `-I` leaves them out,
+/// Fails if a file below `dir` names this source tree. `binaries` is grep's option for binary files: `-I` skips them,
 /// `-a` searches them too.
 fn names_no_tree(run: &crate::suite::Run, dir: &std::path::Path, binaries: &str) -> Result<(), String> {
     let tree = run.ws.root.to_string_lossy().into_owned();
     match run.ws.cmd("grep").args(["-rlF", binaries, "-e", &tree]).arg(dir).capture() {
         Ok(files) => Err(format!("these name {tree}:\n{files}")),
-        // grep's status is 1 where nothing was found; any words of its own are trouble.
+        // grep exits with 1 if nothing was found; any output of its own is an error.
         Err(message) if message.trim_end().ends_with("exit status: 1") => Ok(()),
         Err(message) => Err(message),
     }

@@ -1,4 +1,5 @@
-//! The crate of models: logits, vectors and tokens beside plain double precision, on each ISA; its documentation.
+//! The crate of models: logits, vectors and tokens compared with plain double precision, on each ISA; its
+//! documentation.
 
 use super::expect;
 use super::rust::against;
@@ -14,7 +15,7 @@ const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
-    // Optimised: the double precision that they are compared with takes minutes else.
+    // Optimised, because the double precision of the comparison would take minutes otherwise.
     let tests = build_cache::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE);
     run.tests("tests and doc tests", Style::Cargo, tests)?;
     let best = isas::all(run)?.first().cloned();
@@ -28,7 +29,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// `models-simt`: on the simulated GPU, which takes minutes for what a CPU does in a second. Not in every run, as the
+/// `models-simt`: on the simulated GPU, which takes minutes for a second of CPU time. Not in every run, because the
 /// crates that read vocabularies are built once more for it.
 pub fn simulated(run: &mut Run) -> Result<(), String> {
     let build = builds::simt(run)?;
@@ -42,7 +43,8 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// The tests of all decoders and encoders beside double precision, by this cargo and these features, with these variables set.
+/// The tests of all decoders and encoders against double precision, by this cargo and these features, with these
+/// variables set.
 fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
     let tests =

@@ -1,5 +1,5 @@
-//! The crates as a stranger gets them: packed, laid into a registry on disk, added to an empty project in an
-//! empty folder with a fresh cargo home, without network and without this source tree.
+//! The crates as a user gets them: packed, stored in a registry on disk, added to an empty project in an empty folder
+//! with a fresh cargo home, without network and without this source tree.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     packages(run, true)
 }
 
-/// `--deep`: as a user's machine builds them, without a compiler cache; with the crate of models, whose own dependencies take
+/// `--deep`: as on a user's machine, without a compiler cache, and with the crate of models, whose dependencies take
 /// long.
 pub fn uncached(run: &mut Run) -> Result<(), String> {
     packages(run, false)
@@ -92,12 +92,12 @@ fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
         let said = ran.and_then(|out| expect(&out.text, "none.gguf: cannot be opened"));
         run.check("a program over tensorlib-models runs", said);
     }
-    // CMake's cache and the list of each crate's sources are among what the build has left.
+    // The files of the build include CMake's cache and the list of each crate's sources.
     run.check("its build did not see this tree", super::names_no_tree(run, &project.join("target"), "-a"));
     Ok(())
 }
 
-/// Cargo with nothing of this machine but its toolchain, and the cache that knows the objects of the same sources.
+/// Cargo with nothing from this machine except its toolchain and the compiler cache.
 fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
     let mut cargo = build_cache::cargo(run.ws).dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
     cargo = cargo.env("CCACHE_BASEDIR", home.parent().unwrap_or(home));
@@ -113,12 +113,12 @@ fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
     cargo
 }
 
-/// All dependencies as `cargo vendor` lays them out, and our crates as `cargo package` packs them.
+/// All dependencies as `cargo vendor` stores them, and our crates as `cargo package` packs them.
 fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
     let vendor = build_cache::cargo(run.ws).args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
     run.step(vendor)?;
     let target = run.ws.out.join("package");
-    // The build from the package is what the rest of this suite does: --no-verify.
+    // --no-verify, because the rest of this suite builds from the package.
     let mut package =
         build_cache::cargo(run.ws).args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
     for name in CRATES {
@@ -143,7 +143,7 @@ fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails where a file of the native part did not get into the crate; kernels for GPUs are built by a feature only.
+/// Fails if a file of the native part is missing in the crate; kernels for GPUs are built by a feature only.
 fn has_sources(run: &Run) -> Result<(), String> {
     let folders = ["cpp", "capi", "cmake"];
     let crate_file = packed_file(&run.ws.out.join("package/package"), CRATES[0])?;
@@ -157,7 +157,7 @@ fn has_sources(run: &Run) -> Result<(), String> {
     }
 }
 
-/// `tensorlib-0.1.0.crate`: the name, then a digit, so that tensorlib-sys is not taken for tensorlib.
+/// `tensorlib-0.1.0.crate`: the name, then a digit, so that tensorlib-sys is not mistaken for tensorlib.
 fn packed_file(dir: &Path, name: &str) -> Result<PathBuf, String> {
     for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
         let path = entry.map_err(|e| e.to_string())?.path();

@@ -1,4 +1,4 @@
-//! The C++ and C suites as another platform would build them: plain C++ kernels, no CPUID, nothing of Linux.
+//! The C++ and C suites as another platform would build them: plain C++ kernels, no CPUID, nothing specific to Linux.
 
 use crate::builds;
 use crate::suite::Run;

@@ -79,7 +79,7 @@ fn training(run: &mut Run) -> Result<(), String> {
     })
 }
 
-/// The example that serves requests on two threads: the model is as large afterwards as it was.
+/// The example that serves requests on two threads: the model does not grow.
 fn serving(run: &mut Run) {
     let program =
         build_cache::cargo(run.ws).args(["run", "--release", "--package", "tensorlib", "--example", "serving"]);
@@ -94,8 +94,8 @@ fn serving(run: &mut Run) {
     run.check("serving", outcome);
 }
 
-/// Cargo for the feature `system` against an installed prefix, in a target folder of the prefix's own: builds of
-/// tensorlib-sys with other libraries would evict each other.
+/// Cargo for the feature `system` against an installed prefix, with a separate target folder per prefix: builds of
+/// tensorlib-sys with different libraries would evict each other.
 pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
     system::tool("pkg-config", "pkg-config")?;
     let name = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
 //! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best ISA, and with
-//! `--deep` on each ISA and on the simulated GPU. (Compiling all of that takes ten minutes on two cores.)
+//! `--deep` on each ISA and on the simulated GPU, whose compilation takes ten minutes on two cores.
 
 use std::path::Path;
 
@@ -9,25 +9,25 @@ use crate::isas;
 use crate::suite::Run;
 use crate::suites::{c, cpp, devices, fuzz_seconds, simt, training};
 
-/// The first report ends the program.
+/// Ends the program at the first report.
 const UBSAN: (&str, &str) = ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1");
 
-/// Leaks count. Absurd sizes must come back as NULL, as they do from the C library's malloc.
+/// Leaks count. Absurd sizes must return NULL, as they do from the C library's malloc.
 const CPU: [(&str, &str); 2] =
     [("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1"), UBSAN];
 
-/// The same but for uses of a stack frame after its return: each lane is a fiber, and a shadow stack for each takes
-/// ten times as long (100 s instead of 10 s for the cases in C).
+/// As for the CPU, without checks for uses of a stack frame after its return: each lane is a fiber, and a shadow stack
+/// for each takes ten times as long (100 s instead of 10 s for the cases in C).
 const GPU: [(&str, &str); 3] = [
     ("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=0"),
     UBSAN,
     ("TENSORLIB_DEVICE", simt::DEVICE),
 ];
 
-/// Encoding goes through every ISA by itself, and takes two minutes.
+/// Goes through every ISA itself, which takes two minutes.
 const DEEP_ONLY: &str = "encode_test";
 
-/// It draws calls for as long as it is told to.
+/// Draws random calls for as long as it is told to.
 const RANDOM_CALLS: &str = "random_calls_test";
 
 pub fn run(run: &mut Run) -> Result<(), String> {

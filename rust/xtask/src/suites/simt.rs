@@ -1,5 +1,5 @@
-//! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`. Needs
-//! no GPU and no nvcc. The suite `sanitize-all` (`--deep`) has the C and C++ part once more.
+//! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`. Needs no GPU and
+//! no nvcc. The suite `sanitize-all` (`--deep`) repeats the C and C++ part.
 
 use std::path::Path;
 
@@ -26,14 +26,14 @@ pub fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(
     cpp::some_programs(run, &build.join("tests/simt"), |name| name.starts_with("simt_"), &[envs.to_vec()])
 }
 
-/// What `cargo xtask gpu` would pack, of the simulated GPU: its script must work before a GPU is to be had.
+/// The package of `cargo xtask gpu`, made for the simulated GPU, so that its script is tested without a GPU.
 fn package(run: &mut Run, build: &Path, prefix: &Path) -> Result<(), String> {
     let out = run.ws.out.join("gpu-package-simt");
     let contents = gpu::Contents { what: "the simulated GPU", sanitizer: false, optimised: false };
     let packed = gpu::pack(run, build, prefix, &out, &contents);
     run.check("gpu: the package", packed.clone().map(drop));
     packed?;
-    // From elsewhere, and with nothing of this tree in the environment.
+    // From another folder, and with nothing of this tree in the environment.
     let script = run.ws.cmd(out.join("run.sh")).arg("--tiny").dir(&std::env::temp_dir());
     let ran = run.step(script).and_then(|ran| {
         expect(&ran.text, "| zig_cases-cuda0 |")?;

@@ -1,5 +1,5 @@
-//! Other targets than this machine: Windows by MinGW-w64, its programs run under Wine; and 32-bit ones, which say that they are
-//! not supported.
+//! Targets other than this machine: Windows by MinGW-w64, with programs run under Wine; and 32-bit targets, which
+//! report that they are not supported.
 
 use std::path::{Path, PathBuf};
 
@@ -34,12 +34,12 @@ fn windows(run: &mut Run) -> Result<(), String> {
     std::fs::copy(&dll, folder.join("libtensorlib.dll")).map_err(|e| format!("{}: {e}", dll.display()))?;
     let ws = run.ws;
     let under = |program: &Path| {
-        // Wine's names of files are the locale's.
+        // Wine uses the locale for file names.
         let quiet = [("WINEDEBUG", "-all"), ("WINEDLLOVERRIDES", "mscoree,mshtml="), ("LC_ALL", "C.UTF-8")];
         ws.cmd(&wine).arg(program).dir(&folder).env("WINEPREFIX", ws.out.join("wine")).envs(&quiet)
     };
     let quickstart = compile(run, &build, &folder, "quickstart")?;
-    // The first program has Wine make its folder.
+    // The first program makes Wine create its folder.
     let printed = run.step(under(&quickstart)).and_then(|out| {
         let numbers: Vec<_> = out.text.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).collect();
         expect::expect(&numbers.join("\n").replace('\r', ""), expect::QUICKSTART.trim_end())
@@ -58,7 +58,7 @@ fn windows(run: &mut Run) -> Result<(), String> {
     run.tests("Windows: C cases", Style::Cases, under(&cases).arg(format!("Z:{}", files.display())))
 }
 
-/// Debian's package keeps the program out of the PATH where it comes without its wrapper.
+/// Debian's package without the wrapper keeps the program out of the PATH.
 fn wine() -> Result<PathBuf, String> {
     let find = || {
         let named = ["wine64", "wine"].into_iter().find_map(on_path);
@@ -78,7 +78,7 @@ fn compile(run: &Run, build: &Path, folder: &Path, name: &str) -> Result<PathBuf
     Ok(program)
 }
 
-/// The lines of objdump behind "[Ordinal/Name Pointer] Table", each with an exported name at its end.
+/// Checks the lines of objdump after "[Ordinal/Name Pointer] Table", each of which ends with an exported name.
 fn exports_tl_alone(listed: &str) -> Result<(), String> {
     let table = listed.split("[Ordinal/Name Pointer] Table").nth(1).ok_or("no table of exports")?;
     let names: Vec<_> = table
@@ -134,7 +134,7 @@ fn refuses_32_bits(run: &Run) -> Result<(), String> {
             "-DCMAKE_C_FLAGS=-m32",
         ]),
     )?;
-    // The crate without a 32-bit standard library: the attribute alone decides.
+    // Checks the crate without a 32-bit standard library: the attribute alone decides.
     let library = ws.read("rust/tensorlib-sys/src/lib.rs")?.unwrap_or_default();
     let guarded = library
         .contains("#[cfg(not(target_pointer_width = \"64\"))]\ncompile_error!(\"tensorlib supports 64-bit targets\")");

@@ -1,4 +1,4 @@
-//! The examples of gradients and of training: every language must print the same.
+//! The examples of gradients and of training, which must print the same in every language.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use crate::suite::Run;
 use crate::suites::digits;
 use crate::suites::expect::expect;
 
-/// What value_and_gradient prints: 3 x^2 + 2 and 6 x, all exact.
+/// The output of value_and_gradient: 3 x^2 + 2 and 6 x, all exact.
 const VALUES: &str = "x = 2: f(x) = 14, df/dx = 12\nx = 0: f(x) = 2, df/dx = 0\n\
                       x = -1.5: f(x) = 8.75, df/dx = -9\nx = 10: f(x) = 302, df/dx = 60\n";
 
-/// The least accuracy of digits_network, in percent: a network of this size by another library has 94.5.
+/// The least accuracy of digits_network, in percent: a network of this size in another library has 94.5.
 const ACCURACY: f64 = 94.;
 
-/// Both examples of a language whose programs have these names and take `--file`.
+/// Both examples of a language; `program` finds them by name, and they take `--file`.
 pub fn everything(run: &mut Run, language: &str, program: impl Fn(&str) -> Cmd) -> Result<(), String> {
     values(run, language, program("value_and_gradient"));
     let network = program("digits_network");
@@ -27,14 +27,14 @@ pub fn everything(run: &mut Run, language: &str, program: impl Fn(&str) -> Cmd) 
     digits::bad(run, &format!("{language} digits_network"), &network)
 }
 
-/// value_and_gradient of some language.
+/// value_and_gradient of a language.
 pub fn values(run: &mut Run, language: &str, program: Cmd) {
     let printed = run.step(program.limit(super::TEST_LIMIT)).and_then(|out| expect(&out.text, VALUES));
     run.check(&format!("{language} value_and_gradient"), printed);
 }
 
-/// digits_network of some language on an ISA: accurate, and where another language has run there, with the same losses to the last
-/// digit. `report` gives what all print of what this one prints.
+/// digits_network of a language on an ISA: its accuracy is good, and its losses equal those of another language on that
+/// ISA to the last digit. `report` extracts the output that all languages share.
 pub fn network(run: &mut Run, language: &str, program: &Cmd, isa: &str, report: impl Fn(&str) -> String) {
     let program = program.clone().env("TENSORLIB_ISA", isa).limit(super::TEST_LIMIT);
     let outcome = program.capture().and_then(|printed| {
@@ -55,7 +55,7 @@ pub fn network(run: &mut Run, language: &str, program: &Cmd, isa: &str, report: 
     run.check(&format!("{language} digits_network {isa}"), outcome);
 }
 
-/// The network in C under a sanitizer: what it computes, and what it refuses, leaks nothing.
+/// The network in C under a sanitizer: neither computing nor refusing leaks memory.
 pub fn leakless(run: &mut Run, program: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let program = run.ws.cmd(program).limit(super::TEST_LIMIT).envs(envs);
     let printed = program.clone().arg("--file").arg(run.ws.root.join(digits::DATA)).capture();
@@ -63,7 +63,7 @@ pub fn leakless(run: &mut Run, program: &Path, envs: &[(&str, &str)]) -> Result<
     digits::bad(run, "C digits_network", &program)
 }
 
-/// The history that the Rust example prints, as the other languages print it.
+/// The history of the Rust example in the format of the other languages.
 pub fn report_of_history(csv: &str) -> String {
     let mut report = String::new();
     for line in csv.lines() {
@@ -78,12 +78,12 @@ pub fn report_of_history(csv: &str) -> String {
     report
 }
 
-/// The percents of a last line `accuracy X %`.
+/// The percentage in a last line `accuracy X %`.
 pub fn accuracy_of(printed: &str) -> Option<f64> {
     printed.lines().last()?.strip_prefix("accuracy ")?.strip_suffix(" %")?.parse().ok()
 }
 
-/// Whether the last line says that enough answers are right.
+/// Whether the last line reports enough correct answers.
 fn accurate(printed: &str) -> Result<(), String> {
     match accuracy_of(printed) {
         Some(percent) if percent > ACCURACY => Ok(()),

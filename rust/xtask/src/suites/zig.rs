@@ -37,7 +37,7 @@ pub struct Zig<'a> {
 }
 
 impl<'a> Zig<'a> {
-    /// Gets Zig if need be.
+    /// Installs Zig if necessary.
     pub fn new(run: &Run<'a>, prefix: &Path) -> Result<Self, String> {
         Ok(Self { ws: run.ws, zig: tools::zig()?, prefix: prefix.to_path_buf() })
     }
@@ -55,7 +55,7 @@ impl<'a> Zig<'a> {
             .arg(self.out())
     }
 
-    /// Where programs are installed to.
+    /// The folder that programs are installed to.
     pub fn out(&self) -> PathBuf {
         self.ws.out.join("zig/out")
     }

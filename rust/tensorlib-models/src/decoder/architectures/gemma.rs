@@ -1,4 +1,5 @@
-//! Gemma 2 and 3: norms on both sides of a part, embeddings times the root of the width, windows in most layers.
+//! Gemma 2 and 3: norms before and after each block, embeddings scaled by the root of the width, windows in most
+//! layers.
 
 use super::names;
 use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
@@ -18,12 +19,12 @@ const ROPE_SCALING: Key = Key("", "rope_scaling");
 const PATTERN: Key = Key("", "sliding_window_pattern");
 const SAVED_PATTERN: Key = Key("", "_sliding_window_pattern");
 const ACTIVATION: Key = Key("", "hidden_activation");
-/// An older name that the published code does not read any more.
+/// An older name, which the published code no longer reads.
 const OLD_ACTIVATION: Key = Key("", "hidden_act");
 
-/// Gemma 2: every second layer has a window, the first among them.
+/// Gemma 2: every second layer has a window, starting with the first.
 pub fn gemma2(settings: &Settings) -> Result<Shape> {
-    // Files of the first days do not mention the caps; a null is no cap.
+    // The first published files do not mention the caps; a null means no cap.
     let settings = &settings.with_defaults(&[
         (KV_HEADS, 4.into()),
         (HEAD, 256.into()),
@@ -39,7 +40,7 @@ pub fn gemma2(settings: &Settings) -> Result<Shape> {
     Ok(shape)
 }
 
-/// Gemma 3: five layers of six have a window, and a rotation of their own.
+/// Gemma 3: five of six layers have a window, and a rotation of their own.
 pub fn gemma3(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_values(&rotations(settings)?)?.with_defaults(&unsaid())?;
     let every = settings.count_if(PATTERN)?.or(settings.count_if(SAVED_PATTERN)?).unwrap_or(6);
@@ -49,7 +50,7 @@ pub fn gemma3(settings: &Settings) -> Result<Shape> {
     Ok(Shape { head_norms: true, window_rope, ..shape })
 }
 
-/// What the published folders of models that see pictures leave out: the published code's own numbers.
+/// Defaults of the published code for settings that folders of multimodal models leave out.
 fn unsaid() -> Vec<(Key, Json)> {
     vec![
         (HEADS, 8.into()),
@@ -62,7 +63,7 @@ fn unsaid() -> Vec<(Key, Json)> {
     ]
 }
 
-/// Newer folders have what they say of rotations by kinds of layers.
+/// Newer folders list rotations by kind of layer.
 fn rotations(settings: &Settings) -> Result<Vec<(Key, Json)>> {
     let rotation = |of| -> Result<Json> { Ok(settings.value_if(Key("", of))?.unwrap_or_default()) };
     let (full, windowed) =
@@ -75,7 +76,8 @@ fn rotations(settings: &Settings) -> Result<Vec<(Key, Json)>> {
     ])
 }
 
-/// `largest`: the layers of the largest model, whose products are scaled by the width of a head's share.
+/// `largest`: the number of layers of the largest model, which scales products by width / heads instead of the head
+/// size.
 fn common(settings: &Settings, largest: i64) -> Result<Shape> {
     settings.expect_text(ACTIVATION, &["gelu_pytorch_tanh", "gelu_new"])?;
     settings.value_if(OLD_ACTIVATION)?;
@@ -98,7 +100,7 @@ fn common(settings: &Settings, largest: i64) -> Result<Shape> {
     })
 }
 
-/// Folders have the factors of norms less 1.
+/// Folders store the factors of norms less 1.
 pub fn hub_names() -> HubNames {
     names::with(part, true)
 }

@@ -13,12 +13,12 @@ const EXPERTS: Key = Key("expert_count", "num_local_experts");
 const ROPE_BASE: Key = Key("", "rope_theta");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 
-/// What the settings say. GGUF files have queries and keys in an order in which pairs are neighbours.
+/// Reads the settings. GGUF files reorder queries and keys so that rotated pairs are neighbours.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&unsaid(settings))?;
     let rope = Rope::read(settings, Shape::head(settings)?, false)?;
     let mut shape = Shape::read(settings, rope)?;
-    // The published code of Llama reads no window.
+    // The published code of Llama ignores windows.
     if settings.architecture() != "llama" || !settings.is_hub() {
         shape = shape.with_window(settings, |_| true)?;
     }
@@ -26,7 +26,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)
 }
 
-/// What folders take where they do not mention it: the numbers of the published code.
+/// Defaults of the published code for settings that folders leave out.
 fn unsaid(settings: &Settings) -> Vec<(Key, Json)> {
     match settings.architecture() {
         "mistral" => vec![(KV_HEADS, 8.into()), (WINDOW, 4096.into())],
@@ -35,7 +35,8 @@ fn unsaid(settings: &Settings) -> Vec<(Key, Json)> {
     }
 }
 
-/// SiLU but for models that were trained again with ReLU. GGUF has no key of its own for it: `feed_forward_activation` is tensorlib's.
+/// SiLU, except for models that were retrained with ReLU. GGUF has no key for it: `feed_forward_activation` is
+/// tensorlib's own.
 fn activation(settings: &Settings) -> Result<Activation> {
     match settings.text_if(ACTIVATION)?.as_deref() {
         None | Some("silu" | "swish") => Ok(Activation::Silu),
@@ -47,7 +48,7 @@ fn activation(settings: &Settings) -> Result<Activation> {
     }
 }
 
-/// Mixtral's experts are matrices by themselves.
+/// Mixtral's experts are separate matrices.
 pub fn hub_names() -> HubNames {
     names::with_experts(expert, "block_sparse_moe.gate")
 }

@@ -1,4 +1,4 @@
-//! What is particular to each architecture: a file each.
+//! The differences between architectures, a file each.
 
 mod gemma;
 mod gpt_oss;
@@ -25,7 +25,7 @@ const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];
 
-/// The decoder that the settings describe, and its names.
+/// Reads the decoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let known = Known { config: &[&DECODER_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
     architecture::read(&ALL, "decoder", settings, &known)

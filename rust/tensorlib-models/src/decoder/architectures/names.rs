@@ -1,8 +1,8 @@
-//! The names that tensors of most decoders have in hub folders.
+//! The names of most decoders' tensors in hub folders.
 
 use crate::weights::{HubName, HubNames, Stack};
 
-/// What stands before `layers` and its like: of a decoder alone, and of one that also sees pictures.
+/// Prefixes of `layers` and similar names, in plain decoders and in decoders that also read pictures.
 const PREFIXES: [&str; 3] = ["model.", "language_model.model.", "model.language_model."];
 
 /// Llama's names.
@@ -10,12 +10,12 @@ pub fn plain() -> HubNames {
     with(|_| None, false)
 }
 
-/// Llama's names but for those parts of a layer that `other` knows.
+/// Llama's names, except for the parts of a layer that `other` names.
 pub fn with(other: fn(&str) -> Option<&'static str>, norms_less_one: bool) -> HubNames {
     HubNames { norms_less_one, ..HubNames::new(move |name| HubName::One(candidates(name, other))) }
 }
 
-/// `blk.3.attn_q.weight` as layer, part and end.
+/// Splits `blk.3.attn_q.weight` into layer, part and ending.
 pub fn layer_part(name: &str) -> Option<(&str, &str, &str)> {
     let (layer, rest) = name.strip_prefix("blk.")?.split_once('.')?;
     let (part, end) = rest.rsplit_once('.')?;
@@ -48,15 +48,15 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
     behind_prefixes(&format!("layers.{layer}.{part}.{end}"))
 }
 
-/// The name behind each prefix.
+/// The name with each of the prefixes.
 pub fn behind_prefixes(name: &str) -> Vec<String> {
     PREFIXES.iter().map(|prefix| format!("{prefix}{name}")).collect()
 }
 
-/// What newer folders call the router, whatever it was called before.
+/// The router's name in newer folders, whatever it was called before.
 const NEWER_ROUTER: &str = "mlp.gate";
 
-/// The names of the experts' matrices in each layer, and Llama's for the rest.
+/// The names of the experts' matrices in each layer, and Llama's names for everything else.
 pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, router: &'static str) -> HubNames {
     let of = move |name: &str| {
         let Some((layer, part, end)) = layer_part(name) else { return HubName::One(candidates(name, |_| None)) };

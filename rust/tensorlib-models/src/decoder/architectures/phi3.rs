@@ -1,4 +1,4 @@
-//! Phi 3: one matrix for queries, keys and values, one for gates and the rest.
+//! Phi 3: one matrix for queries, keys and values, and one for gate and up projections.
 
 use super::names;
 use crate::decoder::rope::Rope;
@@ -7,14 +7,14 @@ use crate::settings::Settings;
 use crate::weights::HubNames;
 use crate::Result;
 
-/// What the settings say.
+/// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     let shape = Shape::read(settings, rope)?.with_window(settings, |_| true)?;
     Ok(Shape { fused: true, ..shape })
 }
 
-/// Names of its own for what is fused.
+/// Llama's names, with Phi 3's own for the fused matrices.
 pub fn hub_names() -> HubNames {
     names::with(part, false)
 }

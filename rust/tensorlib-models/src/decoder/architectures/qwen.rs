@@ -1,4 +1,4 @@
-//! Qwen 2, 2.5 and 3. Biases of queries, keys and values are tensors that are there or not.
+//! Qwen 2, 2.5 and 3. Biases of queries, keys and values are optional tensors.
 
 use super::names;
 use crate::decoder::keys::{HEAD, KV_HEADS};
@@ -20,15 +20,15 @@ pub fn qwen2(settings: &Settings) -> Result<Shape> {
     let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
     let first = settings.whole_if(FIRST_WINDOW, 0)?.unwrap_or(0);
     if settings.is_hub() && settings.flag_if(USES_WINDOW)? != Some(true) {
-        // Whatever else is said of windows has no effect then.
+        // Reads the other settings of windows, which have no effect then.
         shape.clone().with_window(settings, |_| false)?;
         return Ok(shape);
     }
-    // The first layers see everything, where there is a window at all.
+    // With a window, the first layers still attend to all tokens.
     shape.with_window(settings, |layer| layer >= first)
 }
 
-/// Qwen 3: queries and keys through norms.
+/// Qwen 3: queries and keys are normalised.
 pub fn qwen3(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(HEAD, 128.into())])?;
     Ok(Shape { head_norms: true, ..qwen2(settings)? })
@@ -37,14 +37,14 @@ pub fn qwen3(settings: &Settings) -> Result<Shape> {
 /// Qwen 3 with experts.
 pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(KV_HEADS, 4.into())])?;
-    // Files that do not say it are of models that divide by the sum.
+    // GGUF files without this setting belong to models that divide by the sum.
     let normalised = settings.flag_if(NORMALISED)?.unwrap_or(!settings.is_hub());
     let routing = if normalised { Routing::Normalised } else { Routing::Plain };
     let shape = Shape { head_norms: true, ..qwen2(settings)? };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
 }
 
-/// Experts are matrices by themselves.
+/// Experts are separate matrices.
 pub fn moe_names() -> HubNames {
     names::with_experts(expert, "mlp.gate")
 }

@@ -8,13 +8,13 @@ const ACTIVATION: Key = Key("", "hidden_act");
 const POSITION_KIND: Key = Key("", "position_embedding_type");
 const PADDING: Key = Key("", "pad_token_id");
 
-/// What the settings say.
+/// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     if let Some(kind) = settings.text_if(POSITION_KIND)?.filter(|kind| kind != "absolute") {
         let what = format!("is '{kind}': absolute is known");
         return Err(Error::unsupported(format!("{}: {what}", settings.name(POSITION_KIND))));
     }
-    // RoBERTa's first position is the one behind that of padding. GGUF files come without the rows before it.
+    // RoBERTa's first position follows that of padding. GGUF files lack the rows before it.
     let first = match settings.is_hub() && settings.architecture() != "bert" {
         true => first_position(settings)?,
         false => 0,
@@ -23,7 +23,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     Ok(Shape { activation: activation(settings)?, ..shape })
 }
 
-/// The position behind that of padding.
+/// The position after that of padding.
 fn first_position(settings: &Settings) -> Result<i64> {
     let Some(padding) = settings.number_if(PADDING)? else { return Ok(2) };
     let rows = settings.count(POSITIONS)?;
@@ -34,7 +34,7 @@ fn first_position(settings: &Settings) -> Result<i64> {
     Ok(first)
 }
 
-/// What `hidden_act` says. GGUF does not say it, and the models themselves use the error function.
+/// The activation that `hidden_act` names. GGUF does not store it, and the models themselves use the error function.
 pub fn activation(settings: &Settings) -> Result<Activation> {
     Ok(match settings.text_if(ACTIVATION)?.as_deref() {
         None | Some("gelu") => Activation::GeluErf,

@@ -1,4 +1,4 @@
-//! What is particular to each architecture: a file each.
+//! The differences between architectures, a file each.
 
 mod bert;
 mod mpnet;
@@ -21,7 +21,7 @@ const ALL: [Architecture<Shape>; 3] = [
     Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
 ];
 
-/// The encoder that the settings describe, and its names.
+/// Reads the encoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
         "nomic_bert" => &[&ENCODER_CONFIG, &NOMIC_CONFIG],

@@ -7,12 +7,12 @@ use crate::weights::HubNames;
 use crate::{Error, Result};
 
 const BUCKETS: Key = Key("", "relative_attention_num_buckets");
-/// The published code cuts distances into so many buckets, whatever the settings say.
+/// The published code uses this many buckets of distances, whatever the settings say.
 const KNOWN_BUCKETS: i64 = 32;
-/// The token of padding, and with it its position, is 1 in the published code, whatever the settings say.
+/// The padding token, and with it its position, is 1 in the published code, whatever the settings say.
 const FIRST_POSITION: i64 = 2;
 
-/// What the settings say.
+/// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     if !settings.is_hub() {
         return Err(Error::unsupported("architecture 'mpnet': GGUF files have no such architecture")
@@ -27,7 +27,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     Ok(Shape { activation: bert::activation(settings)?, buckets: Some(buckets), ..shape })
 }
 
-/// BERT's names but for attention.
+/// BERT's names, except for attention.
 pub fn hub_names() -> HubNames {
     names::with(&["", "mpnet."], name)
 }

@@ -1,13 +1,14 @@
-//! The names that tensors of most encoders have in hub folders.
+//! The names of most encoders' tensors in hub folders.
 
 use crate::weights::{HubName, HubNames};
 
-/// BERT's names, by themselves as sentence encoders have them, or behind a prefix as whole models do.
+/// BERT's names, plain as in sentence encoders, or with a prefix as in whole models.
 pub fn plain() -> HubNames {
     with(&["", "bert.", "roberta."], bert)
 }
 
-/// The names that `name` gives for an end's base: for what no layer has, or for a part of a layer and its number.
+/// The names that `name` gives to a tensor without its ending: one outside of layers, or a part of the layer with this
+/// number.
 pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> Option<String>) -> HubNames {
     let of = move |theirs: &str| {
         let (base, end) = theirs.rsplit_once('.').unwrap_or((theirs, ""));
@@ -17,7 +18,7 @@ pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> O
         };
         let name = name(layer, part).unwrap_or_else(|| base.to_string());
         let mut all: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}{name}.{end}")).collect();
-        // Folders of the first days have other names for what norms multiply by and add.
+        // The first published folders have other names for the factors and biases of norms.
         let old = if end == "weight" { "gamma" } else { "beta" };
         if name.ends_with("LayerNorm") {
             all.extend(prefixes.iter().map(|prefix| format!("{prefix}{name}.{old}")));

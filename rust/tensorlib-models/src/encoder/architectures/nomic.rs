@@ -24,11 +24,11 @@ const TRAINED: Key = Key("", "max_trained_positions");
 const EXPERTS: Key = Key("", "num_experts");
 const EVERY: Key = Key("moe_every_n_layers", "moe_every_n_layers");
 const CAUSAL: Key = Key("attention.causal", "causal");
-/// What the published code can do and no published model does.
+/// Options of the published code that no published model uses.
 const OTHER_LAYERS: [Key; 4] =
     [Key("", "prenorm"), Key("", "parallel_block"), Key("", "use_rms_norm"), Key("", "rotary_emb_interleaved")];
 
-/// What the settings say.
+/// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     refuse_experts(settings)?;
     for key in OTHER_LAYERS.into_iter().chain([CAUSAL]) {
@@ -42,7 +42,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let shape = Shape::read(settings, &COUNTS, EPS, TOKENS, 0)?;
     let rope = RopeOptions::new().mode(RopeMode::Neox).n_dims(dims(settings, shape.head())?).freq_base(base(settings)?);
     let mut max_tokens = shape.max_tokens;
-    // Beyond the trained positions such folders turn by another base, which depends on the longest line of a batch.
+    // Beyond the trained positions such folders rotate with another base, which depends on the longest line of a batch.
     if settings.number_if(STRETCH)?.is_some() {
         max_tokens = max_tokens.min(settings.count_if(TRAINED)?.unwrap_or(2048));
     }
@@ -56,7 +56,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 }
 
 fn base(settings: &Settings) -> Result<f64> {
-    // Every folder says it, and versions of the published code differ in what they take otherwise.
+    // Every folder states it, and versions of the published code differ in their default.
     let base = match settings.is_hub() {
         true => settings.number(BASE)?,
         false => settings.number_if(BASE)?.unwrap_or(10_000.0),
@@ -67,7 +67,7 @@ fn base(settings: &Settings) -> Result<f64> {
     Ok(base)
 }
 
-/// How many elements of a head turn.
+/// The number of rotated elements of a head.
 fn dims(settings: &Settings, head: i64) -> Result<i64> {
     let share = settings.number_if(SHARE)?.unwrap_or(1.0);
     let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * share) as i64);
@@ -89,7 +89,7 @@ fn refuse_experts(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Names of its own.
+/// Nomic's own names.
 pub fn hub_names() -> HubNames {
     names::with(&["", "bert."], name)
 }

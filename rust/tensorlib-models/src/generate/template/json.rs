@@ -1,17 +1,17 @@
-//! What Python's json.dumps writes, with `ensure_ascii` false where nothing else is said.
+//! Writes JSON as Python's json.dumps does, by default with `ensure_ascii` false.
 
 use super::Rendered;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write;
 
-/// How deep values may lie in each other.
+/// The deepest nesting of values.
 const DEEPEST: usize = 200;
 
-/// The arguments of json.dumps that templates may give.
+/// The arguments of json.dumps that templates may pass.
 pub struct Style {
     ensure_ascii: bool,
-    /// What a level is indented by; none: all in one line.
+    /// The indentation of a level; `None` writes everything in one line.
     indent: Option<String>,
     separators: [String; 2],
     sort_keys: bool,
@@ -29,7 +29,7 @@ impl Style {
         };
         let flag =
             |name: &str| Ok::<_, Error>(arguments.get::<Option<Value>>(name)?.is_some_and(|value| value.is_true()));
-        // With an indent lines end behind the comma.
+        // With an indent, lines end after the comma.
         let comma = if indent.is_some() { "," } else { ", " };
         let mut separators = [comma.to_string(), ": ".to_string()];
         if let Some(pair) = arguments.get::<Option<Value>>("separators")?.filter(|value| !value.is_none()) {
@@ -84,7 +84,7 @@ fn write(value: &Value, style: &Style, depth: usize, out: &mut String) -> Render
     Ok(())
 }
 
-/// The items of a list or map, between brackets.
+/// The items of a list or map, in brackets.
 fn list(
     (open, close): (char, char),
     n: usize,
@@ -114,7 +114,7 @@ fn list(
     Ok(())
 }
 
-/// A key, which JSON has as a text.
+/// A key, which is always a string in JSON.
 fn key(key: &Value) -> Rendered<String> {
     Ok(match key.kind() {
         ValueKind::String => key.as_str().unwrap_or_default().to_string(),
@@ -125,7 +125,7 @@ fn key(key: &Value) -> Rendered<String> {
     })
 }
 
-/// Floats as Python shows them, and its names for what JSON lacks.
+/// Floats as Python prints them, and Python's names for values that JSON lacks.
 fn number(value: &Value) -> String {
     if value.is_integer() {
         return value.to_string();
@@ -138,7 +138,7 @@ fn number(value: &Value) -> String {
     }
 }
 
-/// The shortest digits that are this number; with an exponent from 1e16 on and below 1e-4.
+/// The shortest digits that give this number; with an exponent from 1e16 on and below 1e-4.
 pub fn float(x: f64) -> String {
     let magnitude = x.abs();
     if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
@@ -163,7 +163,7 @@ fn text(text: &str, ensure_ascii: bool, out: &mut String) {
             '\u{c}' => out.push_str("\\f"),
             c if c < ' ' || (ensure_ascii && c > '~') => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}"); // a String takes all
+                    let _ = write!(out, "\\u{unit:04x}"); // writing to a String cannot fail
                 }
             }
             c => out.push(c),

@@ -1,5 +1,5 @@
-//! Python's `%`, which formats where its left side is a text. The crate knows it for numbers: `a % b` becomes a call of a
-//! function that looks at what `a` is.
+//! Python's `%`, which formats if its left side is a string. The crate supports it for numbers only, so `a % b` becomes
+//! a call of a function that checks the type of `a`.
 
 use super::quotes::Quotes;
 use super::Rendered;
@@ -23,7 +23,7 @@ pub fn remainder(state: &mut State, left: Value, right: Value) -> Rendered<Value
     if left.is_integer() && right.is_integer() {
         let (a, b) = (i128::try_from(left)?, i128::try_from(right)?);
         let rest = a.checked_rem(b).ok_or_else(|| wrong("division by zero"))?;
-        // Python's remainder has the sign of what is divided by.
+        // Python's remainder has the sign of the divisor.
         let rest = if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest };
         return Ok(i64::try_from(rest).map_or_else(|_| Value::from(rest), Value::from));
     }
@@ -38,13 +38,14 @@ pub fn remainder(state: &mut State, left: Value, right: Value) -> Rendered<Value
     Ok(Value::from(if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }))
 }
 
-/// Operators of one block that are rewritten, as each takes time for the whole block; of later ones both sides have to be numbers.
+/// The most operators of a block that are rewritten, as each takes time for the whole block; later ones only work for
+/// numbers.
 const MOST: usize = 256;
 
-/// A block with calls in place of the operator.
+/// The block with calls instead of the operator.
 pub fn rewritten(block: &str) -> String {
     let mut block = block.to_string();
-    // From left to right, so that what a call is the left side of is found next.
+    // Works from left to right, so that a call that is a left operand is found next.
     let (mut from, mut done) = (2, 0);
     while let Some(at) = operator(&block, from).filter(|_| done < MOST) {
         done += 1;
@@ -53,13 +54,13 @@ pub fn rewritten(block: &str) -> String {
         let call = format!("{FUNCTION}({}, {})", block[left..at].trim(), block[at + 1..right].trim());
         from = left + call.len();
         block.replace_range(left..right, &call);
-        // Operators inside of the operands were before this one, or come now.
+        // Operators inside the operands were before this one, or follow now.
         from = from.min(left + FUNCTION.len() + 1).max(2);
     }
     block
 }
 
-/// Where the text of each place is: outside of quotes or not.
+/// For each byte, whether it is outside of quotes.
 fn outside(block: &str) -> Vec<bool> {
     let mut quotes = Quotes::default();
     let mut all = vec![false; block.len()];
@@ -69,7 +70,7 @@ fn outside(block: &str) -> Vec<bool> {
     all
 }
 
-/// The next `%` that is an operator; those of the block's own ends are none.
+/// The next `%` that is an operator; the `%` of the block's own delimiters are not.
 fn operator(block: &str, from: usize) -> Option<usize> {
     let outside = outside(block);
     let end = block.len() - 2;
@@ -80,8 +81,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Where what stands before a place begins: names, texts and numbers with their calls, items and filters. Where a product
-/// or a quotient ends there, its left side belongs to it.
+/// The start of the operand that ends before a position: names, strings and numbers with their calls, items and
+/// filters. The left operand of a product or quotient belongs to it.
 fn operand_before(block: &str, at: usize) -> Option<usize> {
     let (bytes, outside) = (block.as_bytes(), outside(block));
     let mut start = at;
@@ -90,7 +91,7 @@ fn operand_before(block: &str, at: usize) -> Option<usize> {
         let last = *bytes.get(end.checked_sub(1)?)?;
         let begin = match last {
             b')' | b']' | b'}' if outside[end - 1] => opening(block, end - 1)?,
-            // The end of a text: back to where it begins.
+            // The end of a string: search back for its beginning.
             b'\'' | b'"' => {
                 (0..end - 1).rev().find(|i| bytes[*i] == last && (*i == 0 || outside[*i - 1]) && !outside[*i])?
             }
@@ -115,13 +116,13 @@ fn operand_before(block: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the `-` at the end is a sign and no operator.
+/// Whether the `-` at the end is a sign, not an operator.
 fn is_sign(before: &str) -> bool {
     let before = before[..before.len() - 1].trim_end();
     !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | ']' | '}' | '\'' | '"'))
 }
 
-/// Where the bracket opens that closes here.
+/// The position of the bracket that this one closes.
 fn opening(block: &str, close: usize) -> Option<usize> {
     let (bytes, outside) = (block.as_bytes(), outside(block));
     let mut depth = 0;
@@ -135,7 +136,7 @@ fn opening(block: &str, close: usize) -> Option<usize> {
     })
 }
 
-/// Where what stands behind a place ends.
+/// The end of the operand that starts at a position.
 fn operand_behind(block: &str, at: usize) -> Option<usize> {
     let (bytes, outside) = (block.as_bytes(), outside(block));
     let skip = |from: usize| from + (block[from..].len() - block[from..].trim_start().len());
@@ -166,7 +167,7 @@ fn operand_behind(block: &str, at: usize) -> Option<usize> {
 }
 
 fn word_end(bytes: &[u8], from: usize) -> usize {
-    // A number may have a point in it.
+    // A number may contain a point.
     let is_number = bytes[from].is_ascii_digit();
     let goes_on = |i: &usize| is_word(bytes[*i]) || (is_number && bytes[*i] == b'.');
     (from..bytes.len()).take_while(goes_on).last().map_or(from, |last| last + 1)
@@ -182,7 +183,7 @@ fn text_end(block: &str, from: usize, quote: u8) -> Option<usize> {
     found.map(|at| at + 1)
 }
 
-/// Behind the bracket that closes the one here.
+/// The position after the bracket that closes this one.
 fn closing(block: &str, open: usize) -> Option<usize> {
     let (bytes, outside) = (block.as_bytes(), outside(block));
     let mut depth = 0;

@@ -1,11 +1,11 @@
-//! What Python's texts, and Jinja2's filters, have and the crates do not.
+//! Methods of Python's strings, and filters of Jinja2, that the crates lack.
 
 use super::json::float;
 use super::Rendered;
 use minijinja::value::{from_args, Kwargs, Rest, ValueKind};
 use minijinja::{Error, ErrorKind, Output, State, Value};
 
-/// Methods of values: those here, then those of the crate.
+/// Calls a method of a value: those defined here, otherwise the crate's.
 pub fn method(state: &mut State, value: &Value, name: &str, arguments: &[Value]) -> Rendered<Value> {
     if let Some(text) = value.as_str() {
         if let Some(made) = method_of_text(text, name, arguments)? {
@@ -65,7 +65,7 @@ fn method_of_text(text: &str, name: &str, arguments: &[Value]) -> Rendered<Optio
     }))
 }
 
-/// Texts from the right end on, of which the first has what is left.
+/// Splits from the right; the first part keeps the rest.
 fn rsplit(text: &str, separator: Option<&str>, most: Option<usize>) -> Vec<String> {
     let mut parts: Vec<&str> = match (separator, most) {
         (Some(separator), Some(most)) => text.rsplitn(most + 1, separator).collect(),
@@ -89,7 +89,7 @@ fn rsplit(text: &str, separator: Option<&str>, most: Option<usize>) -> Vec<Strin
     parts.into_iter().map(String::from).collect()
 }
 
-/// The widest text that is made: templates come out of files.
+/// The widest string that a filter makes, because templates come from files.
 const WIDEST: usize = 1 << 16;
 
 fn justified(text: &str, width: usize, fill: &str, how: &str) -> Rendered<String> {
@@ -100,7 +100,7 @@ fn justified(text: &str, width: usize, fill: &str, how: &str) -> Rendered<String
     };
     let before = match how {
         "rjust" => missing,
-        // Python's own rule for an odd number.
+        // Python's rule for an odd number of spaces.
         "center" => missing / 2 + (missing & width & 1),
         _ => 0,
     };
@@ -113,7 +113,7 @@ pub fn center(text: String, width: Option<usize>) -> Rendered<String> {
     justified(&text, width.unwrap_or(80), " ", "center")
 }
 
-/// Jinja2's filter `truncate`, whose arguments but the last may be given by their places.
+/// Jinja2's filter `truncate`, whose arguments except the last may be positional.
 pub fn truncate(
     text: String,
     length: Option<usize>,
@@ -137,17 +137,17 @@ pub fn truncate(
     Ok(kept.to_string() + &end)
 }
 
-/// Jinja2's `cycler`, which takes its items one by one.
+/// Jinja2's `cycler`, which returns its items one by one.
 pub fn cycler(items: Rest<Value>) -> Rendered<Value> {
     minijinja_contrib::globals::cycler(items.0)
 }
 
-/// Functions, macros and the like.
+/// Whether a value is a function, macro or the like.
 pub fn is_callable(value: &Value) -> bool {
     value.as_object().is_some() && (value.kind() == ValueKind::Plain || value.to_string().starts_with("<macro "))
 }
 
-/// Values as Python shows them: floats have an exponent from 1e16 on.
+/// Prints values as Python does: floats have an exponent from 1e16 on.
 pub fn show(out: &mut Output, state: &mut State, value: &Value) -> Rendered<()> {
     if value.kind() == ValueKind::Number && !value.is_integer() {
         if let Ok(x) = f64::try_from(value.clone()) {

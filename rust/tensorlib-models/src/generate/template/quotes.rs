@@ -1,6 +1,6 @@
-//! Which characters of a template's block stand in a quoted text.
+//! Tells which characters of a template's block are in a quoted string.
 
-/// The state of a scan from the beginning of a block on.
+/// The state of a scan from the beginning of a block.
 #[derive(Default)]
 pub struct Quotes {
     open: Option<char>,
@@ -8,7 +8,7 @@ pub struct Quotes {
 }
 
 impl Quotes {
-    /// Takes the next character. Whether it stands outside of quotes and is none itself.
+    /// Consumes the next character. Returns whether it is outside of quotes and not a quote itself.
     pub fn is_outside(&mut self, character: char) -> bool {
         match self.open {
             Some(_) if self.escaped => self.escaped = false,

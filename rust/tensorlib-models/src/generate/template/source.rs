@@ -1,14 +1,14 @@
-//! A template's text as the crate here reads it: what it has otherwise than Jinja2 is written in another way.
+//! Rewrites a template's text where the crate differs from Jinja2.
 
 use super::percent;
 use super::quotes::Quotes;
 
-/// What transformers' own tag, which marks what an assistant said for training, becomes: a block without effect.
+/// Replacements for transformers' own tag, which marks an assistant's text for training: a block without effect.
 const TAGS: [(&str, &str); 2] = [("generation", "with"), ("endgeneration", "endwith")];
 
-/// The same template for the crate.
+/// The template, rewritten for the crate.
 pub fn prepared(text: &str) -> String {
-    // Jinja2 has one line end.
+    // Jinja2 normalises line ends.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
     let mut is_raw = false;
@@ -40,7 +40,7 @@ pub fn prepared(text: &str) -> String {
     out + rest
 }
 
-/// The byte behind a block, which may have its end in a text.
+/// The position after a block, whose closing delimiter may also occur in a string.
 fn end_of(block: &str, close: &str) -> Option<usize> {
     if close == "#}" {
         return block.find(close).map(|at| at + 2);

@@ -13,7 +13,7 @@ fn words(name: &str, text: &str) -> Vec<String> {
     parts.into_iter().map(|(part, ..)| text(part)).collect()
 }
 
-/// Rules with one set of cuts; a text; its words.
+/// Rules with the same cuts; a text; its words.
 type Case = (&'static [&'static str], &'static str, &'static [&'static str]);
 
 const ENGLISH: &str = "I'm 1234 don't  stop\n\nNOW'S";
@@ -57,17 +57,17 @@ const CASES: &[Case] = &[
         "Hi  there, 漢字 12\n",
         &["Hi", " ", " there", ",", " ", "漢字", " ", "1", "2", "\n"],
     ),
-    // The first lists the letters that have case, and counts those of ASCII among its signs; the second takes all.
+    // The first lists the letters that have case and counts those of ASCII as signs; the second takes all letters.
     (&["deepseek-llm"], "ώжשή aж1", &["ώж", "ש", "ή", " a", "ж", "1"]),
     (&["deepseek-coder"], "ώжשή aж1", &["ώжשή", " aж", "1"]),
-    // The class of Chinese characters begins at U+0800, and takes Greek with accents out of its words.
+    // The class of Chinese characters begins at U+0800, and takes accented Greek letters out of their words.
     (&["deepseek-llm", "deepseek-coder"], "ж\u{1f7d}\u{2126}ж", &["ж", "\u{1f7d}\u{2126}", "ж"]),
     (
         &["deepseek-v3"],
         "a1234 漢字かな!b don't.\n x",
         &["a", "123", "4", " ", "漢字かな", "!b", " don", "'t", ".\n", " x"],
     ),
-    // Signs and the line ends after them are apart.
+    // Signs and the line ends after them are separate.
     (&["seed-coder"], "a!\n\nb ?\n12", &["a", "!", "\n\n", "b", " ?", "\n", "1", "2"]),
     (&["megrez"], "a!\n\nb", &["a", "!\n\n", "b"]),
     (&["falcon"], "Hi, you... 12345 a1", &["Hi", ",", " you", "...", " ", "123", "45", " a", "1"]),
@@ -90,7 +90,7 @@ fn every_rule_has_a_case() {
     }
 }
 
-/// The library of expressions gives up after a million steps, and tells nobody. Only spaces take steps.
+/// The expression library silently gives up after a million steps. Only spaces take steps.
 #[test]
 fn long_runs_are_cut_right() {
     for expression in [GPT2, LLAMA3, GPT4O, DEEPSEEK3] {
@@ -99,7 +99,7 @@ fn long_runs_are_cut_right() {
             let spaces = unit.trim().is_empty();
             let text = format!("{}x", unit.repeat(if spaces { super::super::LONGEST_SPACE } else { 1_100_000 }));
             let covered: usize = regex.find_iter(&text).map(|(start, end)| end - start).sum();
-            // GPT-2's expression leaves out a single space before a word, which is a word by being left.
+            // GPT-2's expression leaves out a single space before a word; what is left out is a word too.
             assert!(covered + 1 >= text.len(), "{unit:?}: {covered} of {} in {expression}", text.len());
         }
     }
