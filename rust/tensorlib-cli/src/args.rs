@@ -1,8 +1,8 @@
 //! The command line: every option and its help.
 
-use crate::budget::{Budget, Put};
-use crate::pattern::Keep;
-use crate::types::is_storage;
+use crate::files::pattern::Keep;
+use crate::files::types::is_storage;
+use crate::model::budget::{Budget, Put};
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ pub struct Quantize {
     #[arg(long)]
     pub dry_run: bool,
     /// Split OUT into shards of at most this size, such as 4G
-    #[arg(long, value_name = "SIZE", value_parser = crate::text::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::terminal::text::parse_size)]
     pub split_size: Option<u64>,
     /// Replace OUT if it exists; if OUT is a symbolic link, replace its target
     #[arg(long)]

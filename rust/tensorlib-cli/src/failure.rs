@@ -1,6 +1,6 @@
 //! The early end of a command: an exit code, a message, and a hint.
 
-use crate::text::printable;
+use crate::terminal::text::printable;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;

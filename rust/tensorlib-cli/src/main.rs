@@ -1,53 +1,23 @@
 //! `tensorlib`: model files on the command line. README.md shows each command; `args.rs` defines the options.
 
-mod activity;
 mod args;
-mod bench;
-mod bench_machine;
-mod bench_model;
-mod bench_report;
-mod bench_share;
-mod budget;
-mod choice;
-mod compare;
-mod contents;
-mod devices;
-mod embed;
+mod commands;
 mod failure;
-mod generate;
-mod importance;
-mod input;
-mod inspect;
-mod inspect_json;
-mod logits;
+mod files;
 mod manual;
 mod memory;
-mod models;
-mod neurons;
-mod open;
-mod output;
-mod pattern;
-mod perplexity;
-mod pipeline;
-mod place;
-mod placement;
-mod plan;
-mod progress;
-mod quantize;
-mod quantize_report;
-mod range;
-mod signals;
-mod standard_output;
-mod text;
-mod transpose_down;
-mod types;
+mod model;
+mod terminal;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use commands::{
+    activity, bench, compare, devices, embed, generate, inspect, logits, perplexity, place, quantize, transpose_down,
+};
 use failure::{Exit, Failure, Outcome};
-use standard_output::StandardOutput;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
+use terminal::standard_output::StandardOutput;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

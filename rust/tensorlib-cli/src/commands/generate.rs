@@ -1,0 +1,171 @@
+//! `tensorlib generate`: continues a text, or converses.
+
+use crate::args::Generate;
+use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::model::{self, say};
+use crate::terminal::input::Lines;
+use crate::terminal::signals;
+use serde_json::json;
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, IsTerminal, Write};
+use tensorlib_models::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals};
+
+/// Runs the command.
+pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
+    signals::catch();
+    // The standard library gives each map a random state.
+    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let seed = options.seed.unwrap_or_else(random);
+    let mut sampler = Sampler::new(SamplerOptions {
+        temperature: options.temp,
+        top_k: options.top_k,
+        top_p: options.top_p,
+        min_p: options.min_p,
+        repeat_penalty: options.repeat_penalty,
+        seed,
+    })
+    .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    let prompt = prompt(options)?;
+    let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
+    let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
+    let mut session = decoder.session(options.cache)?;
+    if options.temp > 0.0 && !options.json {
+        say(&format!("seed {seed}"));
+    }
+    let Some(prompt) = prompt else {
+        let exit = converse(options, &mut session, &mut sampler, out)?;
+        model::say_session_memory(&options.devices, &session);
+        return Ok(exit);
+    };
+    let tokens = if options.chat || options.system.is_some() {
+        let mut turns = system(options);
+        turns.push(Message { role: "user", content: prompt });
+        Chat::new(decoder.tokenizer())?.encode(decoder.tokenizer(), &turns, options.special)?
+    } else {
+        decoder.tokenizer().encode_prompt(&prompt, options.special)?
+    };
+    if tokens.is_empty() {
+        return Err(Failure::new(Exit::Refused, "the prompt has no tokens: a text is valid")
+            .hint("this model has no token for the beginning of a text"));
+    }
+    let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
+    report(&totals, seed, options.json, out)?;
+    model::say_session_memory(&options.devices, &session);
+    Ok(match totals.ending {
+        Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
+        _ => Exit::Success,
+    })
+}
+
+fn prompt(options: &Generate) -> Outcome<Option<String>> {
+    let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
+    model::text_of(path).map(Some)
+}
+
+fn system(options: &Generate) -> Vec<Message> {
+    options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
+}
+
+/// Generates after these tokens and prints as it goes. Returns the totals and the whole text.
+fn answer(
+    options: &Generate,
+    session: &mut Session,
+    sampler: &mut Sampler,
+    tokens: &[u32],
+    out: &mut dyn Write,
+) -> Outcome<(Totals, String)> {
+    let (mut failed, mut whole) = (None, String::new());
+    let show = |piece: Piece| {
+        let shown = if piece.token.is_none() && piece.text.is_empty() {
+            Ok(()) // a piece between the parts of a long prompt
+        } else if options.json {
+            let mut object = json!({ "token": piece.token, "text": piece.text });
+            if let Some(channel) = piece.channel {
+                object["channel"] = channel.into();
+            }
+            writeln!(out, "{object}")
+        } else {
+            write!(out, "{}", piece.text)
+        };
+        // The model's reasoning is not part of its answer.
+        if piece.channel.is_none_or(|channel| channel == "final") {
+            whole += piece.text;
+        }
+        failed = shown.and_then(|()| out.flush()).err();
+        failed.is_none() && !signals::came()
+    };
+    let totals = generate(session, sampler, tokens, options.limit, &options.stop, show);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    session.warnings().iter().for_each(warn);
+    if !options.json {
+        writeln!(out)?;
+        out.flush()?;
+    }
+    Ok((totals?, whole))
+}
+
+/// Converses, turn by turn, as long as there are lines.
+fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, out: &mut dyn Write) -> Outcome<Exit> {
+    let decoder = session.decoder().clone();
+    let tokenizer = decoder.tokenizer();
+    let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
+    let (mut turns, mut known): (Vec<Message>, Vec<u32>) = (system(options), Vec::new());
+    let lines = Lines::new()?;
+    loop {
+        if io::stdin().is_terminal() {
+            let _ = write!(io::stderr(), "> "); // if that fails there is nobody to ask
+        }
+        let Some(bytes) = lines.wait()? else { return Ok(signals::exit().unwrap_or(Exit::Success)) };
+        let line = String::from_utf8_lossy(&bytes);
+        if matches!(line, Cow::Owned(_)) {
+            warn("standard input: bytes that are no UTF-8 were read as U+FFFD");
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        turns.push(Message { role: "user", content: line.into_owned() });
+        let tokens = chat.encode(tokenizer, &turns, options.special)?;
+        // Keeps the tokens that the session already has; the last token is fed again for its logits.
+        let same = tokens.iter().zip(&known).take_while(|(a, b)| a == b).count();
+        let same = same.min(session.len()).min(tokens.len().saturating_sub(1));
+        session.truncate(same);
+        let (totals, text) = answer(options, session, sampler, &tokens[same..], out)?;
+        known = tokens;
+        report(&totals, 0, options.json, out)?;
+        turns.push(Message { role: "assistant", content: text });
+        match totals.ending {
+            Ending::Interrupted => return Ok(signals::exit().unwrap_or(Exit::Interrupted)),
+            Ending::Context => return Ok(Exit::Success),
+            _ => {}
+        }
+    }
+}
+
+fn report(totals: &Totals, seed: u64, as_json: bool, out: &mut dyn Write) -> Outcome<()> {
+    let rate = |n: usize, seconds: f64| n as f64 / seconds.max(1e-9);
+    let (read, wrote) = (totals.prompt_time.as_secs_f64(), totals.time.as_secs_f64());
+    let (prompt, tokens) = (rate(totals.prompt_tokens, read), rate(totals.tokens, wrote));
+    if as_json {
+        let object = json!({
+            "prompt_tokens": totals.prompt_tokens,
+            "prompt_seconds": read,
+            "prompt_tokens_per_second": prompt,
+            "tokens": totals.tokens,
+            "seconds": wrote,
+            "tokens_per_second": tokens,
+            "ending": totals.ending.to_string(),
+            "seed": seed,
+        });
+        writeln!(out, "{object}")?;
+        out.flush()?;
+        return Ok(());
+    }
+    say(&format!(
+        "prompt: {} tokens, {prompt:.1} tokens/s; generation: {} tokens, {tokens:.1} tokens/s; ended by: {}",
+        totals.prompt_tokens, totals.tokens, totals.ending
+    ));
+    Ok(())
+}

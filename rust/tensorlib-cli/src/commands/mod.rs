@@ -1,0 +1,14 @@
+//! The commands, one file or folder each; each has `run(options, out)`.
+
+pub mod activity;
+pub mod bench;
+pub mod compare;
+pub mod devices;
+pub mod embed;
+pub mod generate;
+pub mod inspect;
+pub mod logits;
+pub mod perplexity;
+pub mod place;
+pub mod quantize;
+pub mod transpose_down;

@@ -1,0 +1,123 @@
+//! Opens models on the chosen devices, and reads the texts for them.
+
+pub mod budget;
+pub mod neurons;
+pub mod placement;
+
+use crate::args::{DeviceArgs, Neurons, Products};
+use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::model::neurons::LoadOptions;
+use crate::terminal::text::{bytes, count};
+use std::io::{self, Write};
+use std::path::Path;
+use tensorlib::{Backend, BackendOptions, DType};
+use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
+
+/// Opens the devices that the options name.
+pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
+    let devices = placement::devices(options).join("+");
+    let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
+    placement::check(options, &backend)?;
+    Ok(backend)
+}
+
+/// The options for opening a language model.
+pub fn load_options(options: &Products, neurons: &Neurons, context: usize) -> Outcome<LoadOptions> {
+    let load = DecoderOptions::new().exact(options.exact).context(context);
+    LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(file, 1.0)), neurons)
+}
+
+/// Opens a language model on the chosen devices, with memory for a cache of this type.
+pub fn decoder(options: &DeviceArgs, model: &Path, load: &LoadOptions, cache: DType) -> Outcome<Decoder> {
+    decoder_on(options, &backend(options)?, model, load, cache)
+}
+
+/// Opens a language model on this backend; on a joined one it is placed so that it fits.
+pub fn decoder_on(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &LoadOptions,
+    cache: DType,
+) -> Outcome<Decoder> {
+    let decoder = decoder_again(options, backend, model, load, cache)?;
+    decoder.warnings().iter().for_each(warn);
+    Ok(decoder)
+}
+
+/// Opens a model whose warnings were printed when it was opened before.
+pub fn decoder_again(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &LoadOptions,
+    cache: DType,
+) -> Outcome<Decoder> {
+    load.check_devices(backend.devices().len())?;
+    let mut opened = load.options.clone().expert_slots(options.expert_slots.into());
+    // Patterns of --put are checked in any case.
+    if backend.devices().len() > 1 || !options.put.is_empty() {
+        opened = opened.placement(placement::fit_decoder(options, backend, model, load, cache)?.placement);
+    }
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
+}
+
+/// With --verbose: prints the device and the memory of the weights.
+pub fn say_memory(options: &DeviceArgs, backend: &Backend, memory: &Memory) {
+    if !options.verbose {
+        return;
+    }
+    let threads = count(backend.n_threads(), "thread");
+    say(&format!("device: {} ({}, {threads})", backend.device(), backend.isa()));
+    let size = |n: usize| bytes(n as u64);
+    say(&format!(
+        "weights: {}, {}; held in memory: {}",
+        count(memory.tensors, "tensor"),
+        size(memory.stored),
+        size(memory.held)
+    ));
+    if memory.replaced_tensors > 0 {
+        let n = count(memory.replaced_tensors, "tensor");
+        say(&format!("packed copies stand in for {n}: their {} were given back", size(memory.given_back)));
+    }
+}
+
+/// With --verbose: prints the memory of the model and its cache.
+pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
+    say_memory(options, session.decoder().backend(), &session.decoder().memory());
+    if options.verbose {
+        let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));
+        say(&format!("cache: {size} for {}", count(tokens, "token")));
+        let (experts, hits, misses) = session.expert_cache();
+        if experts > 0 {
+            let of = hits + misses;
+            say(&format!("experts: {} of copies; {hits} of {of} uses were of copies", bytes(experts as u64)));
+        }
+    }
+}
+
+/// Prints a line to standard error.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}"); // if that fails there is nobody to tell
+}
+
+/// The tokens of a text of this length for measurements; which tokens does not matter.
+pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
+    (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
+}
+
+/// Reads a whole text file, or standard input for `-`.
+pub fn text_of(path: &Path) -> Outcome<String> {
+    if path == Path::new("-") {
+        return io::read_to_string(io::stdin()).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidData => Failure::new(Exit::Format, "standard input: is no UTF-8"),
+            _ => Failure::new(Exit::Io, format!("standard input: cannot be read: {e}")),
+        });
+    }
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
+        _ => Failure::io(path, "read", &e),
+    })
+}

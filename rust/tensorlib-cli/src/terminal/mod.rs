@@ -1,0 +1,7 @@
+//! What the user sees and types: text, progress, standard input and output, signals.
+
+pub mod input;
+pub mod progress;
+pub mod signals;
+pub mod standard_output;
+pub mod text;
