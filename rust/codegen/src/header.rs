@@ -33,11 +33,32 @@ pub const HEADER: &str = "capi/include/tensorlib/tensorlib.h";
 /// The position of an item: chapter number, then line in that chapter's source.
 type Place = (usize, usize);
 
+/// A chapter of the header: its introduction, whose first line is its title, and its items as they stand in the header.
+pub(crate) struct Chapter {
+    /// The chapter's source below `rust/tensorlib-sys/src`, without `.rs`.
+    pub source: String,
+    pub intro: String,
+    pub items: Vec<Item>,
+}
+
+/// A declaration with the comment above it.
+pub(crate) struct Item {
+    pub name: String,
+    pub comment: String,
+    pub body: String,
+}
+
 /// The header's text.
 ///
 /// # Errors
 /// What cbindgen refuses, and items of the header that no source declares.
 pub fn generate(root: &Path) -> Result<String, String> {
+    let prologue = std::fs::read_to_string(root.join("capi/prologue.h")).map_err(|e| e.to_string())?;
+    Ok(assemble(&prologue, &read(root)?))
+}
+
+/// The chapters with their items in the order of the sources.
+pub(crate) fn read(root: &Path) -> Result<Vec<Chapter>, String> {
     let config = cbindgen::Config::from_file(root.join("capi/cbindgen.toml"))?;
     let bindings = cbindgen::Builder::new()
         .with_crate(root.join("rust/tensorlib-sys"))
@@ -48,11 +69,11 @@ pub fn generate(root: &Path) -> Result<String, String> {
     bindings.write(&mut raw);
     let raw = String::from_utf8(raw).map_err(|e| e.to_string())?;
 
-    let (places, intros) = read_sources(root)?;
-    let mut items: Vec<(Place, String)> = Vec::new();
-    for (name, text) in split_items(&raw)? {
-        let place = *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
-        items.push((place, text));
+    let (places, mut chapters) = read_sources(root)?;
+    let mut items: Vec<(Place, Item)> = Vec::new();
+    for item in split_items(&raw)? {
+        let place = *places.get(&item.name).ok_or(format!("{} is in the header but in no chapter's source", item.name))?;
+        items.push((place, item));
     }
     items.sort_by_key(|(place, _)| *place);
     if items.len() != places.len() {
@@ -60,20 +81,22 @@ pub fn generate(root: &Path) -> Result<String, String> {
             places.iter().filter(|(_, p)| !items.iter().any(|(q, _)| q == *p)).map(|(n, _)| n.as_str()).collect();
         return Err(format!("cbindgen dropped {}", missing.join(", ")));
     }
-    let prologue = std::fs::read_to_string(root.join("capi/prologue.h")).map_err(|e| e.to_string())?;
-    Ok(assemble(&prologue, &intros, &items))
+    for ((chapter, _), item) in items {
+        chapters[chapter].items.push(item);
+    }
+    Ok(chapters)
 }
 
-fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> String {
+fn assemble(prologue: &str, chapters: &[Chapter]) -> String {
     let mut out = String::from(prologue);
     out.push_str("#ifndef TENSORLIB_H\n#define TENSORLIB_H\n\n");
     out.push_str("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n");
     out.push_str(MACROS);
     out.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    for (chapter, intro) in intros.iter().enumerate() {
+    for Chapter { intro, items, .. } in chapters {
         let _ = write!(out, "\n/* {}\n * {} */\n", "=".repeat(100), intro.trim_end().replace('\n', "\n * "));
-        for (_, text) in items.iter().filter(|((c, _), _)| *c == chapter) {
-            let _ = write!(out, "\n{text}\n");
+        for Item { comment, body, .. } in items {
+            let _ = write!(out, "\n{comment}{body}\n");
         }
     }
     out.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* TENSORLIB_H */\n");
@@ -81,26 +104,26 @@ fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> Str
 }
 
 /// The chapters are the crate's modules in the order of its `mod` lines. The module of operations is in `gen`.
-fn chapters(library: &str) -> Vec<String> {
-    let mut chapters = Vec::new();
+fn sources(library: &str) -> Vec<String> {
+    let mut sources = Vec::new();
     for line in library.lines() {
         if let Some(name) = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) {
-            chapters.push(name.to_string());
+            sources.push(name.to_string());
         } else if let Some(name) = line.strip_prefix("    pub mod ").and_then(|rest| rest.strip_suffix(';')) {
-            chapters.push(format!("gen/{name}"));
+            sources.push(format!("gen/{name}"));
         }
     }
-    chapters
+    sources
 }
 
-/// The line of each public item in its chapter, and each chapter's introduction.
-fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), String> {
+/// The line of each public item in its chapter, and the chapters without items.
+fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<Chapter>), String> {
     let mut places = HashMap::new();
-    let mut intros = Vec::new();
+    let mut chapters = Vec::new();
     let library = root.join("rust/tensorlib-sys/src/lib.rs");
     let library = std::fs::read_to_string(&library).map_err(|e| format!("{}: {e}", library.display()))?;
-    for (chapter, file) in chapters(&library).iter().enumerate() {
-        let path = root.join(format!("rust/tensorlib-sys/src/{file}.rs"));
+    for (chapter, source) in sources(&library).into_iter().enumerate() {
+        let path = root.join(format!("rust/tensorlib-sys/src/{source}.rs"));
         let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut intro = String::new();
         for (number, line) in text.lines().enumerate() {
@@ -116,13 +139,13 @@ fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), St
                 places.insert(name, (chapter, number));
             }
         }
-        intros.push(intro);
+        chapters.push(Chapter { source, intro, items: Vec::new() });
     }
-    Ok((places, intros))
+    Ok((places, chapters))
 }
 
-/// Divides cbindgen's output into (name, comment and declaration).
-fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
+/// Divides cbindgen's output.
+fn split_items(raw: &str) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();
     let (mut comment, mut body) = (String::new(), String::new());
     let mut in_comment = false;
@@ -148,8 +171,7 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
         let inside_struct = body.contains(" {") && !line.starts_with('}');
         if ended && !inside_struct {
             let name = item_name(&body).ok_or(format!("no name in: {body}"))?;
-            items.push((name, finish(&comment, &body)));
-            comment.clear();
+            items.push(Item { name, comment: std::mem::take(&mut comment), body: finish(&body) });
             body.clear();
         }
     }
@@ -173,7 +195,7 @@ fn item_name(body: &str) -> Option<String> {
 }
 
 /// Adds the macros, and shortens cbindgen's C.
-fn finish(comment: &str, body: &str) -> String {
+fn finish(body: &str) -> String {
     let mut body = body.trim_end().to_string();
     // Every struct has a typedef of its name.
     if !body.starts_with("typedef struct") {
@@ -189,7 +211,7 @@ fn finish(comment: &str, body: &str) -> String {
     if body.starts_with("TL_API") && body.contains('\n') {
         body = rewrap(&body);
     }
-    format!("{comment}{body}")
+    body
 }
 
 /// Puts a declaration on one line if it fits, otherwise breaks it after commas with a fixed indent: the macros would
@@ -216,15 +238,15 @@ mod tests {
     #[test]
     fn chapters_are_the_modules() {
         let library = "//! mod x;\nmod status;\npub use status::*;\nmod ops;\nmod gen {\n    pub mod made;\n}\n";
-        assert_eq!(chapters(library), ["status", "ops", "gen/made"]);
+        assert_eq!(sources(library), ["status", "ops", "gen/made"]);
     }
 
     #[test]
     fn structs_go_by_their_typedefs() {
         let body = "extern struct tl_tensor *tl_f(struct tl_context *ctx, const struct tl_f_params *params);";
-        assert_eq!(finish("", body), "TL_API tl_tensor *tl_f(tl_context *ctx, const tl_f_params *params);");
+        assert_eq!(finish(body), "TL_API tl_tensor *tl_f(tl_context *ctx, const tl_f_params *params);");
         assert_eq!(
-            finish("", "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"),
+            finish("typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"),
             "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"
         );
     }

@@ -1,6 +1,6 @@
 //! Generates code and documentation from descriptions. Those of the operations (`cpp/ops/*.toml`) give their functions
 //! in all languages, the engine's tables, the case runners' lines and `docs/ops.md`; `rust/tensorlib-sys` gives the C
-//! header.
+//! header and its reference.
 //!
 //! The crate only makes texts. `cargo xtask ops` and `cargo xtask header` run each language's formatter on them and
 //! store them.
@@ -18,6 +18,7 @@ mod fields;
 mod go;
 pub mod header;
 pub mod names;
+pub mod reference;
 mod rust;
 mod text;
 mod zig;

@@ -20,6 +20,7 @@ mod ops;
 mod process;
 mod python;
 mod report;
+mod site;
 mod suite;
 mod suites;
 mod system;
@@ -37,6 +38,7 @@ cargo xtask COMMAND
   header [--check]                      writes capi/include/tensorlib/tensorlib.h from tensorlib-sys
   ops [--check]                         writes what follows from the operations' descriptions, cpp/ops/*.toml
   cases [--check]                       writes tests/cases/*.cases
+  docs                                  builds the site into target/xtask/site and follows its links
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--isa ISA] [OPTIONS]           measures limits, kernels and operations on each ISA (docs/performance)
   bench --report [FILE...]              draws and tabulates a run of its own, or what --json FILE has kept of others
@@ -68,6 +70,7 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
         ["ops", "--check"] => ops::check(&ws),
         ["cases"] => cases::write(&ws),
         ["cases", "--check"] => cases::check(&ws),
+        ["docs"] => site::build(&ws),
         ["fmt"] => format::run_all(&ws, false),
         ["fmt", "--check"] => format::run_all(&ws, true),
         ["bench", options @ ..] => bench::run(&ws, options),

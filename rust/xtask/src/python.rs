@@ -77,7 +77,7 @@ pub fn pip_install(python: &Path, requirements: &[&str]) -> Result<(), String> {
     install.map(drop).map_err(|e| format!("{} could not be had: {e}", requirements.join(" ")))
 }
 
-fn cache_dir() -> Result<PathBuf, String> {
+pub fn cache_dir() -> Result<PathBuf, String> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".cache")))

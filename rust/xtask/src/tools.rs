@@ -38,6 +38,19 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
     Err(missing.join("\n"))
 }
 
+/// mdBook, of a pinned version, installed from its sources into the user's cache folder when it is first needed.
+pub fn mdbook(ws: &Workspace) -> Result<Cmd, String> {
+    const VERSION: &str = "0.4.52";
+    let root = python::cache_dir()?.join(format!("tensorlib/tools/mdbook-{VERSION}"));
+    let program = root.join("bin/mdbook");
+    if !program.is_file() {
+        println!("xtask: mdbook {VERSION} is missing: cargo install mdbook, which takes some minutes");
+        let install = ws.cmd("cargo").args(["install", "mdbook", "--version", VERSION, "--locked", "--quiet"]);
+        install.args(["--no-default-features", "--features", "search", "--root"]).arg(&root).capture()?;
+    }
+    Ok(ws.cmd(program))
+}
+
 /// CMake and a compiler, which the user has to install.
 pub fn native(ws: &Workspace) -> Result<(), String> {
     if on_path("cmake").is_none() {
