@@ -79,10 +79,8 @@ inline constexpr OpFacts pow{
     .doc = "Raises a to the power of b, element-wise",
 };
 
-inline constexpr Operand eq_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand eq_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts eq{
     .op = Op::eq,
     .name = "eq",
@@ -92,10 +90,8 @@ inline constexpr OpFacts eq{
     .doc = "Tests whether a equals b, element-wise: 1 if it does, 0 otherwise",
 };
 
-inline constexpr Operand ne_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand ne_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts ne{
     .op = Op::ne,
     .name = "ne",
@@ -105,10 +101,8 @@ inline constexpr OpFacts ne{
     .doc = "Tests whether a differs from b, element-wise: 1 if it does, 0 otherwise",
 };
 
-inline constexpr Operand lt_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand lt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts lt{
     .op = Op::lt,
     .name = "lt",
@@ -118,10 +112,8 @@ inline constexpr OpFacts lt{
     .doc = "Tests whether a is less than b, element-wise: 1 if it is, 0 otherwise",
 };
 
-inline constexpr Operand le_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand le_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts le{
     .op = Op::le,
     .name = "le",
@@ -131,10 +123,8 @@ inline constexpr OpFacts le{
     .doc = "Tests whether a is at most b, element-wise: 1 if it is, 0 otherwise",
 };
 
-inline constexpr Operand gt_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand gt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts gt{
     .op = Op::gt,
     .name = "gt",
@@ -144,10 +134,8 @@ inline constexpr OpFacts gt{
     .doc = "Tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise",
 };
 
-inline constexpr Operand ge_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"},
-};
+inline constexpr Operand ge_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                          {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
 inline constexpr OpFacts ge{
     .op = Op::ge,
     .name = "ge",
@@ -167,11 +155,9 @@ inline constexpr OpFacts add1{
     .doc = "Adds the single element of b to each element of a",
 };
 
-inline constexpr Operand where_operands[] = {
-    {.name = "condition", .role = Role::read, .no_gradient = "it only selects elements"},
-    {.name = "a", .role = Role::read},
-    {.name = "b", .role = Role::read},
-};
+inline constexpr Operand where_operands[] = {{.name = "condition", .role = Role::read, .no_gradient = "it only selects elements"},
+                                             {.name = "a", .role = Role::read},
+                                             {.name = "b", .role = Role::read}};
 inline constexpr OpFacts where{
     .op = Op::where,
     .name = "where",
@@ -211,8 +197,7 @@ inline constexpr OpFacts clamp{
 };
 
 inline constexpr Operand fill_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result does not depend on the elements of a"},
-};
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not depend on the elements of a"}};
 inline constexpr AttrDef fill_attrs[] = {
     {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
 };
@@ -242,11 +227,9 @@ inline constexpr OpFacts mul_mat{
     .doc = "Multiplies matrices: each element of the result is the dot product of a row of a and a row of b",
 };
 
-inline constexpr Operand mul_mat_id_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
-};
+inline constexpr Operand mul_mat_id_operands[] = {{.name = "a", .role = Role::read},
+                                                  {.name = "b", .role = Role::read},
+                                                  {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"}};
 inline constexpr AttrDef mul_mat_id_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
 };
@@ -272,11 +255,9 @@ inline constexpr OpFacts out_prod{
     .doc = "Sums outer products: of each row of a and the row of b with the same index",
 };
 
-inline constexpr Operand out_prod_id_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"},
-};
+inline constexpr Operand out_prod_id_operands[] = {{.name = "a", .role = Role::read},
+                                                   {.name = "b", .role = Role::read},
+                                                   {.name = "ids", .role = Role::indices, .no_gradient = "expert indices"}};
 inline constexpr AttrDef out_prod_id_attrs[] = {
     {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
 };
@@ -370,10 +351,8 @@ inline constexpr OpFacts cont{
     .doc = "Copies a into contiguous memory",
 };
 
-inline constexpr Operand cpy_operands[] = {
-    {.name = "src", .role = Role::read},
-    {.name = "dst", .role = Role::written, .no_gradient = "overwritten by the operation"},
-};
+inline constexpr Operand cpy_operands[] = {{.name = "src", .role = Role::read},
+                                           {.name = "dst", .role = Role::written, .no_gradient = "overwritten by the operation"}};
 inline constexpr OpFacts cpy{
     .op = Op::cpy,
     .name = "cpy",
@@ -407,10 +386,8 @@ inline constexpr OpFacts cast{
 
 // ---- rows
 
-inline constexpr Operand get_rows_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
-};
+inline constexpr Operand get_rows_operands[] = {{.name = "a", .role = Role::read},
+                                                {.name = "rows", .role = Role::indices, .no_gradient = "row indices"}};
 inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
     .name = "get_rows",
@@ -419,11 +396,9 @@ inline constexpr OpFacts get_rows{
     .doc = "Gathers rows of a by index",
 };
 
-inline constexpr Operand set_rows_operands[] = {
-    {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
-    {.name = "b", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .no_gradient = "row indices"},
-};
+inline constexpr Operand set_rows_operands[] = {{.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
+                                                {.name = "b", .role = Role::read},
+                                                {.name = "rows", .role = Role::indices, .no_gradient = "row indices"}};
 inline constexpr OpFacts set_rows{
     .op = Op::set_rows,
     .name = "set_rows",
@@ -826,11 +801,9 @@ inline constexpr OpFacts soft_max{
     .doc = "Computes the softmax of each row: weights that sum to 1",
 };
 
-inline constexpr Operand soft_max_ext_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "mask", .role = Role::read, .optional = true},
-    {.name = "sinks", .role = Role::read, .optional = true},
-};
+inline constexpr Operand soft_max_ext_operands[] = {{.name = "a", .role = Role::read},
+                                                    {.name = "mask", .role = Role::read, .optional = true},
+                                                    {.name = "sinks", .role = Role::read, .optional = true}};
 inline constexpr AttrDef soft_max_ext_attrs[] = {
     {.name = "scale", .kind = AttrKind::number, .required = false},
     {.name = "max_bias", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 10000.0},
@@ -862,8 +835,7 @@ inline constexpr OpFacts log_soft_max{
 inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "positions", .role = Role::integers, .no_gradient = "integers"},
-    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "a constant of the model"},
-};
+    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "a constant of the model"}};
 inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
 inline constexpr AttrDef rope_attrs[] = {
     {.name = "mode", .kind = AttrKind::text, .required = false, .values = rope_mode_values},
@@ -888,13 +860,11 @@ inline constexpr OpFacts rope{
     .doc = "Rotates pairs of elements of each row by angles that are proportional to its position (rotary position embedding)",
 };
 
-inline constexpr Operand flash_attn_ext_operands[] = {
-    {.name = "q", .role = Role::read},
-    {.name = "k", .role = Role::read},
-    {.name = "v", .role = Role::read},
-    {.name = "mask", .role = Role::read, .optional = true},
-    {.name = "sinks", .role = Role::read, .optional = true},
-};
+inline constexpr Operand flash_attn_ext_operands[] = {{.name = "q", .role = Role::read},
+                                                      {.name = "k", .role = Role::read},
+                                                      {.name = "v", .role = Role::read},
+                                                      {.name = "mask", .role = Role::read, .optional = true},
+                                                      {.name = "sinks", .role = Role::read, .optional = true}};
 inline constexpr AttrDef flash_attn_ext_attrs[] = {
     {.name = "scale", .kind = AttrKind::number, .required = false},
     {.name = "max_bias", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 10000.0},
@@ -993,10 +963,8 @@ inline constexpr OpFacts top_k{
     .doc = "Finds the indices of the k largest elements of each row of a, the largest first",
 };
 
-inline constexpr Operand count_equal_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "the result is a count"},
-    {.name = "b", .role = Role::read, .no_gradient = "the result is a count"},
-};
+inline constexpr Operand count_equal_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is a count"},
+                                                   {.name = "b", .role = Role::read, .no_gradient = "the result is a count"}};
 inline constexpr OpFacts count_equal{
     .op = Op::count_equal,
     .name = "count_equal",
@@ -1176,10 +1144,8 @@ inline constexpr OpFacts set{
     .doc = "Stores b in a window of a copy of a",
 };
 
-inline constexpr Operand gather_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
-};
+inline constexpr Operand gather_operands[] = {{.name = "a", .role = Role::read},
+                                              {.name = "indices", .role = Role::indices, .no_gradient = "element indices"}};
 inline constexpr AttrDef gather_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
 };
@@ -1193,11 +1159,9 @@ inline constexpr OpFacts gather{
     .doc = "Gathers elements of a by index along a dimension",
 };
 
-inline constexpr Operand add_id_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .no_gradient = "row indices"},
-};
+inline constexpr Operand add_id_operands[] = {{.name = "a", .role = Role::read},
+                                              {.name = "b", .role = Role::read},
+                                              {.name = "ids", .role = Role::indices, .no_gradient = "row indices"}};
 inline constexpr OpFacts add_id{
     .op = Op::add_id,
     .name = "add_id",
@@ -1221,11 +1185,9 @@ inline constexpr OpFacts arange{
     .doc = "Makes a vector of equally spaced numbers",
 };
 
-inline constexpr Operand scatter_add_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "b", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"},
-};
+inline constexpr Operand scatter_add_operands[] = {{.name = "a", .role = Role::read},
+                                                   {.name = "b", .role = Role::read},
+                                                   {.name = "indices", .role = Role::indices, .no_gradient = "element indices"}};
 inline constexpr AttrDef scatter_add_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
 };
@@ -1302,10 +1264,8 @@ inline constexpr OpFacts pool_2d{
     .doc = "Takes the maximum or the average of each window that slides over the matrices of a",
 };
 
-inline constexpr Operand im2col_operands[] = {
-    {.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
-    {.name = "b", .role = Role::read},
-};
+inline constexpr Operand im2col_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
+                                              {.name = "b", .role = Role::read}};
 inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
 inline constexpr AttrDef im2col_attrs[] = {
     {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
@@ -1470,10 +1430,8 @@ inline constexpr OpFacts random_normal{
     .doc = "Draws normally distributed random numbers",
 };
 
-inline constexpr Operand dropout_operands[] = {
-    {.name = "a", .role = Role::read},
-    {.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"},
-};
+inline constexpr Operand dropout_operands[] = {{.name = "a", .role = Role::read},
+                                               {.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef dropout_attrs[] = {
     {.name = "p", .kind = AttrKind::number, .required = true},
     {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -1493,8 +1451,7 @@ inline constexpr OpFacts dropout{
 inline constexpr Operand opt_step_sgd_operands[] = {
     {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
-    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
-};
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"}};
 inline constexpr OpFacts opt_step_sgd{
     .op = Op::opt_step_sgd,
     .name = "opt_step_sgd",
@@ -1508,8 +1465,7 @@ inline constexpr Operand opt_step_momentum_operands[] = {
     {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
     {.name = "velocity", .role = Role::written, .no_gradient = "overwritten by the operation"},
-    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
-};
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"}};
 inline constexpr AttrDef opt_step_momentum_attrs[] = {
     {.name = "nesterov", .kind = AttrKind::ints, .required = false},
 };
@@ -1528,8 +1484,7 @@ inline constexpr Operand opt_step_adamw_operands[] = {
     {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
     {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "v", .role = Role::written, .no_gradient = "overwritten by the operation"},
-    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
-};
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"}};
 inline constexpr OpFacts opt_step_adamw{
     .op = Op::opt_step_adamw,
     .name = "opt_step_adamw",
@@ -1543,8 +1498,7 @@ inline constexpr Operand opt_step_lion_operands[] = {
     {.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
     {.name = "grad", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
     {.name = "m", .role = Role::written, .no_gradient = "overwritten by the operation"},
-    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"},
-};
+    {.name = "settings", .role = Role::read, .no_gradient = "optimiser steps are not differentiated"}};
 inline constexpr OpFacts opt_step_lion{
     .op = Op::opt_step_lion,
     .name = "opt_step_lion",
@@ -1560,8 +1514,7 @@ inline constexpr Operand mul_mat_sparse_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
-};
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
 inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef mul_mat_sparse_attrs[] = {
     {.name = "by", .kind = AttrKind::text, .required = false, .values = mul_mat_sparse_by_values},
@@ -1585,8 +1538,7 @@ inline constexpr Operand axpy_operands[] = {
     {.name = "a_t", .role = Role::read},
     {.name = "h", .role = Role::read},
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
-};
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
 inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef axpy_attrs[] = {
     {.name = "by", .kind = AttrKind::text, .required = false, .values = axpy_by_values},
@@ -1610,8 +1562,7 @@ inline constexpr Operand sparse_ffn_operands[] = {
     {.name = "up", .role = Role::read},
     {.name = "down_t", .role = Role::read},
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"},
-};
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
 inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
 inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr const char *sparse_ffn_first_values[] = {"gate", "up"};

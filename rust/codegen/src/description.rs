@@ -59,6 +59,13 @@ const KINDS: [(&str, Kind); 6] = [
     ("type", Kind::Type),
 ];
 
+impl Kind {
+    /// Its name in descriptions.
+    pub fn key(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(key, _)| key)
+    }
+}
+
 /// The operations of a file.
 #[derive(Debug)]
 pub struct Family {

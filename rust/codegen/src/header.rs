@@ -72,7 +72,8 @@ pub(crate) fn read(root: &Path) -> Result<Vec<Chapter>, String> {
     let (places, mut chapters) = read_sources(root)?;
     let mut items: Vec<(Place, Item)> = Vec::new();
     for item in split_items(&raw)? {
-        let place = *places.get(&item.name).ok_or(format!("{} is in the header but in no chapter's source", item.name))?;
+        let place =
+            *places.get(&item.name).ok_or(format!("{} is in the header but in no chapter's source", item.name))?;
         items.push((place, item));
     }
     items.sort_by_key(|(place, _)| *place);

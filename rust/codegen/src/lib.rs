@@ -9,55 +9,31 @@
 // explains.
 #![allow(missing_docs)]
 
-mod c;
-mod cpp;
-mod cpp_api;
 pub mod description;
 pub mod document;
 mod fields;
-mod go;
 pub mod header;
+mod model;
 pub mod names;
 pub mod reference;
-mod rust;
+mod templates;
 mod text;
-mod zig;
 
-use description::{Family, Op};
+pub use templates::regions;
 
-/// The first line of each file.
+use description::Family;
+
+/// The sentence in the head of each file.
 pub const HEAD: &str = "Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.";
 
-/// The operations whose functions are generated, family by family.
-fn generated(families: &[Family]) -> impl Iterator<Item = &Op> {
-    families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand)
-}
-
 /// The generated files: their paths and texts, before they are formatted.
-pub fn files(families: &[Family]) -> Vec<(&'static str, String)> {
-    vec![
-        ("cpp/graph/gen/op_list.inc", cpp::list(families)),
-        ("cpp/ops/gen/op_facts.hpp", cpp::facts(families)),
-        ("docs/ops.md", document::text(families)),
-        ("rust/tensorlib-sys/src/gen/op_functions.rs", c::declarations(families)),
-        ("capi/src/gen/op_functions.cpp", c::definitions(families)),
-        ("cpp/include/tensorlib/gen/op_functions.hpp", cpp_api::header(families)),
-        ("cpp/api/gen/op_functions.cpp", cpp_api::definitions(families)),
-        ("rust/tensorlib/src/gen/op_functions.rs", rust::methods(families)),
-        ("bindings/go/op_functions.go", go::methods(families)),
-        ("bindings/zig/src/gen/op_functions.zig", zig::functions(families)),
-        ("bindings/zig/src/gen/c_ops.zig", zig::declarations(families)),
-        ("tests/capi/gen/case_ops.h", c::cases(families)),
-        ("tests/cpp/gen/case_ops.hpp", cpp_api::cases(families)),
-        ("rust/tensorlib/tests/gen/case_ops.rs", rust::cases(families)),
-        ("bindings/go/case_ops_test.go", go::cases(families)),
-        ("bindings/zig/tests/gen/case_ops.zig", zig::cases(families)),
-    ]
-}
-
-/// Hand-written files with a generated region: since Zig 0.15 a struct cannot take declarations from another file.
-pub fn regions(families: &[Family]) -> Vec<(&'static str, String)> {
-    vec![("bindings/zig/src/context.zig", zig::aliases(families))]
+///
+/// # Errors
+/// What a template does wrong, with its line.
+pub fn files(families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
+    let mut files = templates::files(families)?;
+    files.push(("docs/ops.md", document::text(families)));
+    Ok(files)
 }
 
 /// A file with its region replaced.

@@ -24,6 +24,17 @@ impl Language {
         Self::ALL.iter().find(|(_, language)| *language == self).map_or("", |(key, _)| key)
     }
 
+    /// The most columns of a comment. C's are written in tensorlib-sys, inside an indent that the header has not.
+    pub fn width(self) -> usize {
+        match self {
+            Self::C => 108,
+            Self::Cpp => 140,
+            Self::Rust => 120,
+            Self::Go => 80,
+            Self::Zig => 115,
+        }
+    }
+
     /// An operation's function: `tl_get_rows`, `get_rows`, `GetRows`, `getRows`.
     pub fn function(self, name: &str, names: &Names) -> String {
         match (self, names.get(self.key())) {

@@ -1,6 +1,7 @@
 //! Writes the texts of a description in a language's terms, in lines of its width.
 
 use crate::description::{Attribute, Family, Op, Operand};
+use crate::model::Comment;
 use crate::names::Language;
 
 /// A space at which no line is broken.
@@ -13,25 +14,14 @@ pub struct Prose<'a> {
 }
 
 impl Prose<'_> {
-    /// The comment of a function, in lines that begin with `prefix`: its summary, the formula, and a list of everything
-    /// else.
-    pub fn comment(&self, op: &Op, prefix: &str, width: usize) -> String {
-        let blank = format!("{}\n", prefix.trim_end());
-        let mut text = wrapped(&self.summary(op), prefix, width);
-        for paragraph in self.paragraphs(op) {
-            text += &format!("{blank}{}", wrapped(&paragraph, prefix, width));
-        }
-        text += &blank;
-        // gofmt indents lists.
-        let indent = if self.language == Language::Go { "  " } else { "" };
-        for point in self.points(op) {
-            text += &filled(&point, &format!("{prefix}{indent}- "), &format!("{prefix}{indent}  "), width);
-        }
-        text
+    /// The comment of a function: its summary, the formula, the notes, and a list of everything else.
+    pub fn comment(&self, op: &Op) -> Comment {
+        let paragraphs = std::iter::once(self.summary(op)).chain(self.paragraphs(op)).collect();
+        Comment { paragraphs, points: self.points(op) }
     }
 
     /// What the function does, in a sentence.
-    pub fn summary(&self, op: &Op) -> String {
+    fn summary(&self, op: &Op) -> String {
         let doc = self.translated(op, &op.doc);
         match self.language {
             Language::Go => format!("{} {}.", op.function(self.language), uncapitalised(&doc)),
@@ -314,30 +304,8 @@ pub fn filled(text: &str, first: &str, prefix: &str, width: usize) -> String {
     (out + prefix + &line + "\n").replace(FIXED, " ")
 }
 
-/// A head, arguments and a tail on one line if they fit, otherwise in lines that begin below the first argument, as
-/// clang-format does.
-pub fn aligned(head: &str, arguments: &[String], tail: &str, width: usize) -> String {
-    let (mut out, mut column) = (String::from(head), head.chars().count());
-    let indent = head.lines().last().unwrap_or("").chars().count();
-    for (i, argument) in arguments.iter().enumerate() {
-        let last = i + 1 == arguments.len();
-        let piece = format!("{argument}{}", if last { tail } else { "," });
-        let blank = usize::from(i > 0);
-        if i > 0 && column + blank + piece.chars().count() > width {
-            out += &format!("\n{}", " ".repeat(indent));
-            column = indent;
-        } else if i > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        column += piece.chars().count();
-        out += &piece;
-    }
-    out
-}
-
 /// A head, arguments and a tail on one line if they fit, otherwise with a line per argument and a trailing comma, as
-/// rustfmt and zig fmt do.
+/// zig fmt does.
 pub fn listed(indent: &str, head: &str, arguments: &[String], tail: &str, width: usize) -> String {
     let line = format!("{indent}{head}{}{tail}", arguments.join(", "));
     if line.chars().count() <= width {
@@ -364,15 +332,15 @@ mod tests {
         let of = |language| Prose { language, families: &families };
         assert_eq!(of(Language::Go).summary(op), "Cast copies a as F32.");
         assert_eq!(of(Language::Zig).summary(op), "Copies `a` as f32.");
-        let plain = |language| of(language).comment(op, "// ", 400).replace("// ", "");
-        assert!(plain(Language::C).contains(
-            "Computes `c[i, j] = a[i]`; `c[0, j] = 0`.\n//\nNaN stays.\n//\n- Shapes: {k, m} by tl_cast().\n"
-        ));
-        assert!(plain(Language::Rust).contains(
-            "- Shapes: `[k, m]` by [`Context::cast`].\n- Types: Any.\n- Result: The type of `a`.\n- `times`:"
-        ));
-        assert!(plain(Language::Go).contains("  - Shapes: (k, m) by [Context.Cast].\n"));
-        assert!(plain(Language::Zig).contains("- `factor`: how often `a` repeats. Range: 1 to 2^31 - 1.\n"));
+        let plain = |text: &String| text.replace(FIXED, " ");
+        let paragraphs: Vec<String> = of(Language::C).comment(op).paragraphs.iter().map(plain).collect();
+        assert_eq!(paragraphs[1..], ["Computes `c[i, j] = a[i]`; `c[0, j] = 0`.", "NaN stays."]);
+        let points = |language| -> Vec<String> { of(language).comment(op).points.iter().map(plain).collect() };
+        assert_eq!(points(Language::C)[0], "Shapes: {k, m} by tl_cast().");
+        let rust = ["Shapes: `[k, m]` by [`Context::cast`].", "Types: Any.", "Result: The type of `a`."];
+        assert_eq!(points(Language::Rust)[..3], rust);
+        assert_eq!(points(Language::Go)[0], "Shapes: (k, m) by [Context.Cast].");
+        assert_eq!(points(Language::Zig)[3], "`factor`: how often `a` repeats. Range: 1 to 2^31 - 1.");
     }
 
     #[test]
@@ -411,8 +379,6 @@ mod tests {
         assert_eq!(wrapped("aa + bb", "// ", 5), "// aa +\n// bb\n");
         assert_eq!(wrapped("(a - 1) b", "// ", 7), "// (a - 1)\n// b\n");
         let arguments = ["aaa".to_string(), "bbb".to_string(), "ccc".to_string()];
-        assert_eq!(aligned("f(", &arguments, ");", 40), "f(aaa, bbb, ccc);");
-        assert_eq!(aligned("f(", &arguments, ");", 12), "f(aaa, bbb,\n  ccc);");
         assert_eq!(listed("  ", "f(", &arguments[..2], ");", 40), "  f(aaa, bbb);");
         assert_eq!(listed("", "f(", &arguments[..2], ");", 9), "f(\n    aaa,\n    bbb,\n);");
     }

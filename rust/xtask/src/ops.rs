@@ -37,9 +37,9 @@ fn laid_out(ws: &Workspace, files: &mut [(&'static str, String)], folder: &Path)
 
 /// All generated files, formatted.
 fn files(ws: &Workspace, families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
-    let mut files = tensorlib_codegen::files(families);
+    let mut files = tensorlib_codegen::files(families)?;
     laid_out(ws, &mut files, &ws.out.join("ops"))?;
-    for (file, text) in regions(families) {
+    for (file, text) in regions(families)? {
         let now = std::fs::read_to_string(ws.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         files.push((file, with_region(&now, &text).map_err(|e| format!("{file}: {e}"))?));
     }

@@ -238,12 +238,10 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.d1 = attrs.integer("d1");
         return tl::conv_transpose_2d(s.at(0), s.at(1), options);
     }
-    if (op == "random_uniform") {
+    if (op == "random_uniform")
         return s.at(0).random_uniform(attrs.list<4>("ne"), attrs.number("low"), attrs.number("high"), attrs.integer("stream"));
-    }
-    if (op == "random_normal") {
+    if (op == "random_normal")
         return s.at(0).random_normal(attrs.list<4>("ne"), attrs.number("mean"), attrs.number("deviation"), attrs.integer("stream"));
-    }
     if (op == "dropout") return tl::dropout(s.at(0), s.at(1), attrs.number("p"), attrs.integer("stream"));
     if (op == "opt_step_sgd") return tl::opt_step_sgd(s.at(0), s.at(1), s.at(2));
     if (op == "opt_step_momentum") {

@@ -129,13 +129,13 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "log_soft_max" => s[0].log_soft_max(),
         "rope" => {
-            let options = tensorlib::RopeOptions::new();
             let mode = match attrs.text("mode") {
                 "" | "normal" => tensorlib::RopeMode::Normal,
                 "neox" => tensorlib::RopeMode::Neox,
                 "mrope" => tensorlib::RopeMode::Mrope,
                 other => panic!("mode: {other} is none of its words"),
             };
+            let options = tensorlib::RopeOptions::new();
             let options = options.mode(mode);
             let options = options.n_dims(attrs.integer("n_dims"));
             let options = options.sections(attrs.list("sections"));
@@ -162,12 +162,12 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "cumsum" => s[0].cumsum(),
         "argmax" => s[0].argmax(),
         "argsort" => {
-            let options = tensorlib::ArgsortOptions::new();
             let order = match attrs.text("order") {
                 "" | "asc" => tensorlib::ArgsortOrder::Asc,
                 "desc" => tensorlib::ArgsortOrder::Desc,
                 other => panic!("order: {other} is none of its words"),
             };
+            let options = tensorlib::ArgsortOptions::new();
             let options = options.order(order);
             s[0].argsort(options)
         }
@@ -250,12 +250,12 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "upscale" => {
             let factor = attrs.integer("factor");
-            let options = tensorlib::UpscaleOptions::new();
             let mode = match attrs.text("mode") {
                 "" | "nearest" => tensorlib::UpscaleMode::Nearest,
                 "bilinear" => tensorlib::UpscaleMode::Bilinear,
                 other => panic!("mode: {other} is none of its words"),
             };
+            let options = tensorlib::UpscaleOptions::new();
             let options = options.mode(mode);
             s[0].upscale(factor, options)
         }
@@ -289,6 +289,12 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].pool_2d(op, k0, k1, options)
         }
         "im2col" => {
+            let to = match attrs.text("to") {
+                "" | "f32" => tensorlib::Im2colTo::F32,
+                "f16" => tensorlib::Im2colTo::F16,
+                "bf16" => tensorlib::Im2colTo::Bf16,
+                other => panic!("to: {other} is none of its words"),
+            };
             let options = tensorlib::Im2colOptions::new();
             let options = options.s0(attrs.integer("s0"));
             let options = options.s1(attrs.integer("s1"));
@@ -297,12 +303,6 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.d0(attrs.integer("d0"));
             let options = options.d1(attrs.integer("d1"));
             let options = options.is_2d(attrs.integer("is_2D") != 0);
-            let to = match attrs.text("to") {
-                "" | "f32" => tensorlib::Im2colTo::F32,
-                "f16" => tensorlib::Im2colTo::F16,
-                "bf16" => tensorlib::Im2colTo::Bf16,
-                other => panic!("to: {other} is none of its words"),
-            };
             let options = options.to(to);
             s[0].im2col(&s[1], options)
         }
@@ -384,13 +384,13 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "opt_step_adamw" => s[0].opt_step_adamw(&s[1], &s[2], &s[3], &s[4]),
         "opt_step_lion" => s[0].opt_step_lion(&s[1], &s[2], &s[3]),
         "mul_mat_sparse" => {
-            let options = tensorlib::MulMatSparseOptions::new();
             let by = match attrs.text("by") {
                 "" | "score" => tensorlib::MulMatSparseBy::Score,
                 "magnitude" => tensorlib::MulMatSparseBy::Magnitude,
                 "positive" => tensorlib::MulMatSparseBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
+            let options = tensorlib::MulMatSparseOptions::new();
             let options = options.by(by);
             let options = options.threshold(attrs.number("threshold"));
             let options = options.n(attrs.integer("n"));
@@ -398,39 +398,39 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].mul_mat_sparse(&s[1], s.if_given(2), s.if_given(3), options)
         }
         "axpy" => {
-            let options = tensorlib::AxpyOptions::new();
             let by = match attrs.text("by") {
                 "" | "score" => tensorlib::AxpyBy::Score,
                 "magnitude" => tensorlib::AxpyBy::Magnitude,
                 "positive" => tensorlib::AxpyBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
+            let options = tensorlib::AxpyOptions::new();
             let options = options.by(by);
             let options = options.threshold(attrs.number("threshold"));
             s[0].axpy(&s[1], s.if_given(2), s.if_given(3), options)
         }
         "sparse_ffn" => {
-            let options = tensorlib::SparseFfnOptions::new();
             let activation = match attrs.text("activation") {
                 "" | "relu" => tensorlib::SparseFfnActivation::Relu,
                 "silu" => tensorlib::SparseFfnActivation::Silu,
                 "gelu" => tensorlib::SparseFfnActivation::Gelu,
                 other => panic!("activation: {other} is none of its words"),
             };
-            let options = options.activation(activation);
             let by = match attrs.text("by") {
                 "" | "score" => tensorlib::SparseFfnBy::Score,
                 "magnitude" => tensorlib::SparseFfnBy::Magnitude,
                 "positive" => tensorlib::SparseFfnBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
-            let options = options.by(by);
-            let options = options.threshold(attrs.number("threshold"));
             let first = match attrs.text("first") {
                 "" | "gate" => tensorlib::SparseFfnFirst::Gate,
                 "up" => tensorlib::SparseFfnFirst::Up,
                 other => panic!("first: {other} is none of its words"),
             };
+            let options = tensorlib::SparseFfnOptions::new();
+            let options = options.activation(activation);
+            let options = options.by(by);
+            let options = options.threshold(attrs.number("threshold"));
             let options = options.first(first);
             s[0].sparse_ffn(&s[1], &s[2], &s[3], s.if_given(4), s.if_given(5), options)
         }

@@ -15,7 +15,10 @@ pub fn check(site: &Path) -> Result<usize, String> {
     for page in pages.iter().filter(|page| !LEFT_OUT.iter().any(|out| page.to_string_lossy().starts_with(out))) {
         let text = read(&site.join(page))?;
         for link in attributes(&text, &["href", "src"]) {
-            if link.is_empty() || link.contains("://") || ["mailto:", "data:", "javascript:"].iter().any(|s| link.starts_with(s)) {
+            if link.is_empty()
+                || link.contains("://")
+                || ["mailto:", "data:", "javascript:"].iter().any(|s| link.starts_with(s))
+            {
                 continue;
             }
             followed += 1;
@@ -106,7 +109,10 @@ mod tests {
         assert_eq!(check(&site), Ok(3));
         put("a.html", "<a href=\"b/c.html#y\">c</a><img src=\"g.svg\">");
         let broken = check(&site).unwrap_err();
-        assert!(broken.contains("a.html: b/c.html#y: no element") && broken.contains("a.html: g.svg: no such file"), "{broken}");
+        assert!(
+            broken.contains("a.html: b/c.html#y: no element") && broken.contains("a.html: g.svg: no such file"),
+            "{broken}"
+        );
         remove_dir(&site).unwrap();
     }
 }

@@ -86,12 +86,12 @@ level = 1
 pub fn write(ws: &Workspace, folder: &Path) -> Result<usize, String> {
     let source = folder.join("src");
     let mut titles: BTreeMap<String, String> = BTreeMap::new();
-    let mut summary = String::from("# Summary\n\n[tensorlib](README.md)\n");
+    let mut summary = String::from("# Summary\n\n[tensorlib](index.md)\n");
     let mut waiting = vec!["README.md".to_string()];
     for (part, chapters) in CHAPTERS {
         let _ = write!(summary, "\n# {part}\n\n");
         for (title, path) in chapters {
-            let _ = writeln!(summary, "- [{title}]({path})");
+            let _ = writeln!(summary, "- [{title}]({})", page_of(path));
             titles.insert(path.to_string(), title.to_string());
             waiting.push(path.to_string());
         }
@@ -113,7 +113,7 @@ pub fn write(ws: &Workspace, folder: &Path) -> Result<usize, String> {
         }
         let text = ws.read(&path)?.ok_or(format!("{path} is not UTF-8"))?;
         let (page, targets) = with_files(ws, &path, &text)?;
-        put(&source, &path, &page)?;
+        put(&source, &page_of(&path), &page)?;
         for target in targets {
             if target.ends_with(".md") {
                 waiting.push(target);
@@ -125,7 +125,7 @@ pub fn write(ws: &Workspace, folder: &Path) -> Result<usize, String> {
     more.sort();
     summary += "\n# Folders\n\n";
     for path in &more {
-        let _ = writeln!(summary, "- [{}]({path})", path.trim_end_matches("/README.md"));
+        let _ = writeln!(summary, "- [{}]({})", path.trim_end_matches("/README.md"), page_of(path));
     }
     summary += "\n---\n\n[Rust reference](rust-api.md)\n";
     let rust = "# Rust reference\n- [tensorlib](rust-api/tensorlib/index.html): the safe API\n- [tensorlib-models](rust-api/tensorlib_models/index.html): \
@@ -172,11 +172,11 @@ fn with_files(ws: &Workspace, path: &str, text: &str) -> Result<(String, Vec<Str
                 Some(target) if ws.root.join(&target).is_dir() => {
                     let readme = format!("{}/README.md", file.trim_end_matches('/'));
                     targets.push(resolve(folder, &readme));
-                    page += &readme;
+                    page += &page_of(&readme);
                 }
                 Some(target) if ws.root.join(&target).is_file() => {
                     targets.push(target);
-                    page += file;
+                    page += &page_of(file);
                 }
                 Some(target) => return Err(format!("{path}: no file {target}")),
                 None => page += file,
@@ -194,6 +194,14 @@ fn with_files(ws: &Workspace, path: &str, text: &str) -> Result<(String, Vec<Str
     Ok((page, targets))
 }
 
+/// The site's name of a file: mdBook makes a folder's index from its README, but leaves links to it as they are.
+fn page_of(path: &str) -> String {
+    match path.strip_suffix("README.md") {
+        Some(folder) => format!("{folder}index.md"),
+        None => path.into(),
+    }
+}
+
 /// A link's path from the root of the tree.
 fn resolve(folder: &Path, link: &str) -> String {
     let mut path = PathBuf::new();
@@ -209,12 +217,13 @@ fn resolve(folder: &Path, link: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::resolve;
+    use super::{page_of, resolve};
     use std::path::Path;
 
     #[test]
     fn links_lead_from_the_page() {
         assert_eq!(resolve(Path::new("docs/performance"), "../ops.md"), "docs/ops.md");
         assert_eq!(resolve(Path::new(""), "./docs/../README.md"), "README.md");
+        assert_eq!((page_of("a/README.md"), page_of("a/b.md")), ("a/index.md".into(), "a/b.md".into()));
     }
 }
