@@ -358,7 +358,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			P:            s.integer("p"),
 			CountPadding: s.integer("count_padding") != 0,
 		}
-		made, err = c.Pool1d(src[0], Pool1dOp(s.choice("op", "max", "avg")), s.integer("k"), options)
+		made, err = c.Pool1d(src[0], PoolOp(s.choice("op", "max", "avg")), s.integer("k"), options)
 	case "pool_2d":
 		options := &Pool2dOptions{
 			S0:          s.integer("s0"),
@@ -367,7 +367,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			P1:          s.integer("p1"),
 			SkipPadding: s.integer("skip_padding") != 0,
 		}
-		made, err = c.Pool2d(src[0], Pool2dOp(s.choice("op", "max", "avg")), s.integer("k0"), s.integer("k1"), options)
+		made, err = c.Pool2d(src[0], PoolOp(s.choice("op", "max", "avg")), s.integer("k0"), s.integer("k1"), options)
 	case "im2col":
 		options := &Im2colOptions{
 			S0:   s.integer("s0"),
@@ -449,7 +449,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.OptStepLion(src[0], src[1], src[2], src[3])
 	case "mul_mat_sparse":
 		options := &MulMatSparseOptions{
-			By:        MulMatSparseBy(s.choice("by", "score", "magnitude", "positive")),
+			By:        SparseBy(s.choice("by", "score", "magnitude", "positive")),
 			Threshold: s.number("threshold"),
 			N:         s.integer("n"),
 			Exact:     s.integer("exact") != 0,
@@ -457,14 +457,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.MulMatSparse(src[0], src[1], src[2], src[3], options)
 	case "axpy":
 		options := &AxpyOptions{
-			By:        AxpyBy(s.choice("by", "score", "magnitude", "positive")),
+			By:        SparseBy(s.choice("by", "score", "magnitude", "positive")),
 			Threshold: s.number("threshold"),
 		}
 		made, err = c.Axpy(src[0], src[1], src[2], src[3], options)
 	case "sparse_ffn":
 		options := &SparseFfnOptions{
 			Activation: SparseFfnActivation(s.choice("activation", "relu", "silu", "gelu")),
-			By:         SparseFfnBy(s.choice("by", "score", "magnitude", "positive")),
+			By:         SparseBy(s.choice("by", "score", "magnitude", "positive")),
 			Threshold:  s.number("threshold"),
 			First:      SparseFfnFirst(s.choice("first", "gate", "up")),
 		}

@@ -1821,15 +1821,15 @@ func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Te
 	})
 }
 
-// Pool1dOp is the attribute op of [Context.Pool1d]: the operation on a window.
-type Pool1dOp int32
+// PoolOp is the operation on a window.
+type PoolOp int32
 
-// The values of Pool1dOp.
+// The values of PoolOp.
 const (
 	// The maximum.
-	Pool1dOpMax Pool1dOp = C.TL_POOL_1D_OP_MAX
+	PoolOpMax PoolOp = C.TL_POOL_1D_OP_MAX
 	// The average.
-	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
+	PoolOpAvg PoolOp = C.TL_POOL_1D_OP_AVG
 )
 
 // Pool1dOptions holds the optional attributes of [Context.Pool1d]. A field that
@@ -1859,7 +1859,7 @@ type Pool1dOptions struct {
 //   - Result: The type of a.
 //   - op: the operation on a window.
 //   - k: length of the window. At least 1.
-func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
+func (c *Context) Pool1d(a *Tensor, op PoolOp, k int64, options *Pool1dOptions) (*Tensor, error) {
 	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
 	if options != nil {
 		params.s = C.int64_t(options.S)
@@ -1870,17 +1870,6 @@ func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions
 		return C.tl_pool_1d(c.ptr, a.ptr, C.tl_pool_1d_op(op), C.int64_t(k), &params)
 	})
 }
-
-// Pool2dOp is the attribute op of [Context.Pool2d]: the operation on a window.
-type Pool2dOp int32
-
-// The values of Pool2dOp.
-const (
-	// The maximum.
-	Pool2dOpMax Pool2dOp = C.TL_POOL_2D_OP_MAX
-	// The average.
-	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
-)
 
 // Pool2dOptions holds the optional attributes of [Context.Pool2d]. A field that
 // is zero has its default.
@@ -1919,7 +1908,7 @@ type Pool2dOptions struct {
 //   - op: the operation on a window.
 //   - k0: width of the window. At least 1.
 //   - k1: height of the window. At least 1.
-func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
+func (c *Context) Pool2d(a *Tensor, op PoolOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
 	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
 	if options != nil {
 		params.s0 = C.int64_t(options.S0)
@@ -2453,18 +2442,17 @@ func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
 	})
 }
 
-// MulMatSparseBy is the attribute By of [Context.MulMatSparse]: the test for
-// active neurons, where s is the score. A NaN is not active. Default: score.
-type MulMatSparseBy int32
+// SparseBy is the test of a score s that selects active neurons.
+type SparseBy int32
 
-// The values of MulMatSparseBy.
+// The values of SparseBy.
 const (
 	// s >= threshold.
-	MulMatSparseByScore MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	SparseByScore SparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
 	// abs(s) >= threshold.
-	MulMatSparseByMagnitude MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_MAGNITUDE
+	SparseByMagnitude SparseBy = C.TL_MUL_MAT_SPARSE_BY_MAGNITUDE
 	// s > 0.
-	MulMatSparseByPositive MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
+	SparseByPositive SparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
 )
 
 // MulMatSparseOptions holds the optional attributes of [Context.MulMatSparse].
@@ -2472,7 +2460,7 @@ const (
 type MulMatSparseOptions struct {
 	// The test for active neurons, where s is the score. A NaN is not
 	// active. Default: score.
-	By MulMatSparseBy
+	By SparseBy
 	// Threshold of the tests score and magnitude, rounded to F32.
 	// Default: 0.
 	Threshold float64
@@ -2516,28 +2504,13 @@ func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparse
 	})
 }
 
-// AxpyBy is the attribute By of [Context.Axpy]: the test for active neurons,
-// where s is the score or, without scores, the element of h. A NaN in scores is
-// not active, and a NaN in h is. Default: score.
-type AxpyBy int32
-
-// The values of AxpyBy.
-const (
-	// s >= threshold.
-	AxpyByScore AxpyBy = C.TL_AXPY_BY_SCORE
-	// abs(s) >= threshold.
-	AxpyByMagnitude AxpyBy = C.TL_AXPY_BY_MAGNITUDE
-	// s > 0.
-	AxpyByPositive AxpyBy = C.TL_AXPY_BY_POSITIVE
-)
-
 // AxpyOptions holds the optional attributes of [Context.Axpy]. A field that is
 // zero has its default.
 type AxpyOptions struct {
 	// The test for active neurons, where s is the score or, without scores,
 	// the element of h. A NaN in scores is not active, and a NaN in h is.
 	// Default: score.
-	By AxpyBy
+	By SparseBy
 	// Threshold of the tests score and magnitude, rounded to F32.
 	// Default: 0.
 	Threshold float64
@@ -2585,22 +2558,6 @@ const (
 	SparseFfnActivationGelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_GELU
 )
 
-// SparseFfnBy is the attribute By of [Context.SparseFfn]: the test for active
-// neurons, where s is the score or, without scores, the element of the
-// projection. A NaN in scores is not active, and a NaN in a projection is.
-// Default: score.
-type SparseFfnBy int32
-
-// The values of SparseFfnBy.
-const (
-	// s >= threshold.
-	SparseFfnByScore SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
-	// abs(s) >= threshold.
-	SparseFfnByMagnitude SparseFfnBy = C.TL_SPARSE_FFN_BY_MAGNITUDE
-	// s > 0.
-	SparseFfnByPositive SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
-)
-
 // SparseFfnFirst is the attribute First of [Context.SparseFfn]: the projection
 // that is computed for all neurons and tested, if there are no scores. Default:
 // gate.
@@ -2620,7 +2577,7 @@ type SparseFfnOptions struct {
 	// The test for active neurons, where s is the score or, without scores,
 	// the element of the projection. A NaN in scores is not active, and a
 	// NaN in a projection is. Default: score.
-	By SparseFfnBy
+	By SparseBy
 	// Threshold of the tests score and magnitude, rounded to F32.
 	// Default: 0.
 	Threshold float64

@@ -14,14 +14,14 @@ namespace {
 Pool pool_of(const Pool1dAttrs &attrs, const Extents &ne) noexcept {
     return {{.elements = ne[0], .taps = attrs.k, .stride = attrs.s ? attrs.s : attrs.k, .padding = attrs.p},
             {},
-            attrs.op == Pool1dOp::avg,
+            attrs.op == PoolOp::avg,
             attrs.count_padding};
 }
 
 Pool pool_of(const Pool2dAttrs &attrs, const Extents &ne) noexcept {
     return {{.elements = ne[0], .taps = attrs.k0, .stride = attrs.s0 ? attrs.s0 : attrs.k0, .padding = attrs.p0},
             {.elements = ne[1], .taps = attrs.k1, .stride = attrs.s1 ? attrs.s1 : attrs.k1, .padding = attrs.p1},
-            attrs.op == Pool2dOp::avg,
+            attrs.op == PoolOp::avg,
             !attrs.skip_padding};
 }
 

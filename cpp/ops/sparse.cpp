@@ -12,9 +12,8 @@ namespace tensorlib::core::ops {
 namespace {
 
 using By = SparseRule::By;
-static_assert(static_cast<int>(MulMatSparseBy::magnitude) == static_cast<int>(By::magnitude) &&
-              static_cast<int>(AxpyBy::positive) == static_cast<int>(By::positive) &&
-              static_cast<int>(SparseFfnBy::positive) == static_cast<int>(By::positive));
+static_assert(static_cast<int>(SparseBy::magnitude) == static_cast<int>(By::magnitude) &&
+              static_cast<int>(SparseBy::positive) == static_cast<int>(By::positive));
 
 // One call's checks, each of which names the operation and all operands.
 class Checks {
@@ -91,7 +90,7 @@ std::int64_t neurons_of(const Checks &check, const MulMatSparseAttrs &attrs) {
     const auto [scores, rows] = sparse_operands;
     if (!check.has(scores)) {
         if (!check.has(rows)) check.fail_as(Status::invalid_argument, "scores, rows or both must be there: else it is mul_mat");
-        if (attrs.by != MulMatSparseBy::score || attrs.threshold != 0) {
+        if (attrs.by != SparseBy::score || attrs.threshold != 0) {
             check.fail_as(Status::invalid_argument, "by and threshold are a rule for scores, which are left out: then all rows are active");
         }
         if (attrs.n == 0 && check.layout(rows).ne[0] > 0) {

@@ -15,7 +15,7 @@ use std::time::Instant;
 use tensorlib::nn::{loss, Module, Parameters, Pass};
 use tensorlib::train::Trainer;
 use tensorlib::{Backend, BackendOptions, Context, DType, FlashAttnExtOptions, Graph, Result, Tensor};
-use tensorlib::{RopeMode, RopeOptions, ScaleOptions, SparseFfnBy, SparseFfnOptions};
+use tensorlib::{RopeMode, RopeOptions, ScaleOptions, SparseBy, SparseFfnOptions};
 
 #[allow(dead_code, reason = "each of the examples on plays uses its part")]
 mod plays;
@@ -330,7 +330,7 @@ impl<'a> Weights<'a> {
         let part = |ctx: &Context, numbers: &[i32]| {
             let [gate, up, down_t] = [&gate, &up, &down].map(|name| neurons(ctx, &self.parameter(name), numbers));
             let rows = (numbers.len() < NEURONS).then(|| ctx.tensor_of([numbers.len() as i64], numbers)).transpose()?;
-            let options = SparseFfnOptions::new().by(SparseFfnBy::Positive);
+            let options = SparseFfnOptions::new().by(SparseBy::Positive);
             h.sparse_ffn(&gate?, &up?, &down_t?, Some(&gates), rows.as_ref(), options)
         };
         match way {

@@ -263,8 +263,8 @@ const std::vector<Function> functions{
     {"swiglu_oai", gated<tl::GluOp::swiglu_oai>},
     {"sqrt", [](Of a, Of) { return sqrt(a); }},
     {"log", [](Of a, Of) { return log(a); }},
-    {"pool_1d max", [](Of a, Of) { return pool_1d(a, tl::Pool1dOp::max, 3, {.s = 1, .p = 1}); }},
-    {"pool_1d avg", [](Of a, Of) { return pool_1d(a, tl::Pool1dOp::avg, 3, {.s = 1, .p = 1}); }},
+    {"pool_1d max", [](Of a, Of) { return pool_1d(a, tl::PoolOp::max, 3, {.s = 1, .p = 1}); }},
+    {"pool_1d avg", [](Of a, Of) { return pool_1d(a, tl::PoolOp::avg, 3, {.s = 1, .p = 1}); }},
     {"cross_entropy_loss by a", [](Of a, Of b) { return cross_entropy_loss(a, stop_gradient(step(b))); }},
 };
 
@@ -308,14 +308,14 @@ TEST(Edges, no_finite_value_has_a_gradient_of_nan) {
 TEST(Edges, max_pooling_of_minus_infinity_stays_in_the_row) {
     const tl::Context ctx;
     const auto a = ctx.tensor<float>({4}, {-inf, -inf, 1, 2}), seed = ctx.tensor<float>({4}, {1, 10, 100, 1000});
-    expect_gradients(ctx, pool_1d(a, tl::Pool1dOp::max, 3, {.s = 1, .p = 1}), {a}, {{1, 0, 10, 1100}}, 0, "pool_1d", seed);
+    expect_gradients(ctx, pool_1d(a, tl::PoolOp::max, 3, {.s = 1, .p = 1}), {a}, {{1, 0, 10, 1100}}, 0, "pool_1d", seed);
     // Numbers below 0 are less than padding would be as zeros; the last window has 1 alone.
     const auto image = ctx.tensor<float>({3, 2}, {-inf, -inf, -5, -inf, -inf, -inf}), weights = ctx.tensor<float>({2, 2}, {1, 2, 4, 8});
-    expect_gradients(ctx, pool_2d(image, tl::Pool2dOp::max, 3, 2, {.s0 = 2, .s1 = 2, .p0 = 1, .p1 = 1}), {image}, {{1, 0, 2, 4, 8, 0}}, 0,
+    expect_gradients(ctx, pool_2d(image, tl::PoolOp::max, 3, 2, {.s0 = 2, .s1 = 2, .p0 = 1, .p1 = 1}), {image}, {{1, 0, 2, 4, 8, 0}}, 0,
                      "pool_2d", weights);
     // Tiles: another element of the window meets no NaN of the gradient.
     const auto tiles = ctx.tensor<float>({4}, {1, 2, -inf, -inf}), g = ctx.tensor<float>({2}, {inf, 3});
-    expect_gradients(ctx, pool_1d(tiles, tl::Pool1dOp::max, 2), {tiles}, {{0, inf, 3, 0}}, 0, "pool_1d in tiles", g);
+    expect_gradients(ctx, pool_1d(tiles, tl::PoolOp::max, 2), {tiles}, {{0, inf, 3, 0}}, 0, "pool_1d in tiles", g);
 }
 
 std::vector<double> reflected_gradient(const Floats &g, std::int64_t n, std::int64_t p0) {

@@ -249,8 +249,8 @@ TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
     const auto a = ctx.tensor<float>({5, 3}, {1, 1, 2, 0, 9,  //
                                               1, 1, 0, 2, 9,  //
                                               9, 9, 9, 9, 9});
-    const auto tiles = sum(pool_2d(a, tl::Pool2dOp::max, 2, 2)).gradients({a}).at(0);
-    const auto overlapping = sum(pool_2d(a, tl::Pool2dOp::max, 2, 2, {.s0 = 1, .s1 = 2})).gradients({a}).at(0);
+    const auto tiles = sum(pool_2d(a, tl::PoolOp::max, 2, 2)).gradients({a}).at(0);
+    const auto overlapping = sum(pool_2d(a, tl::PoolOp::max, 2, 2, {.s0 = 1, .s1 = 2})).gradients({a}).at(0);
     support::backend(support::isas().front(), 2).compute({tiles, overlapping});
     EXPECT_EQ(tiles.read_f32(), (std::vector<float>{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(overlapping.read_f32(), (std::vector<float>{1, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));

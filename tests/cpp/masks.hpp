@@ -25,8 +25,8 @@ struct Rule {
         if (std::isnan(s)) return of_itself;
         return by == By::positive ? s > 0 : (by == By::magnitude ? std::fabs(s) : s) >= threshold;
     }
-    tl::MulMatSparseOptions products() const { return {.by = static_cast<tl::MulMatSparseBy>(by), .threshold = threshold}; }
-    tl::AxpyOptions sums() const { return {.by = static_cast<tl::AxpyBy>(by), .threshold = threshold}; }
+    tl::MulMatSparseOptions products() const { return {.by = static_cast<tl::SparseBy>(by), .threshold = threshold}; }
+    tl::AxpyOptions sums() const { return {.by = static_cast<tl::SparseBy>(by), .threshold = threshold}; }
 };
 // Of values in [-4, 4), which `share` of them is active; the threshold is one of the values there can be, so that there are ties.
 inline Rule rule_of(By by, double share) {

@@ -55,7 +55,7 @@ struct Problem {
     }
     tl::SparseFfnOptions all_options() const {
         tl::SparseFfnOptions all = options;
-        all.by = static_cast<tl::SparseFfnBy>(rule.by), all.threshold = rule.threshold;
+        all.by = static_cast<tl::SparseBy>(rule.by), all.threshold = rule.threshold;
         return all;
     }
 };

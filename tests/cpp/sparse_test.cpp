@@ -265,8 +265,8 @@ TEST(SparseSpecialValues, of_weights_and_activations) {
         const auto b = ctx.tensor<float>({2}, std::span<const float>(ones));
         const auto c = mul_mat_sparse(a, b, scores, std::nullopt, {});
         const auto d = axpy(a, h, std::nullopt, std::nullopt, {}),
-                   e = axpy(a, with_nan, std::nullopt, std::nullopt, {.by = tl::AxpyBy::positive});
-        const auto f = axpy(a, with_nan, scores, std::nullopt, {.by = tl::AxpyBy::positive});
+                   e = axpy(a, with_nan, std::nullopt, std::nullopt, {.by = tl::SparseBy::positive});
+        const auto f = axpy(a, with_nan, scores, std::nullopt, {.by = tl::SparseBy::positive});
         backend(isa, 2).compute({c, d, e, f});
         EXPECT_EQ(c.read<float>(), (std::vector<float>{3, 0, 7, 0})) << isa;
         EXPECT_EQ(d.read<float>(), (std::vector<float>{5, 8})) << isa;

@@ -378,7 +378,7 @@ Tensor ContextOps::upscale(const Tensor &a, std::int64_t factor, const UpscaleOp
     return Nodes::make(*this, core::Op::upscale, {&a}, attrs);
 }
 
-Tensor ContextOps::pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options) const {
+Tensor ContextOps::pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_int("op", static_cast<std::int64_t>(op)),
         core::Attr::of_int("k", k),
@@ -389,7 +389,7 @@ Tensor ContextOps::pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const P
     return Nodes::make(*this, core::Op::pool_1d, {&a}, attrs);
 }
 
-Tensor ContextOps::pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
+Tensor ContextOps::pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_int("op", static_cast<std::int64_t>(op)),
         core::Attr::of_int("k0", k0),
@@ -748,11 +748,11 @@ Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &optio
     return Nodes::youngest_of({&a}).upscale(a, factor, options);
 }
 
-Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options) {
+Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options) {
     return Nodes::youngest_of({&a}).pool_1d(a, op, k, options);
 }
 
-Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) {
+Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) {
     return Nodes::youngest_of({&a}).pool_2d(a, op, k0, k1, options);
 }
 
@@ -957,11 +957,11 @@ Tensor TensorOps::upscale(std::int64_t factor, const UpscaleOptions &options) co
     return tensorlib::upscale(static_cast<const Tensor &>(*this), factor, options);
 }
 
-Tensor TensorOps::pool_1d(Pool1dOp op, std::int64_t k, const Pool1dOptions &options) const {
+Tensor TensorOps::pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options) const {
     return tensorlib::pool_1d(static_cast<const Tensor &>(*this), op, k, options);
 }
 
-Tensor TensorOps::pool_2d(Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
+Tensor TensorOps::pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
     return tensorlib::pool_2d(static_cast<const Tensor &>(*this), op, k0, k1, options);
 }
 

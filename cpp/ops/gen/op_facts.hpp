@@ -1220,9 +1220,9 @@ inline constexpr OpFacts upscale{
 };
 
 inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
-inline constexpr const char *pool_1d_op_values[] = {"max", "avg"};
+inline constexpr const char *pool_op_values[] = {"max", "avg"};
 inline constexpr AttrDef pool_1d_attrs[] = {
-    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_1d_op_values},
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_op_values},
     {.name = "k", .kind = AttrKind::ints, .required = true, .least = 1},
     {.name = "s", .kind = AttrKind::ints, .required = false, .least = 0},
     {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
@@ -1241,9 +1241,8 @@ inline constexpr OpFacts pool_1d{
 };
 
 inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
-inline constexpr const char *pool_2d_op_values[] = {"max", "avg"};
 inline constexpr AttrDef pool_2d_attrs[] = {
-    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_2d_op_values},
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_op_values},
     {.name = "k0", .kind = AttrKind::ints, .required = true, .least = 1},
     {.name = "k1", .kind = AttrKind::ints, .required = true, .least = 1},
     {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 0},
@@ -1515,9 +1514,9 @@ inline constexpr Operand mul_mat_sparse_operands[] = {
     {.name = "b", .role = Role::read},
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
     {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
-inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
+inline constexpr const char *sparse_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef mul_mat_sparse_attrs[] = {
-    {.name = "by", .kind = AttrKind::text, .required = false, .values = mul_mat_sparse_by_values},
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = sparse_by_values},
     {.name = "threshold", .kind = AttrKind::number, .required = false},
     {.name = "n", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740991},
     {.name = "exact", .kind = AttrKind::ints, .required = false},
@@ -1539,9 +1538,8 @@ inline constexpr Operand axpy_operands[] = {
     {.name = "h", .role = Role::read},
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
     {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
-inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef axpy_attrs[] = {
-    {.name = "by", .kind = AttrKind::text, .required = false, .values = axpy_by_values},
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = sparse_by_values},
     {.name = "threshold", .kind = AttrKind::number, .required = false},
 };
 inline constexpr OpFacts axpy{
@@ -1564,11 +1562,10 @@ inline constexpr Operand sparse_ffn_operands[] = {
     {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is treated as constant"},
     {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "neuron indices"}};
 inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
-inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr const char *sparse_ffn_first_values[] = {"gate", "up"};
 inline constexpr AttrDef sparse_ffn_attrs[] = {
     {.name = "activation", .kind = AttrKind::text, .required = false, .values = sparse_ffn_activation_values},
-    {.name = "by", .kind = AttrKind::text, .required = false, .values = sparse_ffn_by_values},
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = sparse_by_values},
     {.name = "threshold", .kind = AttrKind::number, .required = false},
     {.name = "first", .kind = AttrKind::text, .required = false, .values = sparse_ffn_first_values},
 };
@@ -1948,31 +1945,29 @@ struct UpscaleAttrs {
         : factor(given.integer("factor", 0)), mode(static_cast<UpscaleMode>(given.integer("mode", 0))) {}
 };
 
-enum class Pool1dOp : std::int32_t { max, avg };
+enum class PoolOp : std::int32_t { max, avg };
 
 struct Pool1dAttrs {
     static constexpr Op operation = Op::pool_1d;
 
-    Pool1dOp op;
+    PoolOp op;
     std::int64_t k;
     std::int64_t s;
     std::int64_t p;
     bool count_padding;
 
     explicit Pool1dAttrs(const Attrs &given)
-        : op(static_cast<Pool1dOp>(given.integer("op", 0))),
+        : op(static_cast<PoolOp>(given.integer("op", 0))),
           k(given.integer("k", 0)),
           s(given.integer("s", 0)),
           p(given.integer("p", 0)),
           count_padding(given.flag("pool_1d", "count_padding")) {}
 };
 
-enum class Pool2dOp : std::int32_t { max, avg };
-
 struct Pool2dAttrs {
     static constexpr Op operation = Op::pool_2d;
 
-    Pool2dOp op;
+    PoolOp op;
     std::int64_t k0;
     std::int64_t k1;
     std::int64_t s0;
@@ -1982,7 +1977,7 @@ struct Pool2dAttrs {
     bool skip_padding;
 
     explicit Pool2dAttrs(const Attrs &given)
-        : op(static_cast<Pool2dOp>(given.integer("op", 0))),
+        : op(static_cast<PoolOp>(given.integer("op", 0))),
           k0(given.integer("k0", 0)),
           k1(given.integer("k1", 0)),
           s0(given.integer("s0", 0)),
@@ -2146,37 +2141,33 @@ struct OptStepMomentumAttrs {
     explicit OptStepMomentumAttrs(const Attrs &given) : nesterov(given.flag("opt_step_momentum", "nesterov")) {}
 };
 
-enum class MulMatSparseBy : std::int32_t { score, magnitude, positive };
+enum class SparseBy : std::int32_t { score, magnitude, positive };
 
 struct MulMatSparseAttrs {
     static constexpr Op operation = Op::mul_mat_sparse;
 
-    MulMatSparseBy by;
+    SparseBy by;
     double threshold;
     std::int64_t n;
     bool exact;
 
     explicit MulMatSparseAttrs(const Attrs &given)
-        : by(static_cast<MulMatSparseBy>(given.integer("by", 0))),
+        : by(static_cast<SparseBy>(given.integer("by", 0))),
           threshold(given.number("threshold", 0.0)),
           n(given.integer("n", 0)),
           exact(given.flag("mul_mat_sparse", "exact")) {}
 };
 
-enum class AxpyBy : std::int32_t { score, magnitude, positive };
-
 struct AxpyAttrs {
     static constexpr Op operation = Op::axpy;
 
-    AxpyBy by;
+    SparseBy by;
     double threshold;
 
-    explicit AxpyAttrs(const Attrs &given) : by(static_cast<AxpyBy>(given.integer("by", 0))), threshold(given.number("threshold", 0.0)) {}
+    explicit AxpyAttrs(const Attrs &given) : by(static_cast<SparseBy>(given.integer("by", 0))), threshold(given.number("threshold", 0.0)) {}
 };
 
 enum class SparseFfnActivation : std::int32_t { relu, silu, gelu };
-
-enum class SparseFfnBy : std::int32_t { score, magnitude, positive };
 
 enum class SparseFfnFirst : std::int32_t { gate, up };
 
@@ -2184,13 +2175,13 @@ struct SparseFfnAttrs {
     static constexpr Op operation = Op::sparse_ffn;
 
     SparseFfnActivation activation;
-    SparseFfnBy by;
+    SparseBy by;
     double threshold;
     SparseFfnFirst first;
 
     explicit SparseFfnAttrs(const Attrs &given)
         : activation(static_cast<SparseFfnActivation>(given.integer("activation", 0))),
-          by(static_cast<SparseFfnBy>(given.integer("by", 0))),
+          by(static_cast<SparseBy>(given.integer("by", 0))),
           threshold(given.number("threshold", 0.0)),
           first(static_cast<SparseFfnFirst>(given.integer("first", 0))) {}
 };

@@ -1,18 +1,16 @@
 //! Reads and checks the descriptions of operations, `cpp/ops/*.toml`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml::{Table, Value};
 
 use crate::fields::Fields;
 use crate::names::{Language, Names};
+use crate::shared::{Enumeration, Enumerations, Texts, ENUMERATIONS, TEXTS};
 
 /// The folder of the descriptions.
 pub const FOLDER: &str = "cpp/ops";
-
-/// The file of texts that several operations share: `$name` in a text stands for one of them.
-const SHARED: &str = "texts";
 
 /// The most operands that an operation may have: the engine's `max_sources`.
 const MAX_OPERANDS: usize = 10;
@@ -224,6 +222,8 @@ pub struct Attribute {
     pub values: Vec<String>,
     /// The meaning of each word, unless it is obvious.
     pub value_docs: Vec<String>,
+    /// The enumeration that several operations share, if the words are those of one, and its description.
+    pub enumeration: Option<(String, String)>,
     /// Whether a number may be NaN.
     pub nan: bool,
     pub names: Names,
@@ -281,96 +281,36 @@ impl Attribute {
 /// All families, sorted by the lowest number of their operations.
 pub fn read(root: &Path) -> Result<Vec<Family>, String> {
     let folder = root.join(FOLDER);
-    let mut shared = Texts::read(&folder)?;
+    let mut texts = Texts::read(&folder)?;
+    let mut enumerations = Enumerations::read(&folder)?;
     let mut families = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
         let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if name != SHARED && path.extension().is_some_and(|ending| ending == "toml") {
-            families.push(family_of(&name, shared.filled_in(&name, table(&path)?)?)?);
+        if ![TEXTS, ENUMERATIONS].contains(&&*name) && path.extension().is_some_and(|ending| ending == "toml") {
+            families.push(family_of(&name, texts.filled_in(&name, table(&path)?)?, &mut enumerations)?);
         }
     }
-    shared.check_use()?;
+    texts.check_use()?;
+    enumerations.check_use()?;
     families.sort_by_key(|family| family.ops.first().map(|op| op.number));
     check_numbers(&families)?;
     check_arguments(&families)?;
     Ok(families)
 }
 
-fn table(path: &Path) -> Result<Table, String> {
+pub(crate) fn table(path: &Path) -> Result<Table, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     text.parse().map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The texts that several operations share, and which of them are used.
-struct Texts {
-    texts: BTreeMap<String, String>,
-    used: BTreeSet<String>,
-}
-
-impl Texts {
-    fn read(folder: &Path) -> Result<Self, String> {
-        Self::of(&Value::Table(table(&folder.join(format!("{SHARED}.toml")))?))
-    }
-
-    fn of(table: &Value) -> Result<Self, String> {
-        let fields = Fields::of(table, format!("{FOLDER}/{SHARED}.toml"))?;
-        let texts = fields.keys().map(|key| Ok((key.to_string(), fields.text(key)?))).collect::<Result<_, String>>()?;
-        Ok(Self { texts, used: BTreeSet::new() })
-    }
-
-    /// A family's table with the shared texts filled in. Programs stay as they are.
-    fn filled_in(&mut self, family: &str, table: Table) -> Result<Table, String> {
-        let mut filled = Table::new();
-        for (key, value) in table {
-            let value = if key == "example_rust" { value } else { self.replaced(family, value)? };
-            filled.insert(key, value);
-        }
-        Ok(filled)
-    }
-
-    fn replaced(&mut self, family: &str, value: Value) -> Result<Value, String> {
-        Ok(match value {
-            Value::String(text) => Value::String(self.text(family, &text)?),
-            Value::Array(values) => {
-                Value::Array(values.into_iter().map(|value| self.replaced(family, value)).collect::<Result<_, _>>()?)
-            }
-            Value::Table(table) => Value::Table(self.filled_in(family, table)?),
-            other => other,
-        })
-    }
-
-    fn text(&mut self, family: &str, text: &str) -> Result<String, String> {
-        let mut parts = text.split('$');
-        let mut out = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(part.len());
-            let (name, rest) = part.split_at(end);
-            let shared = self.texts.get(name).ok_or(format!(
-                "{FOLDER}/{family}.toml: ${name} is no text of {SHARED}.toml, which has {}",
-                self.texts.keys().cloned().collect::<Vec<_>>().join(", ")
-            ))?;
-            self.used.insert(name.into());
-            out += shared;
-            out += rest;
-        }
-        Ok(out)
-    }
-
-    fn check_use(&self) -> Result<(), String> {
-        match self.texts.keys().find(|name| !self.used.contains(*name)) {
-            Some(name) => Err(format!("{FOLDER}/{SHARED}.toml: no operation uses ${name}")),
-            None => Ok(()),
-        }
-    }
-}
-
 /// The operations of a file of this name and text.
 pub fn family(name: &str, text: &str) -> Result<Family, String> {
-    family_of(name, text.parse().map_err(|e| format!("{FOLDER}/{name}.toml: {e}"))?)
+    let table = text.parse().map_err(|e| format!("{FOLDER}/{name}.toml: {e}"))?;
+    family_of(name, table, &mut Enumerations::default())
 }
 
-fn family_of(name: &str, mut table: Table) -> Result<Family, String> {
+fn family_of(name: &str, mut table: Table, enumerations: &mut Enumerations) -> Result<Family, String> {
     let file = format!("{FOLDER}/{name}.toml");
     let title = match table.remove("title") {
         Some(Value::String(title)) if !title.is_empty() => title,
@@ -379,7 +319,7 @@ fn family_of(name: &str, mut table: Table) -> Result<Family, String> {
     let mut ops = Vec::new();
     for (op, value) in &table {
         let fields = Fields::of(value, format!("{file}: {op}"))?;
-        ops.push(operation(op, &fields)?);
+        ops.push(operation(op, &fields, enumerations)?);
     }
     if ops.is_empty() {
         return Err(format!("{file}: it has no operations: [NAME] begins one"));
@@ -388,7 +328,7 @@ fn family_of(name: &str, mut table: Table) -> Result<Family, String> {
     Ok(Family { name: name.into(), title, ops })
 }
 
-fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
+fn operation(name: &str, fields: &Fields, enumerations: &mut Enumerations) -> Result<Op, String> {
     fields.only(&[
         "number",
         "class",
@@ -413,7 +353,8 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         return Err(format!("{}: {} operands: up to {MAX_OPERANDS} are valid", fields.place, operands.len()));
     }
     check_optional(&operands, &fields.place)?;
-    let attributes = fields.list("attributes")?.iter().map(attribute).collect::<Result<Vec<_>, _>>()?;
+    let attributes = fields.list("attributes")?;
+    let attributes = attributes.iter().map(|fields| attribute(fields, enumerations)).collect::<Result<Vec<_>, _>>()?;
     if attributes.len() > MAX_ATTRIBUTES {
         return Err(format!("{}: {} attributes: up to {MAX_ATTRIBUTES} are valid", fields.place, attributes.len()));
     }
@@ -448,6 +389,10 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
     };
     if !by_hand {
         check_functions(&op, &fields.place)?;
+    } else if let Some(attribute) = op.attributes.iter().find(|attribute| attribute.enumeration.is_some()) {
+        // The type of a shared enumeration comes with the functions of the first operation that has it.
+        let (place, name) = (&fields.place, &attribute.name);
+        return Err(format!("{place}: {name}: of is of operations whose functions are generated: values is valid"));
     }
     Ok(op)
 }
@@ -496,6 +441,20 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
     }
 }
 
+/// The words of a choice, and their meanings if they are there.
+pub fn words(fields: &Fields) -> Result<(Vec<String>, Vec<String>), String> {
+    let values = fields.words("values")?;
+    if values.iter().any(|value| values.iter().filter(|other| *other == value).count() > 1) {
+        return Err(format!("{}: values has a value twice", fields.place));
+    }
+    let docs = fields.there("value_docs").then(|| fields.texts("value_docs")).transpose()?.unwrap_or_default();
+    if !docs.is_empty() && docs.len() != values.len() {
+        let (n, values) = (docs.len(), values.len());
+        return Err(format!("{}: {n} value_docs of {values} values: one for each is valid", fields.place));
+    }
+    Ok((values, docs))
+}
+
 fn operand(fields: &Fields) -> Result<Operand, String> {
     fields.only(&["name", "role", "optional", "no_gradient", "names"])?;
     let (name, role) = (fields.text("name")?, fields.one_of("role", &ROLES)?);
@@ -523,7 +482,7 @@ fn names_in(fields: &Fields) -> Result<Names, String> {
     Ok(names)
 }
 
-fn attribute(fields: &Fields) -> Result<Attribute, String> {
+fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribute, String> {
     fields.only(&[
         "name",
         "kind",
@@ -531,6 +490,7 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
         "required",
         "range",
         "default",
+        "of",
         "values",
         "value_docs",
         "nan",
@@ -555,31 +515,29 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
     }
     let range = only_of("range", &[Kind::Integer, Kind::Integers, Kind::Number])?;
     let default = only_of("default", &[Kind::Integer, Kind::Number])?;
-    let attribute = Attribute {
+    let mut attribute = Attribute {
         name,
         kind,
         length,
         required: fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false),
         range: range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
         default: default.then(|| fields.value("default", kind == Kind::Number)).transpose()?.unwrap_or(0.0),
-        values: match only_of("values", &[Kind::Choice])? {
-            true => fields.words("values")?,
-            false if kind == Kind::Choice => {
-                return Err(format!("{}: values is missing: a list of words", fields.place))
-            }
-            false => Vec::new(),
-        },
-        value_docs: only_of("value_docs", &[Kind::Choice])?
-            .then(|| fields.texts("value_docs"))
-            .transpose()?
-            .unwrap_or_default(),
+        values: Vec::new(),
+        value_docs: Vec::new(),
+        enumeration: None,
         nan: only_of("nan", &[Kind::Number])?.then(|| fields.truth("nan")).transpose()?.unwrap_or(false),
         names: names_in(fields)?,
         doc: fields.text("doc")?,
     };
-    if !attribute.value_docs.is_empty() && attribute.value_docs.len() != attribute.values.len() {
-        let (n, values) = (attribute.value_docs.len(), attribute.values.len());
-        return Err(format!("{}: {n} value_docs of {values} values: one for each is valid", fields.place));
+    if only_of("of", &[Kind::Choice])? {
+        if let Some(key) = ["values", "value_docs"].iter().find(|key| fields.there(key)) {
+            return Err(format!("{}: of and {key}: one of them is valid", fields.place));
+        }
+        let Enumeration { name, doc, values, value_docs } = enumerations.get(&fields.text("of")?, &fields.place)?;
+        attribute.enumeration = Some((name, doc));
+        (attribute.values, attribute.value_docs) = (values, value_docs);
+    } else if only_of("values", &[Kind::Choice])? | only_of("value_docs", &[Kind::Choice])? || kind == Kind::Choice {
+        (attribute.values, attribute.value_docs) = words(fields)?;
     }
     check_default(&attribute, default, &fields.place)?;
     Ok(attribute)
@@ -587,7 +545,7 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
 
 /// An attribute that is left out is 0, also in C and Go, so 0 must be its default or mean nothing else.
 fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), String> {
-    let Attribute { name, kind, required, range, default, values, .. } = attribute;
+    let Attribute { name, kind, required, range, default, .. } = attribute;
     let inside = |value: f64| range.is_none_or(|(least, most)| least <= value && value <= most);
     let shown = |value: f64| attribute.written(value);
     if *required {
@@ -598,9 +556,6 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
     }
     if *kind == Kind::Type {
         return Err(format!("{place}: {name} is a type, and 0 is one: required = true is valid"));
-    }
-    if values.iter().any(|value| values.iter().filter(|other| *other == value).count() > 1) {
-        return Err(format!("{place}: {name} has a value twice"));
     }
     if !inside(*default) {
         return Err(format!("{place}: {name} is {} where it is left out, which its range has not", shown(*default)));
@@ -785,6 +740,8 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(r#"name = "n", kind = "enum", values = ["a", "b"], value_docs = ["it"]"#)
             .contains("1 value_docs of 2"));
         assert!(error(r#"name = "n", kind = "bool", value_docs = ["it"]"#).contains("value_docs is not of Bool"));
+        assert!(error(r#"name = "n", kind = "bool", of = "it""#).contains("of is not of Bool"));
+        assert!(error(r#"name = "n", kind = "enum", of = "it", values = ["a"]"#).contains("of and values: one of them"));
         assert!(error(r#"name = "n", kind = "type""#).contains("required = true"));
         assert!(number("range = [2, 1]").contains("[LEAST, MOST]"));
         assert!(number("range = [1, 2]").contains("n is 0.0 where it is left out"));
@@ -796,23 +753,6 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
         let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
         assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
-    }
-
-    #[test]
-    fn shared_texts_are_filled_in() {
-        let mut texts =
-            Texts::of(&Value::Table("floats = \"F32 or\\nF16\"\nonce = \"rounded once\"".parse().unwrap())).unwrap();
-        let table = |text: &str| text.parse::<Table>().unwrap();
-        let filled = texts
-            .filled_in("f", table("types = \"$floats, $once.\"\nlist = [{ doc = \"($once)\" }]\nexample_rust = \"$x\""))
-            .unwrap();
-        let wanted =
-            "types = \"F32 or F16, rounded once.\"\nlist = [{ doc = \"(rounded once)\" }]\nexample_rust = \"$x\"";
-        assert_eq!(filled, table(wanted));
-        assert!(texts.check_use().is_ok());
-        assert!(texts.filled_in("f", table("doc = \"$twice\"")).unwrap_err().contains("f.toml: $twice is no text"));
-        texts.used.clear();
-        assert!(texts.check_use().unwrap_err().contains("no operation uses $floats"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod header;
 mod model;
 pub mod names;
 pub mod reference;
+mod shared;
 mod templates;
 mod text;
 

@@ -73,7 +73,11 @@ pub struct AttributeModel {
 pub struct Choice {
     pub name: String,
     pub c_name: String,
+    /// The engine's array of the words.
+    pub values_name: String,
     pub doc: String,
+    /// Whether the operation is the first with this type.
+    pub declared: bool,
     /// Whether the description says what each word means.
     pub explained: bool,
     pub values: Vec<ChoiceValue>,
@@ -193,12 +197,27 @@ fn choice(op: &Op, attribute: &Attribute, prose: &Prose) -> Choice {
         doc: prose.value(op, attribute, number),
     };
     Choice {
-        name: camel(&op.name) + &camel(&attribute.name),
+        name: match &attribute.enumeration {
+            Some((name, _)) => camel(name),
+            None => camel(&op.name) + &camel(&attribute.name),
+        },
+        values_name: match &attribute.enumeration {
+            Some((name, _)) => format!("{name}_values"),
+            None => format!("{}_{}_values", op.name, attribute.name),
+        },
+        declared: declared(op, attribute, prose),
         doc: prose.choice(op, attribute),
         explained: !attribute.value_docs.is_empty(),
         values: attribute.values.iter().enumerate().map(value).collect(),
         c_name,
     }
+}
+
+/// Whether the operation is the first with the attribute's enumeration.
+fn declared(op: &Op, attribute: &Attribute, prose: &Prose) -> bool {
+    let has = |op: &&Op| op.attributes.iter().any(|a| a.enumeration == attribute.enumeration);
+    let first = prose.families.iter().flat_map(|family| &family.ops).find(has);
+    attribute.enumeration.is_none() || first.is_some_and(|first| first.name == op.name)
 }
 
 /// A text without the marks around names.

@@ -87,8 +87,12 @@ impl Prose<'_> {
         format!("{}.", self.attribute_said(op, attribute, &capitalised(&attribute.doc)))
     }
 
-    /// An attribute as a sentence, above the type of a choice.
+    /// An attribute as a sentence, above the type of a choice. An enumeration that several operations share has a
+    /// description of its own, except in C, where each attribute has a type.
     pub fn choice(&self, op: &Op, attribute: &Attribute) -> String {
+        if let Some((_, doc)) = attribute.enumeration.as_ref().filter(|_| self.language != Language::C) {
+            return format!("{}.", self.translated(op, doc));
+        }
         let name = self.quoted(&self.own_name(op, &attribute.name).unwrap_or_default());
         format!("attribute {name} of {}: {}.", self.reference(op), self.attribute(op, attribute))
     }

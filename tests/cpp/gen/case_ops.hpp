@@ -164,7 +164,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.s = attrs.integer("s");
         options.p = attrs.integer("p");
         options.count_padding = attrs.integer("count_padding") != 0;
-        return s.at(0).pool_1d(static_cast<tl::Pool1dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k"), options);
+        return s.at(0).pool_1d(static_cast<tl::PoolOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k"), options);
     }
     if (op == "pool_2d") {
         tl::Pool2dOptions options;
@@ -173,7 +173,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.p0 = attrs.integer("p0");
         options.p1 = attrs.integer("p1");
         options.skip_padding = attrs.integer("skip_padding") != 0;
-        return s.at(0).pool_2d(static_cast<tl::Pool2dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k0"), attrs.integer("k1"),
+        return s.at(0).pool_2d(static_cast<tl::PoolOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k0"), attrs.integer("k1"),
                                options);
     }
     if (op == "im2col") {
@@ -253,7 +253,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "opt_step_lion") return tl::opt_step_lion(s.at(0), s.at(1), s.at(2), s.at(3));
     if (op == "mul_mat_sparse") {
         tl::MulMatSparseOptions options;
-        options.by = static_cast<tl::MulMatSparseBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.by = static_cast<tl::SparseBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
         options.threshold = attrs.number("threshold");
         options.n = attrs.integer("n");
         options.exact = attrs.integer("exact") != 0;
@@ -261,14 +261,14 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "axpy") {
         tl::AxpyOptions options;
-        options.by = static_cast<tl::AxpyBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.by = static_cast<tl::SparseBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
         options.threshold = attrs.number("threshold");
         return tl::axpy(s.at(0), s.at(1), s.at_if_given(2), s.at_if_given(3), options);
     }
     if (op == "sparse_ffn") {
         tl::SparseFfnOptions options;
         options.activation = static_cast<tl::SparseFfnActivation>(attrs.choice("activation", {"relu", "silu", "gelu"}));
-        options.by = static_cast<tl::SparseFfnBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.by = static_cast<tl::SparseBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
         options.threshold = attrs.number("threshold");
         options.first = static_cast<tl::SparseFfnFirst>(attrs.choice("first", {"gate", "up"}));
         return tl::sparse_ffn(s.at(0), s.at(1), s.at(2), s.at(3), s.at_if_given(4), s.at_if_given(5), options);

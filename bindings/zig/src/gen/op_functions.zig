@@ -1455,8 +1455,8 @@ pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Er
     return self.construct(c.tl_upscale, .{ a.handle, times, &params });
 }
 
-/// The attribute `op` of `pool1d`: the operation on a window.
-pub const Pool1dOp = enum(i32) {
+/// The operation on a window.
+pub const PoolOp = enum(i32) {
     /// The maximum.
     max,
     /// The average.
@@ -1487,7 +1487,7 @@ pub const Pool1dOptions = struct {
 /// - Result: The type of `a`.
 /// - `op`: the operation on a window.
 /// - `k`: length of the window. At least 1.
-pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
+pub fn pool1d(self: Context, a: Tensor, op: PoolOp, k: i64, options: Pool1dOptions) Error!Tensor {
     const params: c.tl_pool_1d_params = .{
         .s = options.s,
         .p = options.p,
@@ -1495,14 +1495,6 @@ pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOpt
     };
     return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
 }
-
-/// The attribute `op` of `pool2d`: the operation on a window.
-pub const Pool2dOp = enum(i32) {
-    /// The maximum.
-    max,
-    /// The average.
-    avg,
-};
 
 /// Optional attributes of `pool2d`.
 pub const Pool2dOptions = struct {
@@ -1533,7 +1525,7 @@ pub const Pool2dOptions = struct {
 /// - `op`: the operation on a window.
 /// - `k0`: width of the window. At least 1.
 /// - `k1`: height of the window. At least 1.
-pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
+pub fn pool2d(self: Context, a: Tensor, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
     const params: c.tl_pool_2d_params = .{
         .s0 = options.s0,
         .s1 = options.s1,
@@ -1955,9 +1947,8 @@ pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: 
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }
 
-/// The attribute `by` of `mulMatSparse`: the test for active neurons, where s is the score. A NaN is not active.
-/// Default: score.
-pub const MulMatSparseBy = enum(i32) {
+/// The test of a score s that selects active neurons.
+pub const SparseBy = enum(i32) {
     /// s >= threshold.
     score,
     /// abs(s) >= threshold.
@@ -1969,7 +1960,7 @@ pub const MulMatSparseBy = enum(i32) {
 /// Optional attributes of `mulMatSparse`.
 pub const MulMatSparseOptions = struct {
     /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
-    by: MulMatSparseBy = .score,
+    by: SparseBy = .score,
     /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
     /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
@@ -2010,22 +2001,11 @@ pub fn mulMatSparse(
     return self.construct(c.tl_mul_mat_sparse, .{ a.handle, b.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
 
-/// The attribute `by` of `axpy`: the test for active neurons, where s is the score or, without `scores`, the
-/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
-pub const AxpyBy = enum(i32) {
-    /// s >= threshold.
-    score,
-    /// abs(s) >= threshold.
-    magnitude,
-    /// s > 0.
-    positive,
-};
-
 /// Optional attributes of `axpy`.
 pub const AxpyOptions = struct {
     /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
     /// `scores` is not active, and a NaN in `h` is. Default: score.
-    by: AxpyBy = .score,
+    by: SparseBy = .score,
     /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
 };
@@ -2063,17 +2043,6 @@ pub fn axpy(
 /// The attribute `activation` of `sparseFfn`: the activation of the gate. Default: relu.
 pub const SparseFfnActivation = enum(i32) { relu, silu, gelu };
 
-/// The attribute `by` of `sparseFfn`: the test for active neurons, where s is the score or, without `scores`, the
-/// element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
-pub const SparseFfnBy = enum(i32) {
-    /// s >= threshold.
-    score,
-    /// abs(s) >= threshold.
-    magnitude,
-    /// s > 0.
-    positive,
-};
-
 /// The attribute `first` of `sparseFfn`: the projection that is computed for all neurons and tested, if there are
 /// no `scores`. Default: gate.
 pub const SparseFfnFirst = enum(i32) { gate, up };
@@ -2084,7 +2053,7 @@ pub const SparseFfnOptions = struct {
     activation: SparseFfnActivation = .relu,
     /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A
     /// NaN in `scores` is not active, and a NaN in a projection is. Default: score.
-    by: SparseFfnBy = .score,
+    by: SparseBy = .score,
     /// Threshold of the tests `score` and `magnitude`, rounded to f32. Default: 0.
     threshold: f64 = 0.0,
     /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.

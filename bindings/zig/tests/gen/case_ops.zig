@@ -365,12 +365,12 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .upscale => return try ctx.upscale(src[0].?, try op.integer("factor"), .{
             .mode = try op.choice(tl.ops.UpscaleMode, "mode"),
         }),
-        .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.ops.Pool1dOp, "op"), try op.integer("k"), .{
+        .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.ops.PoolOp, "op"), try op.integer("k"), .{
             .s = try op.integer("s"),
             .p = try op.integer("p"),
             .count_padding = try op.integer("count_padding") != 0,
         }),
-        .pool_2d => return try ctx.pool2d(src[0].?, try op.choice(tl.ops.Pool2dOp, "op"), try op.integer("k0"), try op.integer("k1"), .{
+        .pool_2d => return try ctx.pool2d(src[0].?, try op.choice(tl.ops.PoolOp, "op"), try op.integer("k0"), try op.integer("k1"), .{
             .s0 = try op.integer("s0"),
             .s1 = try op.integer("s1"),
             .p0 = try op.integer("p0"),
@@ -435,18 +435,18 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .opt_step_adamw => return try ctx.optStepAdamw(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?),
         .opt_step_lion => return try ctx.optStepLion(src[0].?, src[1].?, src[2].?, src[3].?),
         .mul_mat_sparse => return try ctx.mulMatSparse(src[0].?, src[1].?, src[2], src[3], .{
-            .by = try op.choice(tl.ops.MulMatSparseBy, "by"),
+            .by = try op.choice(tl.ops.SparseBy, "by"),
             .threshold = try op.number("threshold"),
             .n = try op.integer("n"),
             .exact = try op.integer("exact") != 0,
         }),
         .axpy => return try ctx.axpy(src[0].?, src[1].?, src[2], src[3], .{
-            .by = try op.choice(tl.ops.AxpyBy, "by"),
+            .by = try op.choice(tl.ops.SparseBy, "by"),
             .threshold = try op.number("threshold"),
         }),
         .sparse_ffn => return try ctx.sparseFfn(src[0].?, src[1].?, src[2].?, src[3].?, src[4], src[5], .{
             .activation = try op.choice(tl.ops.SparseFfnActivation, "activation"),
-            .by = try op.choice(tl.ops.SparseFfnBy, "by"),
+            .by = try op.choice(tl.ops.SparseBy, "by"),
             .threshold = try op.number("threshold"),
             .first = try op.choice(tl.ops.SparseFfnFirst, "first"),
         }),

@@ -163,8 +163,8 @@ struct UpscaleOptions {
     UpscaleMode mode = UpscaleMode::nearest;
 };
 
-// The attribute op of pool_1d(): the operation on a window.
-enum class Pool1dOp : std::int32_t {
+// The operation on a window.
+enum class PoolOp : std::int32_t {
     // The maximum.
     max,
     // The average.
@@ -179,14 +179,6 @@ struct Pool1dOptions {
     std::int64_t p = 0;
     // If true, an average counts padding as zeros. Default: false.
     bool count_padding = false;
-};
-
-// The attribute op of pool_2d(): the operation on a window.
-enum class Pool2dOp : std::int32_t {
-    // The maximum.
-    max,
-    // The average.
-    avg,
 };
 
 // Optional attributes of pool_2d().
@@ -308,8 +300,8 @@ struct OptStepMomentumOptions {
     bool nesterov = false;
 };
 
-// The attribute by of mul_mat_sparse(): the test for active neurons, where s is the score. A NaN is not active. Default: score.
-enum class MulMatSparseBy : std::int32_t {
+// The test of a score s that selects active neurons.
+enum class SparseBy : std::int32_t {
     // s >= threshold.
     score,
     // abs(s) >= threshold.
@@ -321,7 +313,7 @@ enum class MulMatSparseBy : std::int32_t {
 // Optional attributes of mul_mat_sparse().
 struct MulMatSparseOptions {
     // The test for active neurons, where s is the score. A NaN is not active. Default: score.
-    MulMatSparseBy by = MulMatSparseBy::score;
+    SparseBy by = SparseBy::score;
     // Threshold of the tests score and magnitude, rounded to F32. Default: 0.
     double threshold = 0.0;
     // Number of neurons. Required with rows and without scores. At least 0. Default: 0.
@@ -330,39 +322,17 @@ struct MulMatSparseOptions {
     bool exact = false;
 };
 
-// The attribute by of axpy(): the test for active neurons, where s is the score or, without scores, the element of h. A NaN in scores is
-// not active, and a NaN in h is. Default: score.
-enum class AxpyBy : std::int32_t {
-    // s >= threshold.
-    score,
-    // abs(s) >= threshold.
-    magnitude,
-    // s > 0.
-    positive,
-};
-
 // Optional attributes of axpy().
 struct AxpyOptions {
     // The test for active neurons, where s is the score or, without scores, the element of h. A NaN in scores is not active, and a NaN in h
     // is. Default: score.
-    AxpyBy by = AxpyBy::score;
+    SparseBy by = SparseBy::score;
     // Threshold of the tests score and magnitude, rounded to F32. Default: 0.
     double threshold = 0.0;
 };
 
 // The attribute activation of sparse_ffn(): the activation of the gate. Default: relu.
 enum class SparseFfnActivation : std::int32_t { relu, silu, gelu };
-
-// The attribute by of sparse_ffn(): the test for active neurons, where s is the score or, without scores, the element of the projection. A
-// NaN in scores is not active, and a NaN in a projection is. Default: score.
-enum class SparseFfnBy : std::int32_t {
-    // s >= threshold.
-    score,
-    // abs(s) >= threshold.
-    magnitude,
-    // s > 0.
-    positive,
-};
 
 // The attribute first of sparse_ffn(): the projection that is computed for all neurons and tested, if there are no scores. Default: gate.
 enum class SparseFfnFirst : std::int32_t { gate, up };
@@ -373,7 +343,7 @@ struct SparseFfnOptions {
     SparseFfnActivation activation = SparseFfnActivation::relu;
     // The test for active neurons, where s is the score or, without scores, the element of the projection. A NaN in scores is not active,
     // and a NaN in a projection is. Default: score.
-    SparseFfnBy by = SparseFfnBy::score;
+    SparseBy by = SparseBy::score;
     // Threshold of the tests score and magnitude, rounded to F32. Default: 0.
     double threshold = 0.0;
     // The projection that is computed for all neurons and tested, if there are no scores. Default: gate.
@@ -487,8 +457,8 @@ public:
     Tensor arange(double start, double stop, double step) const;
     Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim) const;
     Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {}) const;
-    Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
-    Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
+    Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
+    Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
     Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {}) const;
     Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = {}) const;
     Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = {}) const;
@@ -574,8 +544,8 @@ public:
     Tensor diag_mask_inf(std::int64_t n_past) const;
     Tensor diag_mask_zero(std::int64_t n_past) const;
     Tensor upscale(std::int64_t factor, const UpscaleOptions &options = {}) const;
-    Tensor pool_1d(Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
-    Tensor pool_2d(Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
+    Tensor pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
+    Tensor pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
     Tensor random_uniform(const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const;
     Tensor random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const;
 };
@@ -1500,7 +1470,7 @@ Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &optio
 // - Result: The type of a.
 // - op: the operation on a window.
 // - k: length of the window. At least 1.
-Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {});
+Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options = {});
 // Takes the maximum or the average of each window that slides over the matrices of a.
 //
 // Computes c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1].
@@ -1516,7 +1486,7 @@ Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions
 // - op: the operation on a window.
 // - k0: width of the window. At least 1.
 // - k1: height of the window. At least 1.
-Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {});
+Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {});
 // Copies the elements under each window of a convolution into a row of the result.
 //
 // Computes c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].

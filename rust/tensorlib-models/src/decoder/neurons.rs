@@ -10,9 +10,7 @@ use crate::activity::{Activity, Tested};
 use crate::parts::{product, Linear};
 use crate::weights::{LowRank, Weights};
 use crate::{Error, Result};
-use tensorlib::{
-    AxpyBy, AxpyOptions, Context, ScaleOptions, SparseFfnActivation, SparseFfnBy, SparseFfnOptions, Tensor,
-};
+use tensorlib::{AxpyOptions, Context, ScaleOptions, SparseBy, SparseFfnActivation, SparseFfnOptions, Tensor};
 
 /// Up to this many tokens in a run sparse products are faster, even if all neurons are active
 /// (docs/performance/models.md).
@@ -112,7 +110,7 @@ impl NeuronFfn {
         let hidden = self.hidden(run, part, x)?;
         let mut sum = match few {
             // Inactive neurons are 0, and products skip zeros.
-            true => ctx.axpy(&part.down_t, &hidden, None, None, AxpyOptions::new().by(AxpyBy::Magnitude))?,
+            true => ctx.axpy(&part.down_t, &hidden, None, None, AxpyOptions::new().by(SparseBy::Magnitude))?,
             false => ctx.out_prod(&part.down_t, &ctx.transpose(&hidden)?)?,
         };
         for addition in &self.additions {
@@ -131,8 +129,8 @@ impl NeuronFfn {
         };
         let options = SparseFfnOptions::new().activation(activation);
         match self.rule {
-            Rule::Positive => Some(options.by(SparseFfnBy::Positive)),
-            Rule::Gate(threshold) => Some(options.by(SparseFfnBy::Magnitude).threshold(threshold.into())),
+            Rule::Positive => Some(options.by(SparseBy::Positive)),
+            Rule::Gate(threshold) => Some(options.by(SparseBy::Magnitude).threshold(threshold.into())),
             Rule::All | Rule::Hidden(_) => None,
         }
     }

@@ -507,10 +507,10 @@ impl UpscaleOptions {
     }
 }
 
-/// The attribute `op` of [`Context::pool_1d`]: the operation on a window.
+/// The operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Pool1dOp {
+pub enum PoolOp {
     /// The maximum.
     Max = sys::TL_POOL_1D_OP_MAX as isize,
     /// The average.
@@ -562,16 +562,6 @@ impl Pool1dOptions {
         self.raw.count_padding = count_padding;
         self
     }
-}
-
-/// The attribute `op` of [`Context::pool_2d`]: the operation on a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Pool2dOp {
-    /// The maximum.
-    Max = sys::TL_POOL_2D_OP_MAX as isize,
-    /// The average.
-    Avg = sys::TL_POOL_2D_OP_AVG as isize,
 }
 
 /// Optional attributes of [`Context::pool_2d`].
@@ -1103,11 +1093,10 @@ impl OptStepMomentumOptions {
     }
 }
 
-/// The attribute `by` of [`Context::mul_mat_sparse`]: the test for active neurons, where s is the score. A NaN is not
-/// active. Default: score.
+/// The test of a score s that selects active neurons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum MulMatSparseBy {
+pub enum SparseBy {
     /// s >= threshold.
     Score = sys::TL_MUL_MAT_SPARSE_BY_SCORE as isize,
     /// abs(s) >= threshold.
@@ -1144,7 +1133,7 @@ impl MulMatSparseOptions {
 
     /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     #[must_use]
-    pub fn by(mut self, by: MulMatSparseBy) -> Self {
+    pub fn by(mut self, by: SparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
@@ -1171,19 +1160,6 @@ impl MulMatSparseOptions {
     }
 }
 
-/// The attribute `by` of [`Context::axpy`]: the test for active neurons, where s is the score or, without `scores`, the
-/// element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AxpyBy {
-    /// s >= threshold.
-    Score = sys::TL_AXPY_BY_SCORE as isize,
-    /// abs(s) >= threshold.
-    Magnitude = sys::TL_AXPY_BY_MAGNITUDE as isize,
-    /// s > 0.
-    Positive = sys::TL_AXPY_BY_POSITIVE as isize,
-}
-
 /// Optional attributes of [`Context::axpy`].
 #[derive(Clone, Copy, Debug)]
 pub struct AxpyOptions {
@@ -1207,7 +1183,7 @@ impl AxpyOptions {
     /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in `scores` is
     /// not active, and a NaN in `h` is. Default: score.
     #[must_use]
-    pub fn by(mut self, by: AxpyBy) -> Self {
+    pub fn by(mut self, by: SparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
@@ -1230,20 +1206,6 @@ pub enum SparseFfnActivation {
     Silu = sys::TL_SPARSE_FFN_ACTIVATION_SILU as isize,
     /// `gelu`.
     Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
-}
-
-/// The attribute `by` of [`Context::sparse_ffn`]: the test for active neurons, where s is the score or, without
-/// `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is. Default:
-/// score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SparseFfnBy {
-    /// s >= threshold.
-    Score = sys::TL_SPARSE_FFN_BY_SCORE as isize,
-    /// abs(s) >= threshold.
-    Magnitude = sys::TL_SPARSE_FFN_BY_MAGNITUDE as isize,
-    /// s > 0.
-    Positive = sys::TL_SPARSE_FFN_BY_POSITIVE as isize,
 }
 
 /// The attribute `first` of [`Context::sparse_ffn`]: the projection that is computed for all neurons and tested, if
@@ -1293,7 +1255,7 @@ impl SparseFfnOptions {
     /// The test for active neurons, where s is the score or, without `scores`, the element of the projection. A NaN in
     /// `scores` is not active, and a NaN in a projection is. Default: score.
     #[must_use]
-    pub fn by(mut self, by: SparseFfnBy) -> Self {
+    pub fn by(mut self, by: SparseBy) -> Self {
         self.raw.by = by as i32;
         self
     }
@@ -3156,7 +3118,7 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn pool_1d(&self, a: &Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+    pub fn pool_1d(&self, a: &Tensor, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
     }
@@ -3180,7 +3142,7 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn pool_2d(&self, a: &Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+    pub fn pool_2d(&self, a: &Tensor, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
     }
@@ -3638,11 +3600,11 @@ impl Context {
     ///   or are out of range. The message names the first such element.
     ///
     /// ```
-    /// use tensorlib::{AxpyBy, AxpyOptions, Backend, Context};
+    /// use tensorlib::{AxpyOptions, Backend, Context, SparseBy};
     /// let ctx = Context::new();
     /// let a_t = ctx.tensor([2, 3], &[1f32, 1., 2., 2., 3., 3.])?;
     /// let h = ctx.tensor([3], &[-2f32, 0.1, 1.])?;
-    /// let c = a_t.axpy(&h, None, None, AxpyOptions::new().by(AxpyBy::Magnitude).threshold(0.5))?;
+    /// let c = a_t.axpy(&h, None, None, AxpyOptions::new().by(SparseBy::Magnitude).threshold(0.5))?;
     /// Backend::cpu()?.compute(&[&c])?;
     /// assert_eq!(c.to_vec::<f32>()?, [1., 1.]);
     /// # Ok::<(), tensorlib::Error>(())
@@ -3688,14 +3650,14 @@ impl Context {
     ///   or are out of range. The message names the first such element.
     ///
     /// ```
-    /// use tensorlib::{Backend, Context, SparseFfnBy, SparseFfnOptions};
+    /// use tensorlib::{Backend, Context, SparseBy, SparseFfnOptions};
     /// let ctx = Context::new();
     /// let x = ctx.tensor([2], &[1f32, 2.])?;
     /// // Three neurons; the second one's gate is below 0.
     /// let gate = ctx.tensor([2, 3], &[1f32, 0., -1., 0., 0., 1.])?;
     /// let up = ctx.tensor([2, 3], &[0f32, 1., 5., 5., 1., 1.])?;
     /// let down_t = ctx.tensor([1, 3], &[10f32, 1000., 1.])?;
-    /// let c = x.sparse_ffn(&gate, &up, &down_t, None, None, SparseFfnOptions::new().by(SparseFfnBy::Positive))?;
+    /// let c = x.sparse_ffn(&gate, &up, &down_t, None, None, SparseFfnOptions::new().by(SparseBy::Positive))?;
     /// Backend::cpu()?.compute(&[&c])?;
     /// assert_eq!(c.to_vec::<f32>()?, [26.]);
     /// # Ok::<(), tensorlib::Error>(())
@@ -4472,7 +4434,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Those of [`Context::pool_1d`].
-    pub fn pool_1d(&self, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+    pub fn pool_1d(&self, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
         self.context().pool_1d(self, op, k, options)
     }
 
@@ -4480,7 +4442,7 @@ impl Tensor {
     ///
     /// # Errors
     /// Those of [`Context::pool_2d`].
-    pub fn pool_2d(&self, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+    pub fn pool_2d(&self, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
         self.context().pool_2d(self, op, k0, k1, options)
     }
 

@@ -1,7 +1,7 @@
 //! Convolutions, pooling and flattening.
 
 use super::{Init, Module, Parameters, Pass};
-use crate::{Conv1dOptions, Conv2dOptions, Pool2dOp, Pool2dOptions, Result, Tensor};
+use crate::{Conv1dOptions, Conv2dOptions, Pool2dOptions, PoolOp, Result, Tensor};
 
 /// A 2-d convolution with a square kernel: maps `[w, h, inputs, n]` to `[w', h', outputs, n]`.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl Module for Conv1d {
 /// # Errors
 /// As [`Tensor::pool_2d`].
 pub fn max_pool(x: &Tensor, k: i64) -> Result<Tensor> {
-    x.pool_2d(Pool2dOp::Max, k, k, Pool2dOptions::new())
+    x.pool_2d(PoolOp::Max, k, k, Pool2dOptions::new())
 }
 
 /// The mean of each k x k window of images `[w, h, channels, n]`; windows do not overlap.
@@ -94,7 +94,7 @@ pub fn max_pool(x: &Tensor, k: i64) -> Result<Tensor> {
 /// # Errors
 /// As [`Tensor::pool_2d`].
 pub fn mean_pool(x: &Tensor, k: i64) -> Result<Tensor> {
-    x.pool_2d(Pool2dOp::Avg, k, k, Pool2dOptions::new())
+    x.pool_2d(PoolOp::Avg, k, k, Pool2dOptions::new())
 }
 
 /// Joins all elements of a sample into a row: maps `[.., n]` to `[elements, n]`.

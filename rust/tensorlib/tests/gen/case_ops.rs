@@ -261,8 +261,8 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "pool_1d" => {
             let op = match attrs.text("op") {
-                "" | "max" => tensorlib::Pool1dOp::Max,
-                "avg" => tensorlib::Pool1dOp::Avg,
+                "" | "max" => tensorlib::PoolOp::Max,
+                "avg" => tensorlib::PoolOp::Avg,
                 other => panic!("op: {other} is none of its words"),
             };
             let k = attrs.integer("k");
@@ -274,8 +274,8 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "pool_2d" => {
             let op = match attrs.text("op") {
-                "" | "max" => tensorlib::Pool2dOp::Max,
-                "avg" => tensorlib::Pool2dOp::Avg,
+                "" | "max" => tensorlib::PoolOp::Max,
+                "avg" => tensorlib::PoolOp::Avg,
                 other => panic!("op: {other} is none of its words"),
             };
             let k0 = attrs.integer("k0");
@@ -385,9 +385,9 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "opt_step_lion" => s[0].opt_step_lion(&s[1], &s[2], &s[3]),
         "mul_mat_sparse" => {
             let by = match attrs.text("by") {
-                "" | "score" => tensorlib::MulMatSparseBy::Score,
-                "magnitude" => tensorlib::MulMatSparseBy::Magnitude,
-                "positive" => tensorlib::MulMatSparseBy::Positive,
+                "" | "score" => tensorlib::SparseBy::Score,
+                "magnitude" => tensorlib::SparseBy::Magnitude,
+                "positive" => tensorlib::SparseBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
             let options = tensorlib::MulMatSparseOptions::new();
@@ -399,9 +399,9 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "axpy" => {
             let by = match attrs.text("by") {
-                "" | "score" => tensorlib::AxpyBy::Score,
-                "magnitude" => tensorlib::AxpyBy::Magnitude,
-                "positive" => tensorlib::AxpyBy::Positive,
+                "" | "score" => tensorlib::SparseBy::Score,
+                "magnitude" => tensorlib::SparseBy::Magnitude,
+                "positive" => tensorlib::SparseBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
             let options = tensorlib::AxpyOptions::new();
@@ -417,9 +417,9 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
                 other => panic!("activation: {other} is none of its words"),
             };
             let by = match attrs.text("by") {
-                "" | "score" => tensorlib::SparseFfnBy::Score,
-                "magnitude" => tensorlib::SparseFfnBy::Magnitude,
-                "positive" => tensorlib::SparseFfnBy::Positive,
+                "" | "score" => tensorlib::SparseBy::Score,
+                "magnitude" => tensorlib::SparseBy::Magnitude,
+                "positive" => tensorlib::SparseBy::Positive,
                 other => panic!("by: {other} is none of its words"),
             };
             let first = match attrs.text("first") {
