@@ -1154,8 +1154,8 @@ type RopeOptions struct {
 	NCtxOrig int64
 	// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
 	FreqBase float64
-	// Factor of the positions, which stretches the context. Range: 1e-6 to
-	// 1000000. Default: 1.
+	// Factor of the positions, which stretches the context. Range: 1e-6
+	// to 1000000. Default: 1.
 	FreqScale float64
 	// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
 	ExtFactor float64
@@ -1979,9 +1979,9 @@ type Im2colOptions struct {
 //
 //   - Shapes: For images: a (kw, kh, channels, outputs), b
 //     (w, h, channels, images), c (kw kh channels, w', h', images), with w' =
-//     (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 -
-//     1) / s1 + 1, both rounded down. For signals: a (k, channels, outputs), b
-//     (n, channels, signals), c
+//     (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1)
+//     d1 - 1) / s1 + 1, both rounded down. For signals: a
+//     (k, channels, outputs), b (n, channels, signals), c
 //     (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals), rounded
 //     down.
 //   - Types: a and b are each F32, F16 or BF16. c has the type To, to which
@@ -2169,8 +2169,8 @@ func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, err
 // ConvTranspose1dOptions holds the optional attributes of
 // [Context.ConvTranspose1d]. A field that is zero has its default.
 type ConvTranspose1dOptions struct {
-	// Distance in the result of elements that are neighbours in b. At least
-	// 1. Default: 1.
+	// Distance in the result of elements that are neighbours in b. At
+	// least 1. Default: 1.
 	S int64
 	// Number of elements cut off at both ends of the result. At least 0.
 	// Default: 0.
@@ -2205,8 +2205,8 @@ func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions)
 // ConvTranspose2dOptions holds the optional attributes of
 // [Context.ConvTranspose2d]. A field that is zero has its default.
 type ConvTranspose2dOptions struct {
-	// Distance in the result of elements that are neighbours in b. At least
-	// 1. Default: 1.
+	// Distance in the result of elements that are neighbours in b. At
+	// least 1. Default: 1.
 	Stride int64
 	// Number of elements cut off at both ends of dimension 0. At least 0.
 	// Default: 0.
@@ -2473,8 +2473,8 @@ type MulMatSparseOptions struct {
 	// The test for active neurons, where s is the score. A NaN is not
 	// active. Default: score.
 	By MulMatSparseBy
-	// Threshold of the tests score and magnitude, rounded to F32. Default:
-	// 0.
+	// Threshold of the tests score and magnitude, rounded to F32.
+	// Default: 0.
 	Threshold float64
 	// Number of neurons. Required with rows and without scores. At least 0.
 	// Default: 0.
@@ -2538,8 +2538,8 @@ type AxpyOptions struct {
 	// the element of h. A NaN in scores is not active, and a NaN in h is.
 	// Default: score.
 	By AxpyBy
-	// Threshold of the tests score and magnitude, rounded to F32. Default:
-	// 0.
+	// Threshold of the tests score and magnitude, rounded to F32.
+	// Default: 0.
 	Threshold float64
 }
 
@@ -2621,8 +2621,8 @@ type SparseFfnOptions struct {
 	// the element of the projection. A NaN in scores is not active, and a
 	// NaN in a projection is. Default: score.
 	By SparseFfnBy
-	// Threshold of the tests score and magnitude, rounded to F32. Default:
-	// 0.
+	// Threshold of the tests score and magnitude, rounded to F32.
+	// Default: 0.
 	Threshold float64
 	// The projection that is computed for all neurons and tested, if there
 	// are no scores. Default: gate.

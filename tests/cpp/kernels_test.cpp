@@ -444,7 +444,7 @@ TEST(Copies, any_layout_to_any_layout) {
     }
 }
 
-TEST(Isa, a_level_that_is_none_or_not_there_is_an_error) {
+TEST(Isa, one_that_is_unknown_or_missing_is_an_error) {
     support::expect_error(tl::Status::invalid_argument, {"TENSORLIB_ISA", "pentium", "baseline"}, [] { backend("pentium", 1); });
     for (const char *isa : {"avx512", "avx2", "baseline"}) {
         bool here = false;

@@ -1622,8 +1622,8 @@ typedef struct tl_acc_params {
      */
     size_t struct_size;
     /**
-     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
-     * 0.
+     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+     * Default: 0.
      */
     int64_t nb1;
     /**
@@ -1650,8 +1650,8 @@ typedef struct tl_set_params {
      */
     size_t struct_size;
     /**
-     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
-     * 0.
+     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+     * Default: 0.
      */
     int64_t nb1;
     /**

@@ -289,7 +289,17 @@ pub fn filled(text: &str, first: &str, prefix: &str, width: usize) -> String {
         .fold(text.to_string(), |text, sign| text.replace(&format!(" {sign} "), &format!("{FIXED}{sign} ")));
     let mut out = String::new();
     let mut line = String::new();
-    for word in glued.split(' ').filter(|word| !word.is_empty()) {
+    // So would one that begins with a number and a parenthesis or a full stop.
+    let is_numbered = |word: &str| word.strip_suffix([')', '.']).is_some_and(|n| n.parse::<u32>().is_ok());
+    let words: Vec<&str> = glued.split(' ').filter(|word| !word.is_empty()).collect();
+    let mut glued: Vec<String> = Vec::new();
+    for word in words {
+        match glued.last_mut().filter(|_| is_numbered(word)) {
+            Some(before) => *before += &format!("{FIXED}{word}"),
+            None => glued.push(word.to_string()),
+        }
+    }
+    for word in &glued {
         let length = prefix.chars().count() + line.chars().count() + 1 + word.chars().count();
         if !line.is_empty() && length > width {
             out += &format!("{}{line}\n", if out.is_empty() { first } else { prefix });
@@ -397,6 +407,9 @@ mod tests {
     fn lines_keep_their_width() {
         assert_eq!(wrapped("aa bb cc", "// ", 8), "// aa bb\n// cc\n");
         assert_eq!(wrapped("aa b\u{a0}b cc", "// ", 8), "// aa\n// b b\n// cc\n");
+        // Neither a sign nor a number with a parenthesis begins a line, where Markdown would see a list.
+        assert_eq!(wrapped("aa + bb", "// ", 5), "// aa +\n// bb\n");
+        assert_eq!(wrapped("(a - 1) b", "// ", 7), "// (a - 1)\n// b\n");
         let arguments = ["aaa".to_string(), "bbb".to_string(), "ccc".to_string()];
         assert_eq!(aligned("f(", &arguments, ");", 40), "f(aaa, bbb, ccc);");
         assert_eq!(aligned("f(", &arguments, ");", 12), "f(aaa, bbb,\n  ccc);");

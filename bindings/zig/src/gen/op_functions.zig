@@ -906,8 +906,8 @@ pub const RopeMode = enum(i32) {
 pub const RopeOptions = struct {
     /// The elements that form pair k. Default: normal.
     mode: RopeMode = .normal,
-    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to
-    /// 1048576. Default: 0.
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0
+    /// to 1048576. Default: 0.
     n_dims: i64 = 0,
     /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the
     /// third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
@@ -922,8 +922,8 @@ pub const RopeOptions = struct {
     ext_factor: f64 = 0.0,
     /// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
     attn_factor: f64 = 1.0,
-    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000. Default:
-    /// 32.
+    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000.
+    /// Default: 32.
     beta_fast: f64 = 32.0,
     /// Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000.
     /// Default: 1.
@@ -1575,9 +1575,9 @@ pub const Im2colOptions = struct {
 /// product of the result and the kernel, reshaped to {kw kh channels, outputs}.
 ///
 /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
-///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
-///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b` {n, channels, signals},
-///   `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
+///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
+///   {n, channels, signals}, `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. `c` has the type `to`, to which each element is rounded once.
 pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error!Tensor {
     const params: c.tl_im2col_params = .{

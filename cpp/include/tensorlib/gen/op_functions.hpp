@@ -1585,8 +1585,8 @@ Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1d
 // Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and ty < kh that give these
 // indices, of a[tx, ty, m, channel] b[x, y, channel, n].
 //
-// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw -
-//   1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
+// - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 +
+//   (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {});

@@ -158,8 +158,8 @@ pub const TL_TRI_TYPE_UPPER_DIAG: tl_tri_type = 3;
 pub struct tl_acc_params {
     /// sizeof(tl_acc_params).
     pub struct_size: usize,
-    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
-    /// 0.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     pub nb1: i64,
     /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
     /// Default: 0.
@@ -176,8 +176,8 @@ pub struct tl_acc_params {
 pub struct tl_set_params {
     /// sizeof(tl_set_params).
     pub struct_size: usize,
-    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default:
-    /// 0.
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     pub nb1: i64,
     /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
     /// Default: 0.

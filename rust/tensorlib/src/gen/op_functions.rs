@@ -97,8 +97,8 @@ impl GluOptions {
         self
     }
 
-    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38. Default:
-    /// 7.
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to 1e38.
+    /// Default: 7.
     #[must_use]
     pub fn limit(mut self, limit: f64) -> Self {
         self.raw.limit = limit;
@@ -197,8 +197,8 @@ impl RopeOptions {
         self
     }
 
-    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to
-    /// 1048576. Default: 0.
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0
+    /// to 1048576. Default: 0.
     #[must_use]
     pub fn n_dims(mut self, n_dims: i64) -> Self {
         self.raw.n_dims = n_dims;
@@ -3193,8 +3193,8 @@ impl Context {
     /// product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
     ///
     /// - Shapes: For images: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c`
-    ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh -
-    ///   1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
+    ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+    ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
     ///   `[n, channels, signals]`, `c` `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is rounded once.
     ///
