@@ -1,6 +1,6 @@
-// What rounding costs, by storage type: the error of a product by the size of the product (both root mean squares), where weights are as
-// they are stored and activations are rounded as mul_mat does, or in 32s to Q8_0 as many libraries do; that of mul_mat_exact; and beside
-// them the error that the weights have from being stored. Oracles in double.
+// The error that rounding costs, by storage type: the error of a product relative to the size of the product (both root mean squares).
+// Weights are as stored, and activations are rounded as mul_mat does, or in 32s to Q8_0 as many libraries do. Two more columns show the
+// error of mul_mat_exact, and the error that storing gives the weights. Oracles in double.
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
 #include "graph/graph.hpp"

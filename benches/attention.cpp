@@ -1,5 +1,5 @@
-// Attention of many queries beside the peak of multiply-adds, with half of it masked beside the whole, and of one query beside a plain read
-// of the same keys and values.
+// Attention of many queries compared with the peak of multiply-adds, with half of it masked compared with no mask, and of one query
+// compared with a plain read of the same keys and values.
 #include "graphs.hpp"
 
 #include "api/devices.hpp"
@@ -48,7 +48,7 @@ public:
         }
         return core::build_node(*context, Op::flash_attn_ext, std::array{query_, k, v, mask, core::left_out()});
     }
-    // Of one kind of keys and values.
+    // For one kind of keys and values.
     double flops() const { return 4.0 * static_cast<double>(heads_.n * heads_.tokens * heads_.keys * heads_.heads); }
 
     core::Ref<core::Context> context = core::Context::create({});

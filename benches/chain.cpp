@@ -95,7 +95,7 @@ struct Planning {
     }
 };
 
-// Building anew each time: in a context that has a plan for such a graph, and in one that has none.
+// Rebuilds the graph each time: in a context that has a plan for such a graph, and in one that has none.
 void report_building(const Bench &bench, const Shape &shape) {
     tl_backend *cpu = open_cpu(1);
     Chain chain;

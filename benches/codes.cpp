@@ -1,5 +1,5 @@
-// The integer micro-kernels alone, on one thread, beside the peak of byte dots: what a product could reach if nothing else cost
-// anything, and what it costs to get there (unpacking, expanding, quantising columns). Checked in tests/cpp, on every ISA.
+// The integer micro-kernels alone, on one thread, compared with the peak of byte dots: what a product could reach if nothing else
+// cost anything, and the cost of getting there (unpacking, expanding, quantising columns). Checked in tests/cpp, on every ISA.
 #include "dtype/dtype.hpp"
 #include "sections.hpp"
 #include "support.hpp"

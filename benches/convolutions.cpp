@@ -1,5 +1,5 @@
-// Convolutions beside multiply-adds in registers and beside a product of as many (of what im2col would give); im2col, pooling, upscaling
-// and convolutions by channel, which memory limits, beside a plain copy.
+// Convolutions compared with multiply-adds in registers and with a product of as many (of im2col's result). im2col, pooling, upscaling
+// and convolutions by channel, which are limited by memory, compared with a plain copy.
 #include "api/devices.hpp"
 #include "graph/graph.hpp"
 #include "graphs.hpp"

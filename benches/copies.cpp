@@ -1,5 +1,5 @@
-// cpy between types and get_rows, from and to memory, beside a loop that reads and stores (past the caches) as many bytes and does nothing
-// else: GB/s of all bytes that are read and written.
+// cpy between types and get_rows, from and to memory, compared with a loop that only reads and stores (past the caches) as many bytes:
+// GB/s of all bytes that are read and written.
 #include "api/devices.hpp"
 #include "graph/graph.hpp"
 #include "ops/op_def.hpp"

@@ -1,5 +1,5 @@
-// Elementwise operations through graphs: one from and to memory beside a plain copy of the same bytes (cont), a chain of five beside one,
-// and products with what follows them beside products alone. Shapes are those of a transformer's activations.
+// Elementwise operations through graphs: one from and to memory compared with a plain copy of the same bytes (cont), a chain of five
+// compared with one, and products with an epilogue compared with products alone. Shapes are those of a transformer's activations.
 #include "graphs.hpp"
 
 namespace tensorlib::bench {

@@ -1,5 +1,5 @@
-// mul_mat_id beside its roof, and beside mul_mat of one matrix with as many columns: what grouping columns by expert costs, and that
-// experts with few columns each read more weights.
+// mul_mat_id compared with its roof, and with mul_mat of one matrix with as many columns: the cost of grouping columns by expert,
+// and of reading more weights for experts with few columns each.
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
 #include "graph/constants.hpp"
@@ -65,7 +65,7 @@ struct Experts {
         }
     }
 
-    // Some columns beside their definition: products of bytes are off by half a per cent.
+    // Compares some columns with their definition: products of bytes are off by half a per cent.
     void check_run(std::size_t run) const {
         std::vector<float> row(static_cast<std::size_t>(shape.k));
         const auto *numbers = reinterpret_cast<const std::int32_t *>(ids[run]->address());

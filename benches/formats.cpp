@@ -1,5 +1,5 @@
-// The storage formats on one thread: encoding and decoding, in GB of floats a second, beside a copy of the same floats; and a
-// large matrix quantised with all threads.
+// The storage types on one thread: encoding and decoding, in GB of floats a second, compared with a copy of the same floats;
+// and a large matrix quantised with all threads.
 #include "sections.hpp"
 #include "support.hpp"
 

@@ -28,7 +28,7 @@ public:
         return core::build_node(*context, op, src, attrs);
     }
     core::Tensor *random(std::array<std::int64_t, 2> ne, std::uint32_t seed);
-    // Of activations' size, but for the first of a chain.
+    // Halves a tensor: the scale in a chain of elementwise operations.
     core::Tensor *scaled(core::Tensor *t) { return node(core::Op::scale, {t}, {core::Attr::of_number("scale", 0.5)}); }
 
     core::Ref<core::Context> context = core::Context::create({});

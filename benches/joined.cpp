@@ -1,5 +1,5 @@
-// What joining costs: runs and plans of a chain of small nodes on a CPU, on that CPU joined alone, and joined with virtual ones
-// (TENSORLIB_CPU_VIRTUAL_DEVICES), on which nothing lies.
+// The cost of joining: runs and plans of a chain of small nodes on a CPU, on that CPU joined alone, and joined with virtual
+// CPUs (TENSORLIB_CPU_VIRTUAL_DEVICES) that hold no tensor.
 #include "api/devices.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "graph/graph.hpp"
@@ -19,7 +19,7 @@ using core::Tensor;
 
 constexpr int nodes = 4000;
 
-// Norms of 16 numbers: nothing is joined with anything, and a node costs little beside its place in the plan.
+// Norms of 16 numbers: they are never fused, and a node's arithmetic costs little compared with its overhead in the plan.
 core::Ref<core::Graph> chain(Activations &a) {
     Tensor *t = a.random({16, 1}, 1);
     for (int i = 0; i < nodes; i++) t = a.node(Op::rms_norm, {t}, {core::Attr::of_number("eps", 1e-5)});

@@ -1,4 +1,4 @@
-// SIMD kernels alone, on one thread, beside what bounds them.
+// SIMD kernels alone, on one thread, compared with their limits.
 #include "sections.hpp"
 #include "support.hpp"
 

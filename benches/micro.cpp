@@ -1,16 +1,16 @@
-// tl_bench_micro: what the machine can do and what the engine makes of it, on one ISA.
+// tl_bench_micro: the limits of the machine and how close the engine comes to them, on one ISA.
 //
 //   tl_bench_micro --isas                names the ISAs that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain                         a section; again for another: `sections` below
-//     --types q4_0,q6_K                    of the sections packing, weights, codes, experts, sparse and accuracy these alone
+//     --only chain                         one section of `sections` below; may be repeated
+//     --types q4_0,q6_K                    only these types in the sections packing, weights, codes, experts, sparse and accuracy
 //     --seconds S                          for each row, default 1.5
 //     --json FILE                          the rows of products and weights for programs too, an object a line
 //     --openblas-core NAME                 other kernels than those of the ISA; "default": its own
 //                                          choice
 //
-// Every row's limits and contenders run in turn, again and again: the machine may be shared and change its clock, but
-// then for all of them. A row marked * had more than 5 % of a core taken by others meanwhile.
+// Every row's limits and contenders run repeatedly in turn: if a shared machine slows down or changes its clock, that
+// affects all of them. A row marked * had more than 5 % of a core taken by others meanwhile.
 #include "base/cpu_features.hpp"
 #include "base/platform.hpp"
 #include "onednn.hpp"
@@ -145,8 +145,9 @@ void report(const Options &options) {
         if (peer->there()) bench.peers.push_back(std::move(peer));
     }
 
-    // The chain first, while the process is fresh: once malloc has given back something large it keeps what it would
-    // take from the system anew, and planning 4,000 nodes then looks several times as fast as in most programs.
+    // The chain comes first, while the process is fresh. Once malloc has freed something large, it keeps memory that it
+    // would otherwise request from the system, and planning 4,000 nodes then looks several times as fast as in most
+    // programs.
     for (const std::string &only : options.only) {
         if (std::none_of(std::begin(sections), std::end(sections), [&](const auto &section) { return only == section.name; }))
             die("no section '" + only + "': " + section_names());

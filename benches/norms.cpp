@@ -1,5 +1,5 @@
-// Operations that take a row at a time beside a plain copy of the same bytes (cont): norms, soft_max, rope, running sums. And those that
-// make a number or two of a row, beside a plain read.
+// Operations that take a row at a time compared with a plain copy of the same bytes (cont): norms, soft_max, rope, running sums.
+// Operations that reduce a row to one or two numbers are compared with a plain read.
 #include "graphs.hpp"
 
 #include <numeric>

@@ -15,7 +15,7 @@ constexpr int column_major = 102, no_trans = 111, trans = 112;
 const char *core_type(const std::string &isa) {
     if (isa == "avx512") return "SkylakeX";
     if (isa == "avx2") return "Haswell";
-    return "Nehalem";  // SSE4.2, the oldest that the usual packages have beside Prescott
+    return "Nehalem";  // SSE4.2, the oldest that the usual packages have, apart from Prescott
 }
 
 }  // namespace

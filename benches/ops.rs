@@ -1,11 +1,12 @@
-//! What a Rust program gets: the operations through graphs, on one thread and on all, and the cost of building.
+//! The performance that a Rust program gets: the operations through graphs, on one thread and on all, and the cost of
+//! building.
 //!
 //!     cargo bench --package tensorlib-benches                     # all; report in target/criterion/report/index.html
 //!     cargo bench --package tensorlib-benches -- mul_mat/n1       # those whose names have it
 //!     TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches  # another ISA
 //!
-//! The shapes are those of shapes.txt. Each benchmark checks its result before it is timed. For fractions of the
-//! machine's limits and for OpenBLAS beside ours: `cargo xtask bench`.
+//! The shapes are those of shapes.txt. Each benchmark checks its result before it is timed. `cargo xtask bench`
+//! compares with the machine's limits and with OpenBLAS.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-// What a constant's packed copy costs to make, once: its panels out of its blocks or floats, into memory that the system gives anew, beside
-// a plain copy of the same bytes into such memory. GB/s of all bytes that are read and written.
+// The one-time cost of a constant's packed copy: making its panels from its blocks or floats, in fresh memory from the system, compared
+// with a plain copy of the same bytes into such memory. GB/s of all bytes that are read and written.
 #include "base/platform.hpp"
 #include "cpu/packed_constants.hpp"
 #include "dtype/dtype.hpp"

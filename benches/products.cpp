@@ -1,4 +1,4 @@
-// Whole operations through graphs: mul_mat beside its roof and peers, add beside what memory gives.
+// Whole operations through graphs: mul_mat compared with its roof and peers, add compared with the memory's limit.
 //
 // The roof of mul_mat [k, m] x [k, n] is min(peak, 2 n x bandwidth / 4): each weight is 4 bytes, read once, and takes
 // part in 2 n operations.

@@ -1,5 +1,5 @@
-// Operations that make little of much, beside a plain read of the same bytes; running sums beside a copy; orders of a vocabulary's size;
-// and out_prod beside mul_mat.
+// Operations that reduce many elements to few, compared with a plain read of the same bytes; running sums compared with a copy; orders
+// of a vocabulary's size; and out_prod compared with mul_mat.
 #include "graphs.hpp"
 
 namespace tensorlib::bench {

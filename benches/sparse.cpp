@@ -1,4 +1,4 @@
-// mul_mat_sparse, axpy and sparse_ffn of cold constants, one column, with so many neurons active, in turn with the dense packed product of
+// mul_mat_sparse, axpy and sparse_ffn of cold constants, one column, by share of active neurons, in turn with the dense packed product of
 // as many weights, and with the dense block.
 #include "api/devices.hpp"
 #include "graph/constants.hpp"
@@ -25,7 +25,7 @@ using core::Ref;
 constexpr double shares[] = {1.0, 0.5, 0.1, 0.03};
 constexpr std::int64_t columns = 1;
 
-// Matrices {k, n}, gates, ups and transposed down projections, so many that they are cold, all constant.
+// Matrices {k, n}, gates, ups and transposed down projections, all constant, and enough of them to be cold.
 struct Weights {
     const std::int64_t k, n;
     const core::DTypeTraits &type;
@@ -36,7 +36,7 @@ struct Weights {
         std::vector<float> rows(static_cast<std::size_t>(k * different_rows));
         fill_normal(rows, 1, 1e-4f);
         std::int64_t bytes = 0;
-        // (Threes of them are blocks.)
+        // Three matrices make a block.
         while (bytes < cold_bytes || all.size() % 3 != 0) {
             all.push_back(leaf(*context, t, std::array{k, n}));
             repeat_rows(*all.back(), rows);
@@ -82,7 +82,8 @@ struct Rotation {
     }
 };
 
-// What is computed beside what, both checked: element by element within half a per cent of their size.
+// A sparse computation and the dense one that it is compared with. Both are checked, element by element, within half a per cent of their
+// size.
 struct Pair {
     const char *name;
     double share;
@@ -126,8 +127,8 @@ public:
     }
 
 private:
-    // Calls add(matrix, scores, threshold) for all matrices with one active set after the other, so many that what is read lies in no
-    // cache: of 3 % of 257 MB it would. Returns the last one.
+    // Calls add(matrix, scores, threshold) for all matrices with one active set after the other, until all that is read is too large for a
+    // cache: 3 % of 257 MB would fit. Returns the last one.
     template <class Add>
     std::pair<core::Tensor *, double> rotate(double share, Add add) {
         std::pair<core::Tensor *, double> last;
@@ -144,7 +145,7 @@ private:
             sparse.add(w_, w_.node(core::Op::mul_mat_sparse, {a, x_, scores}, at_least(threshold)));
         });
         sparse.run_all(cpu);
-        // Beside the dense product of the same matrix, where active.
+        // Compares active neurons with the dense product of the same matrix.
         const auto *dense = reinterpret_cast<const float *>(dense_.outputs.back()->address());
         const auto *last = reinterpret_cast<const float *>(scores->address());
         std::vector<float> want(static_cast<std::size_t>(w_.n));
@@ -159,7 +160,7 @@ private:
             sparse.add(w_, w_.node(core::Op::axpy, {a, h_, scores}, at_least(least)));
         });
         sparse.run_all(cpu);
-        // Beside its definition: rows decoded, added up in double.
+        // Compares with the definition: rows decoded, added up in double.
         const auto *h = reinterpret_cast<const float *>(h_->address()), *scores = reinterpret_cast<const float *>(mask->address());
         std::vector<double> total(static_cast<std::size_t>(w_.k));
         std::vector<float> values(total.size());

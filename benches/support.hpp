@@ -1,4 +1,4 @@
-// What the measuring programs share: shapes, repeated timing in turn, and who else used the machine meanwhile.
+// Shared by the measuring programs: shapes, repeated timing in turn, and who else used the machine meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ private:
 };
 
 std::string load_average();
-// Of caches and pages, as far as the system tells.
+// Describes caches and pages, as far as the system tells.
 std::string memory_hierarchy();
 
 [[noreturn]] void die(const std::string &message);

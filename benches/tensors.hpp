@@ -13,7 +13,7 @@ namespace tensorlib::bench {
 
 // Operands are rotated over more bytes than this, so that none is in a cache.
 constexpr std::int64_t cold_bytes = 257'000'000;
-// Rows repeat after so many, which no cache notices: encoding all of them would take minutes.
+// Rows repeat after this many, which no cache notices: encoding all of them would take minutes.
 constexpr std::int64_t different_rows = 64;
 
 template <std::size_t N>
@@ -21,7 +21,7 @@ core::Tensor *leaf(core::Context &context, core::DType type, const std::array<st
     return context.new_leaf(core::contiguous_layout("bench", type, ne));
 }
 
-// Floats, and formats with blocks.
+// Floats and quantised types.
 inline bool may_be_weights(const core::DTypeTraits &type) {
     const bool floats = type.type == core::DType::f32 || type.type == core::DType::f16 || type.type == core::DType::bf16;
     return floats || (type.kind == core::Kind::weight && type.block_size > 1);

@@ -1,9 +1,9 @@
-// What more threads bring: alone, with more threads than cores, and beside another process that keeps one core busy.
+// The effect of more threads: alone, with more threads than cores, and while another process keeps one core busy.
 //
-// Fair share, in cores: T threads beside B busy processes on C cores are given T * min(1, C / (T + B)) of them. `cpu` is the
-// processor time that a run took, by that of one thread in the same rows: what is above 1 was spent on waiting, on caches
-// that two threads share, or on more threads' overhead. It holds on a machine that others use too, where the time of the
-// clock does not.
+// Fair share, in cores: T threads that run together with B busy processes on C cores get T * min(1, C / (T + B)) of them.
+// `cpu` is the processor time of a run relative to one thread's in the same rows. The part above 1 was spent on waiting, on
+// caches that two threads share, or on the overhead of more threads. This measure also holds on a machine that others use,
+// where wall-clock time does not.
 #include "api/devices.hpp"
 #include "base/platform.hpp"
 #include "dtype/dtype.hpp"
@@ -135,7 +135,7 @@ void report_rows(const Bench &bench, Work &work, const std::vector<int> &threads
         params.n_threads = n;
         rows.push_back({core::open_backend("cpu", params)});
         for (const auto &graph : work.graphs) core::compute(*graph, *rows.back().backend);
-        // The same bits, whoever took which chunk.
+        // The bits must be equal, whichever thread took which chunk.
         std::vector<std::byte> &result = rows.size() == 1 ? expected : got;
         std::memcpy(result.data(), work.results[0]->address(), result.size());
         check(rows.size() == 1 || expected == got, work.name);

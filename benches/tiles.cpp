@@ -1,5 +1,5 @@
-// The formulas over a tile in the first-level cache, beside a copy of the same tile by such a chain: nanoseconds an element, and GB/s of
-// what is read and written. Each is a chain of its own here, from the tile and back to one.
+// The formulas over a tile in the first-level cache, compared with a copy of the same tile by such a chain: nanoseconds an element, and
+// GB/s of all that is read and written. Each formula is a chain of its own, from the tile and back to a tile.
 #include "sections.hpp"
 #include "support.hpp"
 
@@ -32,7 +32,7 @@ void report_tiles(const Bench &bench) {
     std::vector<float> x[3];
     for (std::uint32_t k = 0; k < 3; k++) {
         x[k].resize(n_values);
-        // Of the size of activations: a standard deviation of 1.5.
+        // The size of activations: a standard deviation of 1.5.
         fill_normal(x[k], k + 1, 0.01f);
     }
     std::vector<float> to(n_values);

@@ -1,11 +1,11 @@
-//! Steps of training: forward, backward and AdamW, with the batch written and the loss read.
+//! Training steps: forward, backward and AdamW, with the batch written and the loss read.
 //!
 //!     cargo bench --package tensorlib-benches --bench training                # criterion
 //!     cargo bench --package tensorlib-benches --bench training -- --serve     # for peers/training.py, which runs JAX in turn
 //!
-//! The networks are those of examples/rust: `digits` (digits_network.rs), `conv` (digits_conv.rs without dropout), and a transformer of
-//! text_transformer.rs's kind: 4 layers of 256, 4 heads, 128 tokens, SwiGLU of 1024, 65 characters. Batches are random numbers, and
-//! rotated.
+//! The networks are those of examples/rust: `digits` (digits_network.rs), `conv` (digits_conv.rs without dropout), and
+//! a transformer like text_transformer.rs's: 4 layers of 256, 4 heads, 128 tokens, SwiGLU of 1024, 65 characters.
+//! Batches are random numbers, and rotate.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
@@ -167,7 +167,8 @@ fn product_rate(threads: usize) -> Result<f64> {
     Ok(2. * (N * N * N) as f64 / best * 1e-9)
 }
 
-/// Answers lines of standard input: `NETWORK BATCH THREADS STEPS` by so many steps' milliseconds, `product THREADS` by GFLOP/s.
+/// Answers lines of standard input: `NETWORK BATCH THREADS STEPS` by the milliseconds of each step, `product THREADS`
+/// by GFLOP/s.
 fn serve() -> Result<()> {
     let mut opened: Vec<((String, usize, usize), Training)> = Vec::new();
     for line in std::io::stdin().lock().lines() {

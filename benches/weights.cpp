@@ -1,6 +1,6 @@
-// mul_mat with weights of each storage type, beside its roof: min(peak, 2 n x bandwidth / bytes a weight). The peak is that of the
-// ISA's dot products of bytes (for BF16 of pairs, for F16 multiply-adds), where it has any; the bandwidth, of reading the weights as
-// they are stored.
+// mul_mat with weights of each storage type, compared with its roof: min(peak, 2 n x bandwidth / bytes a weight). The peak is that
+// of the ISA's dot products of bytes (for BF16 of pairs, for F16 multiply-adds), where it has any; the bandwidth is that of reading
+// the weights as they are stored.
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
 #include "graph/constants.hpp"
@@ -52,7 +52,7 @@ struct Weights {
     std::int64_t bytes() const { return static_cast<std::int64_t>(a[0]->layout.nbytes()); }
 };
 
-// The squared error of some rows beside a product in double, by the squared values: products of bytes are off by half a per cent.
+// Checks some rows against a product in double by squared error over squared values: products of bytes are off by half a per cent.
 void check_product(const Weights &w, const core::Tensor *b, const core::Tensor *c, std::int64_t n) {
     std::vector<float> row(static_cast<std::size_t>(w.k));
     const auto *columns = reinterpret_cast<const float *>(b->address()), *got = reinterpret_cast<const float *>(c->address());

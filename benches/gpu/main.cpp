@@ -1,8 +1,9 @@
-// Measures a GPU through the C++ API: a Markdown table, each row beside a limit that was measured in turn with it.
+// Measures a GPU through the C++ API: a Markdown table, each row with a limit that was measured in turn with it.
 //
 //     tl_bench_gpu [--device cuda:0] [--seconds 2] [--tiny]
 //
-// --seconds is for each row. --tiny takes sizes for a simulated GPU: it says that the program works, and nothing else.
+// --seconds is the time for each row. --tiny takes sizes for a simulated GPU; its output only shows that the program
+// works.
 #include "rows.hpp"
 
 #include <cstdio>

@@ -78,7 +78,7 @@ void mul_mat_row(Gpu &gpu, std::int64_t k, std::int64_t m, std::int64_t n, int n
     graph.compute(gpu.built_in);
     check_product(a, b, products.front(), k, m, n);
     if (n <= matvec_columns) {
-        // Weights are read once; the right-hand side and the result are small beside them.
+        // Weights are read once; the right-hand side and the result are small in comparison.
         const double elements = static_cast<double>(k * m + (k + m) * n);
         memory_row(gpu, operation, graph, n_products, 4 * elements);
         return;

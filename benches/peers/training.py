@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Steps of training beside JAX, in turn.
+"""Training steps compared with JAX, in turn.
 
     python3 -m venv VENV && VENV/bin/pip install 'jax[cpu]==0.10.2'
     VENV/bin/python benches/peers/training.py [--threads 1] [--only digits] [--rounds 12]
 
 Builds and runs `cargo bench --bench training -- --serve` and a process of JAX, and asks them in turn for some steps of each network, round
-by round. Both keep float32, write the batch, read the loss, and step by AdamW. On one thread both are bound to processor 0. Prints
-milliseconds a step, the least and the median, the ratio of the medians (above 1: tensorlib is faster), and what a product of matrices of
-1024 x 1024 reaches in GFLOP/s before and after. Where `cargo xtask bench` or `cargo xtask test` has built tl_bench_micro, also what
+by round. Both compute in float32, write the batch, read the loss, and step by AdamW. On one thread both are bound to processor 0. Prints
+the least and the median milliseconds a step, the ratio of the medians (above 1: tensorlib is faster), and the GFLOP/s of a product of
+1024 x 1024 matrices before and after. If `cargo xtask bench` or `cargo xtask test` has built tl_bench_micro, it also prints what
 multiply-adds in registers reach on one thread.
 """
 import argparse

@@ -11,17 +11,17 @@ import (
 	"unsafe"
 )
 
-// Device describes something that computes. The numbers are 0 where unknown.
+// Device describes a device. Numbers are 0 if unknown.
 type Device struct {
-	Name        string // what NewBackend takes: "cpu"
-	Description string // for people: processor or card
+	Name        string // the name for NewBackend: "cpu"
+	Description string // processor or card, for display
 	MemoryTotal uint64 // bytes
 	MemoryFree  uint64 // bytes that were free at the call
 	Capability  int    // CUDA compute capability, 90 = 9.0
 	Simulated   bool   // a simulation for tests, not hardware
 }
 
-// Devices lists the devices of this machine; "cpu" is always there.
+// Devices lists the devices of this machine; "cpu" is always among them.
 func Devices() ([]Device, error) {
 	devices := make([]Device, C.tl_device_count())
 	for i := range devices {
@@ -53,10 +53,11 @@ func ISAs() []string {
 }
 
 // Backend is a device opened for computing, with its own threads. It runs one
-// graph at a time and a second caller waits, but backends are independent of
-// each other, even on one device. Any number of goroutines may wait: they take no
-// thread of the system. Contexts made on it keep it alive in the C library: it may
-// be closed before them.
+// graph at a time and a second caller waits, but backends are independent of each
+// other, even on one device. Any number of goroutines may wait: they hold no
+// threads of the system. Contexts made on a backend keep it alive in the C
+// library, so it may be closed before them. All methods may be called from any
+// goroutine.
 type Backend struct {
 	h   *handle
 	ptr *C.tl_backend
@@ -68,7 +69,7 @@ type Backend struct {
 	threads     int
 }
 
-// BackendOption changes how [NewBackend] opens a device.
+// BackendOption is an option of [NewBackend].
 type BackendOption func(*backendParams)
 
 type backendParams struct {
@@ -76,28 +77,28 @@ type backendParams struct {
 	tf32    bool
 }
 
-// WithThreads sets the number of threads for CPU work, the calling one included.
-// 0, the default, is all that this process may use; at most 1024.
+// WithThreads sets the number of threads for CPU work, including the calling
+// thread. 0, the default, means all that this process may use; at most 1024.
 func WithThreads(n int) BackendOption {
 	return func(p *backendParams) { p.threads = n }
 }
 
-// WithTF32 accepts TF32 products for F32 on CUDA; other devices ignore it.
+// WithTF32 allows TF32 for F32 products on CUDA; other devices ignore it.
 func WithTF32() BackendOption {
 	return func(p *backendParams) { p.tf32 = true }
 }
 
-// NewBackend opens a device by its name, as [Devices] lists them; "" is "cpu";
+// NewBackend opens a device by its name, as [Devices] lists it; "" is "cpu", and
 // "cuda:0+cpu" opens both and joins them, as [JoinBackends] does. Close it after
 // use.
 //
-// The environment variable TENSORLIB_ISA, read here, chooses a lower
-// instruction set than the best: see [ISAs]. TENSORLIB_TRACE names a file
-// for a timeline of the backend's runs (docs/performance/method.md).
+// The environment variable TENSORLIB_ISA, read here, selects an instruction set
+// other than the best one: see [ISAs]. TENSORLIB_TRACE names a file for a
+// timeline of the backend's runs (docs/performance/method.md).
 //
-// Errors: [StatusInvalidArgument] for an unknown device, thread count or instruction set,
-// [StatusUnavailable] for one that this machine does not have, [StatusIO] for a
-// trace that cannot be written, [StatusOutOfMemory].
+// Errors: [StatusInvalidArgument] for an unknown device, instruction set or
+// number of threads, [StatusUnavailable] if this machine does not have it,
+// [StatusIO] for a trace that cannot be written, [StatusOutOfMemory].
 func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 	if err := checkABI(); err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 		}
 		option(&given)
 	}
-	// The library checks the range; this only keeps the narrowing from hiding it.
+	// The library checks the range; this only rejects numbers that an int32 would
+	// change.
 	if int64(int32(given.threads)) != int64(given.threads) {
 		return nil, invalid("backend: %d threads: must be 0 to 1024", given.threads)
 	}
@@ -133,14 +135,14 @@ func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 	return newBackend(ptr), nil
 }
 
-// JoinBackends joins backends of different devices to one, which computes graphs
-// whose tensors lie on any of them: each node where the fewest bytes are copied
-// for it, or where [Tensor.Place] says. Leafs stay where their contexts are, an
-// output ends on its context's device. A context made on the joined backend lies
-// on the first one's device. The backends may be used meanwhile, and closed before
-// it.
+// JoinBackends joins backends of different devices into one, which computes
+// graphs whose tensors lie on any of them. Each node is computed where the fewest
+// bytes have to be copied for it, or where [Tensor.Place] says. Leafs stay on
+// their contexts' devices, and an output ends on its context's device. A context
+// made on the joined backend lies on the first device. The joined backends stay
+// usable, and may be closed before it.
 //
-// Errors: [StatusInvalidArgument] where there are none or more than 32, two of one
+// Errors: [StatusInvalidArgument] for no backends or more than 32, two of one
 // device, or one that is joined itself; [StatusUnavailable] in a forked process.
 func JoinBackends(backends ...*Backend) (*Backend, error) {
 	ptrs := make([]*C.tl_backend, len(backends))
@@ -175,15 +177,15 @@ func newBackend(ptr *C.tl_backend) *Backend {
 	return b
 }
 
-// Close gives the backend back. It takes effect when calls that use it have
-// returned; a second Close does nothing.
+// Close releases the backend. It takes effect when calls that use the backend
+// have returned; a second Close does nothing.
 func (b *Backend) Close() {
 	if b != nil {
 		b.h.close()
 	}
 }
 
-// orNil is b or, for nil, a backend without anything.
+// orNil returns b or, for nil, an empty backend.
 func (b *Backend) orNil() *Backend {
 	if b == nil {
 		return &Backend{}
@@ -191,24 +193,25 @@ func (b *Backend) orNil() *Backend {
 	return b
 }
 
-// Device is the name of the backend's device: "cpu"; of joined ones "cpu+cuda:0";
-// "" of a nil backend.
+// Device returns the name of the backend's device: "cpu", or "cpu+cuda:0" for a
+// joined backend; "" for a nil backend.
 func (b *Backend) Device() string { return b.orNil().device }
 
-// Devices are the names of the devices that it computes on, in the order of
-// joining: one, unless it was joined.
+// Devices returns the names of the devices that the backend computes on, in the
+// order of joining: one name unless it was joined.
 func (b *Backend) Devices() []string { return slices.Clone(b.orNil().devices) }
 
-// ISA is the instruction set of the CPU kernels: "avx512".
+// ISA returns the instruction set of the CPU kernels: "avx512".
 func (b *Backend) ISA() string { return b.orNil().isa }
 
-// Threads is the number of threads that compute, the calling one included.
+// Threads returns the number of threads that compute, including the calling
+// thread.
 func (b *Backend) Threads() int { return b.orNil().threads }
 
-// PackedMemory is the number of bytes of packed copies of constants, which no
-// context counts; 0 after Close. A copy is made when a graph that multiplies
-// with a constant is first computed, and goes with the backend or with the
-// constant's context.
+// PackedMemory returns the number of bytes of packed copies of constants, which
+// no context counts; 0 after Close. The backend makes a copy when it first
+// computes a graph that multiplies with a constant, and frees it when it is
+// closed or the constant's context is.
 func (b *Backend) PackedMemory() uint64 {
 	if b.enter() != nil {
 		return 0
@@ -217,16 +220,16 @@ func (b *Backend) PackedMemory() uint64 {
 	return uint64(C.tl_backend_packed_memory(b.ptr))
 }
 
-// Compute computes the outputs once. For more runs make a [Graph], which keeps
-// its plan. The graph's memory is of the first output's context.
+// Compute computes the outputs once. Make a [Graph], which keeps its plan, for
+// several runs. The graph's memory belongs to the first output's context.
 //
 // Errors: those of [NewGraph] and [Graph.Compute].
 func (b *Backend) Compute(outputs ...*Tensor) error {
 	return b.ComputeContext(context.Background(), outputs...)
 }
 
-// ComputeContext is [Backend.Compute] that ends when ctx does, as
-// [Graph.ComputeContext] says.
+// ComputeContext is [Backend.Compute] that ends when ctx does; see
+// [Graph.ComputeContext].
 func (b *Backend) ComputeContext(ctx context.Context, outputs ...*Tensor) error {
 	if len(outputs) == 0 || outputs[0] == nil {
 		return invalid("compute: there is no output")

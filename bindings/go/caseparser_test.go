@@ -15,10 +15,10 @@ type testCase struct {
 	name  string
 	steps []step // leafs and operations in order
 	outs  []expected
-	code  string // of the error that the last operation must give; "" where none
-	fails string // the tensor whose computing must give it; "" where the operation must
+	code  string // the code of the error that the last operation must return; "" if none
+	fails string // the tensor whose computing must return it; "" if the operation must
 	words []string
-	cpu   bool // for the CPU: elsewhere computing must be unsupported
+	cpu   bool // only for the CPU: elsewhere computing must be unsupported
 }
 
 type step struct {
@@ -37,7 +37,7 @@ type leaf struct {
 	set  map[int64]float32
 }
 
-// blocks is a leaf whose type has blocks, given byte by byte.
+// blocks is a leaf of a quantised type, given byte by byte.
 type blocks struct {
 	typ   string
 	ne    []int64
@@ -51,8 +51,8 @@ type expected struct {
 	at       map[int64]float64
 }
 
-// parseCases reads one file of cases; a line that it does not know is an error,
-// never skipped.
+// parseCases reads one file of cases; an unknown line is an error and is never
+// skipped.
 func parseCases(path string) ([]testCase, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *testCase) leaf(id string) *leaf {
 	return nil
 }
 
-// fields takes words off a line and keeps the first error.
+// fields takes words from a line and keeps the first error.
 type fields struct {
 	words []string
 	err   error
@@ -228,7 +228,7 @@ func (l *leaf) values(n int64, typ Type) []float32 {
 	return data
 }
 
-// differs says what is wrong with got; "" where it passes.
+// differs says how got is wrong; "" if it passes.
 func (e *expected) differs(got []float32) string {
 	for i, want := range e.at {
 		if i < 0 || i >= int64(len(got)) {

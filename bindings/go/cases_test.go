@@ -19,8 +19,8 @@ func envOr(name, fallback string) string {
 }
 
 // TestCases runs the cases that all languages share, from TENSORLIB_CASES or the
-// source tree, on TENSORLIB_DEVICE with TENSORLIB_TEST_THREADS threads. Use
-// go test -v to see its line of counts.
+// source tree, on TENSORLIB_DEVICE with TENSORLIB_TEST_THREADS threads. go test
+// -v shows its line of counts.
 func TestCases(t *testing.T) {
 	folder := envOr("TENSORLIB_CASES", filepath.Join("..", "..", "tests", "cases"))
 	files := must(filepath.Glob(filepath.Join(folder, "*.cases")))
@@ -29,7 +29,8 @@ func TestCases(t *testing.T) {
 	}
 	device := envOr("TENSORLIB_DEVICE", "cpu")
 	threads := must(strconv.Atoi(envOr("TENSORLIB_TEST_THREADS", "2")))
-	// Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+	// A joined device such as "cuda:0+cpu" places leafs on each of its devices in
+	// turn.
 	var parts []*Backend
 	for name := range strings.SplitSeq(device, "+") {
 		part := must(NewBackend(name, WithThreads(threads)))
@@ -63,7 +64,7 @@ func TestCases(t *testing.T) {
 			case err == nil:
 				passed++
 			case device != "cpu" && errors.As(err, &e) && e.Code == StatusUnsupported:
-				// A device may lack kernels; the CPU has all.
+				// A device may lack kernels; the CPU has all of them.
 				skipped++
 				fmt.Printf("SKIP %s: %s\n", c.name, e.Message)
 			default:
@@ -80,8 +81,9 @@ func TestCases(t *testing.T) {
 		backend.Device(), parts[0].ISA(), passed, failed, skipped)
 }
 
-// run gives nil where the case passes. parts are those that the backend is joined
-// of, or itself: nodes are in the first one's context, leafs in each one's in turn.
+// run returns nil if the case passes. parts are the backends that were joined, or
+// the backend itself: nodes are in the first one's context, leafs in each one's
+// in turn.
 func (c *testCase) run(backend *Backend, parts []*Backend) error {
 	var contexts []*Context
 	for _, part := range parts {
@@ -170,7 +172,7 @@ func (c *testCase) checkOutputs(ctx *Context, backend *Backend, tensors map[stri
 	return nil
 }
 
-// make makes a leaf or an operation, by the method of its own.
+// make makes a leaf, or an operation by its own method.
 func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	if s.leaf != nil {
 		typ, err := ParseType(s.leaf.typ)
@@ -243,11 +245,11 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	return nil, fmt.Errorf("this runner does not know %s", s.op)
 }
 
-// The attributes of a step. One that is absent is 0, which stands for its
-// default; one that is malformed ends the run, as a line that is not understood
+// The attributes of a step. An absent attribute is 0, which stands for its
+// default; a malformed one ends the run, because a line that is not understood
 // must not look like a case that passed.
 
-// ints gives nil where the attribute is absent.
+// ints returns nil if the attribute is absent.
 func (s *step) ints(name string) []int64 {
 	if s.attrs[name] == "" {
 		return nil
@@ -285,7 +287,7 @@ func (s *step) list(name string, length int) []int64 {
 	return values
 }
 
-// choice gives the place of the attribute's word among others.
+// choice returns the index of the attribute's word among words.
 func (s *step) choice(name string, words ...string) int {
 	if s.attrs[name] == "" {
 		return 0

@@ -13,34 +13,35 @@ import (
 )
 
 // Context is an arena that owns tensors and their data and frees them together.
+// All methods may be called from any goroutine.
 type Context struct {
 	h   *handle
 	ptr *C.tl_context
 
-	// build keeps a constructor and the reading of its error together, so that a
-	// goroutine gets its own error and never another's.
+	// build is held over a constructor and the reading of its error, so that each
+	// goroutine gets its own error.
 	build sync.Mutex
 
-	busy *patience // its graphs' too
+	busy *patience // shared with its graphs
 }
 
-// ContextOption changes how [NewContext] makes a context.
+// ContextOption is an option of [NewContext].
 type ContextOption func(*contextParams)
 
 type contextParams struct {
 	c       C.tl_context_params
 	backend *Backend
-	on      bool // WithBackend was given, be it with nil
+	on      bool // whether WithBackend was given, even with nil
 }
 
 // WithMemLimit sets the most bytes that objects and data of the context may take
-// together. 0, the default, lets it grow as needed.
+// together. 0, the default, means no limit.
 func WithMemLimit(bytes uint64) ContextOption {
 	return func(p *contextParams) { p.c.mem_limit = C.size_t(bytes) }
 }
 
-// WithNoAlloc makes a context of shapes only: leafs get their data by
-// [Context.Allocate].
+// WithNoAlloc makes a context whose tensors have shapes but no data;
+// [Context.Allocate] gives leafs their data.
 func WithNoAlloc() ContextOption {
 	return func(p *contextParams) { p.c.no_alloc = true }
 }
@@ -51,11 +52,11 @@ func WithBackend(b *Backend) ContextOption {
 	return func(p *contextParams) { p.backend, p.on = b, true }
 }
 
-// NewContext makes a context. Close it after use. Any limit is accepted; what
-// does not fit fails later with [StatusOutOfMemory].
+// NewContext makes a context. Close it after use. Any limit is accepted; tensors
+// that do not fit fail later with [StatusOutOfMemory].
 //
 // Errors: [StatusInvalidArgument] for a nil or closed backend,
-// [StatusOutOfMemory], [StatusUnavailable] where the C library is too old.
+// [StatusOutOfMemory], [StatusUnavailable] if the C library is too old.
 func NewContext(options ...ContextOption) (*Context, error) {
 	if err := checkABI(); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func NewContext(options ...ContextOption) (*Context, error) {
 	return wrapContext(ptr), nil
 }
 
-// Close gives the context back: its tensors give errors from now on. Graphs and
+// Close releases the context: from now on its tensors return errors. Graphs and
 // other contexts that refer to its memory keep that alive and stay usable. Close
 // takes effect when calls that use the context have returned; a second one does
 // nothing.
@@ -95,7 +96,8 @@ func (c *Context) Close() {
 	}
 }
 
-// UsedMemory is the number of bytes in use by objects, data and the plans that are kept for graphs which are built anew; 0 after Close.
+// UsedMemory returns the number of bytes in use by objects, data, and plans that
+// are kept for graphs of the same structure; 0 after Close.
 func (c *Context) UsedMemory() uint64 {
 	if c.enter() != nil {
 		return 0
@@ -104,7 +106,7 @@ func (c *Context) UsedMemory() uint64 {
 	return uint64(C.tl_context_used_memory(c.ptr))
 }
 
-// PeakMemory is the most bytes that were in use at one time; 0 after Close.
+// PeakMemory returns the most bytes that were in use at any time; 0 after Close.
 func (c *Context) PeakMemory() uint64 {
 	if c.enter() != nil {
 		return 0
@@ -113,10 +115,10 @@ func (c *Context) PeakMemory() uint64 {
 	return uint64(C.tl_context_peak_memory(c.ptr))
 }
 
-// SetName names the context, for messages: "context 3 'weights'"; "" takes the
-// name away.
+// SetName names the context for messages: "context 3 'weights'"; "" removes the
+// name.
 //
-// Errors: [StatusInvalidArgument] for a name with a NUL or that is no UTF-8,
+// Errors: [StatusInvalidArgument] for a name that contains a NUL or is not UTF-8,
 // [StatusOutOfMemory].
 func (c *Context) SetName(name string) error {
 	if err := c.enter(); err != nil {
@@ -128,7 +130,7 @@ func (c *Context) SetName(name string) error {
 	})
 }
 
-// Name is the context's name; "" where it has none or was closed.
+// Name returns the context's name; "" if it has none or was closed.
 func (c *Context) Name() string {
 	if c.enter() != nil {
 		return ""
@@ -137,9 +139,9 @@ func (c *Context) Name() string {
 	return cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_context_name(c.ptr, buf, size) })
 }
 
-// Freeze closes the context for building: new leafs and nodes in it are errors
-// from now on, which say where to build instead. So a model does not grow by nodes
-// that were meant for a request's context. [Context.Reset] opens it again.
+// Freeze closes the context for building: from now on new leafs and nodes in it
+// return errors that say where to build instead, so a model does not grow by
+// nodes that were meant for a request's context. [Context.Reset] opens it again.
 func (c *Context) Freeze() error {
 	if err := c.enter(); err != nil {
 		return err
@@ -149,7 +151,7 @@ func (c *Context) Freeze() error {
 	return check(C.tl_context_freeze(c.ptr, &cerr), &cerr)
 }
 
-// named calls set with a name for C.
+// named calls set with a name as a C string.
 func named(what, name string, set func(cname *C.char, cerr *C.tl_error) C.tl_status) error {
 	cname, err := cstring(what, name)
 	if err != nil {
@@ -160,10 +162,10 @@ func named(what, name string, set func(cname *C.char, cerr *C.tl_error) C.tl_sta
 	return check(set(cname, &cerr), &cerr)
 }
 
-// Allocate gives every leaf of a [WithNoAlloc] context that has no data yet its
-// data, all zeros, on the device of b; nil is the context's own.
+// Allocate gives data, all zeros, to every leaf of a [WithNoAlloc] context that
+// has none yet, on the device of b; nil means the context's own.
 //
-// Errors: [StatusInvalidArgument] where the context has its data anyway,
+// Errors: [StatusInvalidArgument] if the context is of another kind,
 // [StatusContextMismatch] for another device, [StatusOutOfMemory] (no leaf was
 // changed), [StatusBusy].
 func (c *Context) Allocate(b *Backend) error {
@@ -182,12 +184,12 @@ func (c *Context) Allocate(b *Backend) error {
 	return c.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_context_allocate(c.ptr, backend, cerr) })
 }
 
-// Reset empties the context for the next round and keeps its memory. All its
-// tensors give errors from now on.
+// Reset removes all tensors from the context and keeps its memory. From now on
+// the tensors return errors.
 //
-// Errors: [StatusBusy] where a graph or another context refers to it or another
-// call is at work in it; nothing was changed then. [StatusInvalidArgument] after
-// Close.
+// Errors: [StatusBusy] if a graph or another context refers to the context, or
+// another call is using it; nothing was changed then. [StatusInvalidArgument]
+// after Close.
 func (c *Context) Reset() error {
 	if c == nil || c.h == nil {
 		return invalid("context is nil: make one first")
@@ -213,8 +215,8 @@ func (c *Context) leave() {
 	runtime.KeepAlive(c)
 }
 
-// construct runs a constructor of the C library whose operands the caller has
-// entered, and takes its error.
+// construct runs a constructor of the C library and takes its error. The caller
+// has entered the operands.
 func (c *Context) construct(what string, operands []*Tensor, call func() *C.tl_tensor) (*Tensor, error) {
 	if err := c.enter(); err != nil {
 		return nil, err

@@ -17,23 +17,24 @@ import (
 	"unsafe"
 )
 
-// What the functions of this file have in common:
+// The functions of this file have these rules in common:
 //
-// Data go in ne order, dimension 0 fastest, whatever the strides: a transposed
-// view is gathered and scattered. Readable are leafs, the outputs of a graph that
-// was computed without error, and views of either; leafs and views of leafs
-// may be written. Else, or where the tensor is constant or a leaf without data,
-// the error is StatusInvalidArgument and its message says what to do. StatusBusy:
-// the context is at work. Nothing is written on failure.
+// Data are in ne order, dimension 0 fastest, whatever the strides: reading
+// gathers a transposed view, writing scatters it. Leafs, outputs of a graph that
+// was computed without error, and views of either are readable; leafs and views
+// of leafs are writable. Other accesses, and those to a constant or a leaf
+// without data, return StatusInvalidArgument with a message that says what to do.
+// StatusBusy: the context is in use. Nothing is written on failure.
 
 // ReadAll reads a whole tensor of T's type into a new slice. Errors: see [Read];
-// [StatusOutOfMemory] where there is no memory for the values (a view can repeat
-// its elements any number of times).
+// [StatusOutOfMemory] if there is no memory for the values (a view can repeat its
+// elements any number of times).
 func ReadAll[T Element](t *Tensor) ([]T, error) {
 	if t == nil {
 		return nil, invalid("read: tensor is nil")
 	}
-	// Before memory is asked for: what cannot be read may be of any size.
+	// Checked before memory is allocated: a tensor that cannot be read may have any
+	// size.
 	if err := ReadAt(t, 0, []T(nil)); err != nil {
 		return nil, err
 	}
@@ -48,10 +49,10 @@ func ReadAll[T Element](t *Tensor) ([]T, error) {
 	return dst, nil
 }
 
-// fits says whether there is memory for n values. Go ends the process where make
-// is refused by the system, so C is asked first.
+// fits tells whether there is memory for n values. Go ends the process if the
+// system refuses make, so C is asked first.
 func fits(n int64, size uintptr) bool {
-	const unasked = 16 << 20 // bytes that any machine has
+	const unasked = 16 << 20 // every machine has this many bytes
 	if uint64(n) > uint64(math.MaxInt64)/uint64(size) {
 		return false
 	}
@@ -61,8 +62,8 @@ func fits(n int64, size uintptr) bool {
 
 // Read reads a whole tensor of T's type; dst must have [Tensor.Len] elements.
 //
-// Errors: [StatusTypeMismatch] where the tensor's type is not T's,
-// [StatusInvalidArgument] for another length and where the data cannot be read
+// Errors: [StatusTypeMismatch] if the tensor's type is not T's,
+// [StatusInvalidArgument] for a wrong length and for data that cannot be read
 // (the message says what to do), [StatusBusy].
 func Read[T Element](t *Tensor, dst []T) error {
 	if err := wholeLength("read", t, len(dst)); err != nil {
@@ -71,8 +72,8 @@ func Read[T Element](t *Tensor, dst []T) error {
 	return ReadAt(t, 0, dst)
 }
 
-// ReadAt reads len(dst) elements from the element at first on, counted in ne
-// order. Errors: see [Read].
+// ReadAt reads len(dst) elements, starting at the element first in ne order.
+// Errors: see [Read].
 func ReadAt[T Element](t *Tensor, first int64, dst []T) error {
 	size, err := elementSize[T]("read", t)
 	if err != nil {
@@ -84,9 +85,9 @@ func ReadAt[T Element](t *Tensor, first int64, dst []T) error {
 // Write overwrites a whole tensor of T's type; src must have [Tensor.Len]
 // elements.
 //
-// Errors: [StatusTypeMismatch] where the tensor's type is not T's,
-// [StatusInvalidArgument] for another length and for what cannot be written (a
-// node's result, a constant, a leaf without data), [StatusBusy].
+// Errors: [StatusTypeMismatch] if the tensor's type is not T's,
+// [StatusInvalidArgument] for a wrong length and for tensors that cannot be
+// written (a node's result, a constant, a leaf without data), [StatusBusy].
 func Write[T Element](t *Tensor, src []T) error {
 	if err := wholeLength("write", t, len(src)); err != nil {
 		return err
@@ -94,8 +95,8 @@ func Write[T Element](t *Tensor, src []T) error {
 	return WriteAt(t, 0, src)
 }
 
-// WriteAt overwrites len(src) elements from the element at first on, counted in
-// ne order. Errors: see [Write].
+// WriteAt overwrites len(src) elements, starting at the element first in ne
+// order. Errors: see [Write].
 func WriteAt[T Element](t *Tensor, first int64, src []T) error {
 	size, err := elementSize[T]("write", t)
 	if err != nil {
@@ -104,8 +105,8 @@ func WriteAt[T Element](t *Tensor, first int64, src []T) error {
 	return t.WriteBytes(scaled(first, size), bytesOf(src))
 }
 
-// ReadBytes reads len(dst) bytes of the elements as they are stored, from a byte
-// offset into the packed elements on. Errors: see [Read].
+// ReadBytes reads len(dst) stored bytes of the elements, starting at a byte
+// offset into the packed elements. Errors: see [Read].
 func (t *Tensor) ReadBytes(offset int64, dst []byte) error {
 	if offset < 0 {
 		return invalid("read: the offset %d is negative", offset)
@@ -115,8 +116,8 @@ func (t *Tensor) ReadBytes(offset int64, dst []byte) error {
 	})
 }
 
-// WriteBytes overwrites len(src) bytes of the elements as they are stored, from a
-// byte offset into the packed elements on. Errors: see [Write].
+// WriteBytes overwrites len(src) stored bytes of the elements, starting at a byte
+// offset into the packed elements. Errors: see [Write].
 func (t *Tensor) WriteBytes(offset int64, src []byte) error {
 	if offset < 0 {
 		return invalid("write: the offset %d is negative", offset)
@@ -126,27 +127,27 @@ func (t *Tensor) WriteBytes(offset int64, src []byte) error {
 	})
 }
 
-// ReadF32 reads a whole tensor of any type converted to float32, rounded to
-// nearest even where the type is wider; dst must have [Tensor.Len] elements.
-// Errors: see [Read].
+// ReadF32 reads a whole tensor of any type, converted to float32 and rounded to
+// nearest even if the type is wider; dst must have [Tensor.Len] elements. Errors:
+// see [Read].
 func (t *Tensor) ReadF32(dst []float32) error {
 	return t.patiently(func(cerr *C.tl_error) C.tl_status {
 		return C.tl_tensor_read_f32(t.ptr, (*C.float)(unsafe.SliceData(dst)), C.size_t(len(dst)), cerr)
 	})
 }
 
-// WriteF32 overwrites a whole tensor of any type from float32 values; src must
-// have [Tensor.Len] elements. Integer types take the nearest integer, ties to
+// WriteF32 overwrites a whole tensor of any type with float32 values; src must
+// have [Tensor.Len] elements. Integer types round to the nearest integer, ties to
 // even; a value out of range or NaN is [StatusInvalidArgument] naming its
-// position. Errors otherwise: see [Write].
+// position. Other errors: see [Write].
 func (t *Tensor) WriteF32(src []float32) error {
 	return t.patiently(func(cerr *C.tl_error) C.tl_status {
 		return C.tl_tensor_write_f32(t.ptr, (*C.float)(unsafe.SliceData(src)), C.size_t(len(src)), cerr)
 	})
 }
 
-// GetF32 reads one element converted to float32. Indices that are left out are
-// 0; [StatusInvalidArgument] for one outside the shape. Errors otherwise: see
+// GetF32 reads one element, converted to float32. Missing indices are 0;
+// [StatusInvalidArgument] for an index outside the shape. Other errors: see
 // [Read].
 func (t *Tensor) GetF32(index ...int64) (float32, error) {
 	i, err := index4(index)
@@ -160,8 +161,8 @@ func (t *Tensor) GetF32(index ...int64) (float32, error) {
 	return float32(value), err
 }
 
-// SetF32 overwrites one element, converted as by [Tensor.WriteF32]. Indices that
-// are left out are 0.
+// SetF32 overwrites one element, converted as by [Tensor.WriteF32]. Missing
+// indices are 0.
 func (t *Tensor) SetF32(value float32, index ...int64) error {
 	i, err := index4(index)
 	if err != nil {
@@ -172,7 +173,7 @@ func (t *Tensor) SetF32(value float32, index ...int64) error {
 	})
 }
 
-// Access is what a mapping is for.
+// Access is the purpose of a mapping.
 type Access int32
 
 const (
@@ -180,14 +181,14 @@ const (
 	AccessWrite Access = C.TL_ACCESS_WRITE // nobody else reads, writes or computes in this context
 )
 
-// Map calls use with the tensor's own memory, without a copy: from the first to
-// behind the last element, to be walked with [Tensor.Strides], gaps included. The
-// slice must not be kept, and not be changed under [AccessRead]; Map gives use's
-// error back, or its own.
+// Map calls use with the tensor's own memory, without a copy: all bytes from the
+// first element to the end of the last, including gaps; walk it with
+// [Tensor.Strides]. The slice must not be kept, and must not be changed under
+// [AccessRead]. Map returns use's error, or its own.
 //
-// Errors: [StatusBusy] where the context is in use in a way that excludes the
-// access, [StatusUnavailable] where the data is not in host memory or was dropped,
-// [StatusInvalidArgument] where use is nil, and otherwise as [Read] and [Write].
+// Errors: [StatusBusy] if another use of the context excludes the access,
+// [StatusUnavailable] if the data is not in host memory or was dropped,
+// [StatusInvalidArgument] if use is nil; otherwise as [Read] and [Write].
 func (t *Tensor) Map(access Access, use func(data []byte) error) error {
 	if use == nil {
 		return invalid("map: use is nil: a function is valid")
@@ -206,7 +207,7 @@ func (t *Tensor) Map(access Access, use func(data []byte) error) error {
 	return use(unsafe.Slice((*byte)(data), t.span()))
 }
 
-// span is the number of bytes from the first to behind the last element.
+// span returns the number of bytes from the first element to the end of the last.
 func (t *Tensor) span() int64 {
 	if t.n == 0 {
 		return 0
@@ -243,8 +244,8 @@ func wholeLength(verb string, t *Tensor, n int) error {
 	return nil
 }
 
-// scaled is first * size, kept from wrapping around: what is far outside stays
-// far outside and is refused.
+// scaled returns first * size without wrapping around, so that positions far
+// outside are still refused.
 func scaled(first, size int64) int64 {
 	switch {
 	case first < 0:

@@ -116,7 +116,7 @@ func TestReadingBeforeComputing(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValues[float32](t, outer, 0, 3)
-	_, err := ReadAll[float32](inner) // computed on the way, but no output
+	_, err := ReadAll[float32](inner) // computed, but not an output
 	wantError(t, err, StatusInvalidArgument, "output")
 	if err := cpu.Compute(outer, inner); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestMap(t *testing.T) {
 		data[3] = 9
 		wantError(t, Read(a, make([]int8, 6)), StatusBusy)
 		wantError(t, c.Reset(), StatusBusy)
-		c.Close() // takes effect behind the mapping
+		c.Close() // takes effect after the mapping ends
 		return nil
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestMapEnds(t *testing.T) {
 	wantValues[float32](t, a, 5, 6)
 }
 
-// As many values as Len says would end the process.
+// Allocating as many values as Len returns would end the process.
 func TestWhatCannotBeReadTakesNoMemory(t *testing.T) {
 	shapes := must(NewContext(WithNoAlloc()))
 	defer shapes.Close()

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// failure drops the value that a call gave beside its error.
+// failure drops the value that a call returned together with its error.
 func failure[T any](_ T, err error) error { return err }
 
-// Every way into the library with something that it must refuse. Each case must
-// give the status and a message with the words, and leave the context usable.
+// Every function of the library with input that it must refuse. Each case must
+// return the status and a message with the words, and leave the context usable.
 func TestBadInput(t *testing.T) {
 	c := newContext(t)
 	other := newContext(t, WithNoAlloc())
@@ -120,7 +120,7 @@ func TestBadInput(t *testing.T) {
 		}
 		seen[bad.name] = true
 	}
-	// None of it left an error behind or changed anything.
+	// No failure left an error or changed anything.
 	if err := cpu.Compute(sum); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +158,8 @@ func TestStatusNames(t *testing.T) {
 	}
 }
 
-// An operation whose operand failed fails too, and says so itself: its error is
-// not that of the operand, and the context keeps none of them.
+// An operation whose operand failed fails too, with an error of its own, and the
+// context keeps neither of the two errors.
 func TestNestedError(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)

@@ -95,9 +95,9 @@ func ExampleGraph() {
 	// [20 40 60]
 }
 
-// Options that are left out have their defaults, and nil is all of them. An
-// operand that may be left out is nil too: here one tensor holds both the gate
-// and what it multiplies.
+// Options that are left out have their defaults, and nil stands for all defaults.
+// An operand that may be left out is nil too: here one tensor holds both the gate
+// and the values that it multiplies.
 func ExampleContext_Glu() {
 	cpu, err := tensorlib.NewBackend("cpu")
 	if err != nil {

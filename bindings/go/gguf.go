@@ -10,9 +10,9 @@ import (
 	"unsafe"
 )
 
-// GGUF is a file of metadata and tensors, checked when it is opened. Where it is
-// one of several parts, NAME-00001-of-00003.gguf, opening any of them opens all.
-// Tensors over it keep the bytes that they need, so it may be closed before them.
+// GGUF is a file of metadata and tensors, checked when it is opened. Opening any
+// shard of a split file, NAME-00001-of-00003.gguf, opens all of them. Tensors
+// made from it keep the bytes that they need, so it may be closed before them.
 type GGUF struct {
 	h   *handle
 	ptr *C.tl_gguf
@@ -22,16 +22,16 @@ type GGUF struct {
 type GGUFTensor struct {
 	Name  string
 	Type  Type
-	Ne    []int64 // elements per dimension, the contiguous one first; none for a scalar
+	Ne    []int64 // elements per dimension, the contiguous one first; empty for a scalar
 	Bytes int64
 }
 
 // OpenGGUF maps a file: its pages are loaded when they are touched. Nobody may
-// change it or make it shorter while it, or a context with tensors over it, is
-// open; [ReadGGUF] reads the file once instead. Close it after use.
+// change or truncate it while it, or a context with tensors over it, is open;
+// [ReadGGUF] reads the file once instead. Close it after use.
 //
 // Errors: [StatusIO] with the path and the system's reason, [StatusFormat] with
-// the byte at which the file is not what the format allows.
+// the offset of the byte that violates the format.
 func OpenGGUF(path string) (*GGUF, error) {
 	return openGGUFPath(path, func(path *C.char, out **C.tl_gguf, cerr *C.tl_error) C.tl_status {
 		return C.tl_gguf_open(path, out, cerr)
@@ -76,7 +76,7 @@ func openGGUF(open func(out **C.tl_gguf, cerr *C.tl_error) C.tl_status) (*GGUF, 
 	return g, nil
 }
 
-// Close gives the file back; its bytes stay as long as a context has tensors over
+// Close releases the file; its bytes stay as long as a context has tensors over
 // them. A second Close does nothing.
 func (g *GGUF) Close() {
 	if g != nil {
@@ -84,7 +84,7 @@ func (g *GGUF) Close() {
 	}
 }
 
-// Version is the format's version, 2 or 3; 0 after Close.
+// Version returns the version of the format, 2 or 3; 0 after Close.
 func (g *GGUF) Version() int {
 	if g.enter() != nil {
 		return 0
@@ -93,7 +93,8 @@ func (g *GGUF) Version() int {
 	return int(C.tl_gguf_version(g.ptr))
 }
 
-// Alignment is what the offsets of tensors are multiples of; 0 after Close.
+// Alignment returns the alignment of tensors: their offsets are multiples of it.
+// 0 after Close.
 func (g *GGUF) Alignment() int {
 	if g.enter() != nil {
 		return 0
@@ -102,7 +103,8 @@ func (g *GGUF) Alignment() int {
 	return int(C.tl_gguf_alignment(g.ptr))
 }
 
-// Parts is the number of files that it consists of; 0 after Close.
+// Parts returns the number of shards, 1 for a file that is not split; 0 after
+// Close.
 func (g *GGUF) Parts() int {
 	if g.enter() != nil {
 		return 0
@@ -111,7 +113,7 @@ func (g *GGUF) Parts() int {
 	return int(C.tl_gguf_n_parts(g.ptr))
 }
 
-// Keys gives all metadata keys in the file's order; nil after Close.
+// Keys returns all metadata keys in the file's order; nil after Close.
 func (g *GGUF) Keys() []string {
 	if g.enter() != nil {
 		return nil
@@ -124,11 +126,11 @@ func (g *GGUF) Keys() []string {
 	return keys
 }
 
-// Value gives a key's value as it is stored: uint8 to int64, float32, float64,
-// bool, string, or for an array a slice of one of these. Arrays of arrays are
+// Value returns a key's value as it is stored: uint8 to int64, float32, float64,
+// bool, string, or a slice of one of these for an array. Arrays of arrays are
 // [StatusUnsupported].
 //
-// Errors: [StatusInvalidArgument] where there is no such key or after Close.
+// Errors: [StatusInvalidArgument] if the key does not exist or after Close.
 func (g *GGUF) Value(key string) (any, error) {
 	index, err := g.find(key)
 	if err != nil {
@@ -213,7 +215,7 @@ func (g *GGUF) array(key string, index C.size_t) (any, error) {
 	}
 }
 
-// data is a value's bytes, in the memory of the C library.
+// data returns a value's bytes, in the memory of the C library.
 func (g *GGUF) data(index C.size_t) []byte {
 	var size C.size_t
 	data := C.tl_gguf_kv_data(g.ptr, index, &size)
@@ -224,7 +226,7 @@ type number interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64
 }
 
-// all copies numbers that may lie at any address.
+// all copies numbers, which may lie at any address.
 func all[T number](data []byte) []T {
 	var zero T
 	out := make([]T, len(data)/int(unsafe.Sizeof(zero)))
@@ -234,32 +236,34 @@ func all[T number](data []byte) []T {
 
 func first[T number](data []byte) T { return all[T](data)[0] }
 
-// Uint gives an integer of any type that is 0 or more.
+// Uint returns a key's value as an unsigned integer; any stored integer type that
+// holds 0 or more.
 //
-// Errors: [StatusTypeMismatch] for another value (the message says what it is),
-// [StatusInvalidArgument] where there is no such key or after Close.
+// Errors: [StatusTypeMismatch] for another value (the message shows it),
+// [StatusInvalidArgument] if the key does not exist or after Close.
 func (g *GGUF) Uint(key string) (uint64, error) {
 	var out C.uint64_t
 	err := g.get(key, func(index C.size_t, cerr *C.tl_error) C.tl_status { return C.tl_gguf_get_u64(g.ptr, index, &out, cerr) })
 	return uint64(out), err
 }
 
-// Int gives an integer of any type below 1<<63. Errors: as [GGUF.Uint].
+// Int returns a key's value as an integer; any stored integer type with a value
+// below 1<<63. Errors: as [GGUF.Uint].
 func (g *GGUF) Int(key string) (int64, error) {
 	var out C.int64_t
 	err := g.get(key, func(index C.size_t, cerr *C.tl_error) C.tl_status { return C.tl_gguf_get_i64(g.ptr, index, &out, cerr) })
 	return int64(out), err
 }
 
-// Float gives a float, or an integer that a float64 holds exactly. Errors: as
-// [GGUF.Uint].
+// Float returns a float, or an integer that a float64 represents exactly. Errors:
+// as [GGUF.Uint].
 func (g *GGUF) Float(key string) (float64, error) {
 	var out C.double
 	err := g.get(key, func(index C.size_t, cerr *C.tl_error) C.tl_status { return C.tl_gguf_get_f64(g.ptr, index, &out, cerr) })
 	return float64(out), err
 }
 
-// Bool gives a bool. Errors: as [GGUF.Uint].
+// Bool returns a bool. Errors: as [GGUF.Uint].
 func (g *GGUF) Bool(key string) (bool, error) {
 	var out C.bool
 	err := g.get(key, func(index C.size_t, cerr *C.tl_error) C.tl_status {
@@ -268,7 +272,7 @@ func (g *GGUF) Bool(key string) (bool, error) {
 	return bool(out), err
 }
 
-// Text gives a string. Errors: as [GGUF.Uint].
+// Text returns a string. Errors: as [GGUF.Uint].
 func (g *GGUF) Text(key string) (string, error) {
 	var text string
 	err := g.get(key, func(index C.size_t, cerr *C.tl_error) C.tl_status {
@@ -291,7 +295,7 @@ func (g *GGUF) get(key string, get func(index C.size_t, cerr *C.tl_error) C.tl_s
 	return check(get(index, &cerr), &cerr)
 }
 
-// find gives a key's index and leaves the file entered, unless it fails.
+// find returns a key's index and leaves the file entered, unless it fails.
 func (g *GGUF) find(key string) (C.size_t, error) {
 	ckey, err := cstring("key", key)
 	if err != nil {
@@ -332,9 +336,9 @@ func (g *GGUF) Tensors() []GGUFTensor {
 	return tensors
 }
 
-// TensorBytes copies the bytes of a tensor out of the file.
+// TensorBytes copies the bytes of a tensor from the file.
 //
-// Errors: [StatusInvalidArgument] where there is no such tensor or after Close.
+// Errors: [StatusInvalidArgument] if the tensor does not exist or after Close.
 func (g *GGUF) TensorBytes(name string) ([]byte, error) {
 	cname, err := cstring("tensor name", name)
 	if err != nil {
@@ -355,11 +359,10 @@ func (g *GGUF) TensorBytes(name string) ([]byte, error) {
 	return out, nil
 }
 
-// GGUFTensor makes a leaf with the contents and the name of a file's tensor,
-// read-only. In host memory it lies in the file's bytes, on a device it is a
-// copy.
+// GGUFTensor makes a read-only leaf with the contents and the name of a file's
+// tensor. In host memory it uses the file's bytes; on a device it is a copy.
 //
-// Errors: [StatusInvalidArgument] where there is no such tensor,
+// Errors: [StatusInvalidArgument] if the tensor does not exist,
 // [StatusOutOfMemory], [StatusDevice].
 func (c *Context) GGUFTensor(g *GGUF, name string) (*Tensor, error) {
 	cname, err := cstring("tensor name", name)

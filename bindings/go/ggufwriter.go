@@ -10,40 +10,39 @@ import (
 	"unsafe"
 )
 
-// GGUFWriter is a GGUF file in the making: keys and tensors are declared, then
-// data come. Nobody sees the file under its name before [GGUFWriter.Finish]; one
-// that is closed before leaves what was there.
+// GGUFWriter is a GGUF file being written: first declare keys and tensors, then
+// write the data. The file appears under its name only in [GGUFWriter.Finish];
+// closing the writer earlier leaves an existing file as it was.
 type GGUFWriter struct {
 	h   *handle
 	ptr *C.tl_gguf_writer
 	mu  sync.Mutex // the library allows one caller at a time
 }
 
-// GGUFOption changes how [NewGGUFWriter] writes a file.
+// GGUFOption is an option of [NewGGUFWriter].
 type GGUFOption func(*C.tl_gguf_writer_params)
 
-// WithGGUFVersion chooses the format's version: 2, or 3, the default.
+// WithGGUFVersion sets the version of the format: 2, or 3, the default.
 func WithGGUFVersion(version int) GGUFOption {
 	return func(p *C.tl_gguf_writer_params) { p.version = C.uint32_t(version) }
 }
 
-// WithGGUFAlignment sets what the offsets of tensors are multiples of: a power of
-// two from 8 on. The default is 32.
+// WithGGUFAlignment sets the alignment of tensors: their offsets become multiples
+// of it. A power of two, at least 8; the default is 32.
 func WithGGUFAlignment(bytes int) GGUFOption {
 	return func(p *C.tl_gguf_writer_params) { p.alignment = C.uint32_t(bytes) }
 }
 
-// WithGGUFSplitSize sets the most bytes that a file is to have: what is more goes
-// to further parts, NAME-00001-of-00003.gguf. No tensor is cut. The default, 0,
-// is one file.
+// WithGGUFSplitSize sets the most bytes per file: more data go to further shards,
+// NAME-00001-of-00003.gguf. No tensor is split. The default, 0, means one file.
 func WithGGUFSplitSize(bytes uint64) GGUFOption {
 	return func(p *C.tl_gguf_writer_params) { p.split_size = C.uint64_t(bytes) }
 }
 
 // NewGGUFWriter begins a file. Close the writer after use.
 //
-// Errors: [StatusIO] where no file can be made in that folder,
-// [StatusInvalidArgument] for options that are none.
+// Errors: [StatusIO] if no file can be made in that folder,
+// [StatusInvalidArgument] for invalid options.
 func NewGGUFWriter(path string, options ...GGUFOption) (*GGUFWriter, error) {
 	if err := checkABI(); err != nil {
 		return nil, err
@@ -71,7 +70,7 @@ func NewGGUFWriter(path string, options ...GGUFOption) (*GGUFWriter, error) {
 	return w, nil
 }
 
-// Close gives the writer back; without a Finish before there is no file.
+// Close releases the writer; without an earlier Finish there is no file.
 func (w *GGUFWriter) Close() {
 	if w != nil {
 		w.h.close()
@@ -81,9 +80,9 @@ func (w *GGUFWriter) Close() {
 // Set sets a key to a value: uint8 to int64, float32, float64, bool, string, or a
 // slice of one of these.
 //
-// Errors: [StatusTypeMismatch] for another Go type; [StatusInvalidArgument] where
-// the key is set already, no name, or the writer's own (general.alignment,
-// split.*), where data were written already, or after Close.
+// Errors: [StatusTypeMismatch] for another Go type; [StatusInvalidArgument] if
+// the key is already set, has an invalid name, or belongs to the writer
+// (general.alignment, split.*), if data were already written, or after Close.
 func (w *GGUFWriter) Set(key string, value any) error {
 	ckey, err := cstring("key", key)
 	if err != nil {
@@ -115,7 +114,7 @@ func (w *GGUFWriter) Set(key string, value any) error {
 		case bool:
 			return C.tl_gguf_writer_set_bool(w.ptr, ckey, C.bool(v), cerr)
 		case string:
-			text := C.CString(v) // with its length: a NUL in it is part of it
+			text := C.CString(v) // passed with its length: a NUL in it is part of it
 			defer C.free(unsafe.Pointer(text))
 			return C.tl_gguf_writer_set_string(w.ptr, ckey, text, C.size_t(len(v)), cerr)
 		case []uint8:
@@ -153,7 +152,7 @@ func setGGUFArray[T number | bool](w *GGUFWriter, key *C.char, kind C.tl_gguf_ty
 }
 
 func (w *GGUFWriter) setStrings(key *C.char, texts []string, cerr *C.tl_error) C.tl_status {
-	// C may not be given a Go list of Go pointers.
+	// cgo does not allow passing a Go slice of Go pointers.
 	ctexts := (**C.char)(C.calloc(C.size_t(len(texts)+1), C.size_t(unsafe.Sizeof((*C.char)(nil)))))
 	defer C.free(unsafe.Pointer(ctexts))
 	list := unsafe.Slice(ctexts, len(texts))
@@ -166,10 +165,10 @@ func (w *GGUFWriter) setStrings(key *C.char, texts []string, cerr *C.tl_error) C
 	return C.tl_gguf_writer_set_string_array(w.ptr, key, ctexts, unsafe.SliceData(sizes), C.size_t(len(texts)), cerr)
 }
 
-// CopyKeys copies all keys of a file but those that are set already,
+// CopyKeys copies all keys of a file except those that are already set,
 // general.alignment and split.*.
 //
-// Errors: [StatusInvalidArgument] where data were written already or after Close.
+// Errors: [StatusInvalidArgument] if data were already written or after Close.
 func (w *GGUFWriter) CopyKeys(g *GGUF) error {
 	if err := g.enter(); err != nil {
 		return err
@@ -178,11 +177,12 @@ func (w *GGUFWriter) CopyKeys(g *GGUF) error {
 	return w.call(func(cerr *C.tl_error) C.tl_status { return C.tl_gguf_writer_copy_kv(w.ptr, g.ptr, cerr) }, nil)
 }
 
-// Add adds a tensor under its own name. Its data are read by Finish, or by Write
-// for one behind it; the writer keeps the memory of its context until then.
+// Add adds a tensor under its own name. Its data are read by Finish, or earlier
+// by a Write for a tensor after it; the writer keeps the memory of its context
+// until then.
 //
-// Errors: [StatusInvalidArgument] where the name is used already, empty or longer
-// than 64 bytes, where data were written already, or after Close.
+// Errors: [StatusInvalidArgument] for a name that is already used, empty or
+// longer than 64 bytes, if data were already written, or after Close.
 func (w *GGUFWriter) Add(t *Tensor) error {
 	if err := t.enter(); err != nil {
 		return err
@@ -191,9 +191,9 @@ func (w *GGUFWriter) Add(t *Tensor) error {
 	return w.call(func(cerr *C.tl_error) C.tl_status { return C.tl_gguf_writer_add_tensor(w.ptr, t.ptr, cerr) }, nil)
 }
 
-// Declare declares a tensor whose data come by Write, after those before it. No
-// ne is a scalar. Errors: as [GGUFWriter.Add], and for a shape or type that is
-// none.
+// Declare declares a tensor whose data Write supplies, after the data of earlier
+// ones. Without ne it is a scalar. Errors: as [GGUFWriter.Add], and for an
+// invalid shape or type.
 func (w *GGUFWriter) Declare(name string, typ Type, ne ...int64) error {
 	cname, err := cstring("tensor name", name)
 	if err != nil {
@@ -205,10 +205,11 @@ func (w *GGUFWriter) Declare(name string, typ Type, ne ...int64) error {
 	}, nil)
 }
 
-// Write writes the next bytes of the first declared tensor that lacks some; it is
-// an io.Writer within a tensor.
+// Write writes the next bytes of the first declared tensor that is incomplete;
+// within a tensor it works as an io.Writer.
 //
-// Errors: [StatusInvalidArgument] for more bytes than it lacks, [StatusIO].
+// Errors: [StatusInvalidArgument] for more bytes than the tensor lacks,
+// [StatusIO].
 func (w *GGUFWriter) Write(data []byte) (int, error) {
 	err := w.call(func(cerr *C.tl_error) C.tl_status {
 		return C.tl_gguf_writer_write_data(w.ptr, unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), cerr)
@@ -219,16 +220,17 @@ func (w *GGUFWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// Finish writes what is left, brings it to the disk and gives the file its name.
+// Finish writes the remaining data, flushes them to the disk and gives the file
+// its name.
 //
-// Errors: [StatusInvalidArgument] where a tensor lacks data or is not computed,
-// [StatusBusy] where one is in use: it may be called again. [StatusIO]: there is
-// no file.
+// Errors: [StatusInvalidArgument] if a tensor lacks data or is not computed,
+// [StatusBusy] if one is in use; Finish may be called again after either. After
+// [StatusIO] there is no file.
 func (w *GGUFWriter) Finish() error {
 	return w.call(func(cerr *C.tl_error) C.tl_status { return C.tl_gguf_writer_finish(w.ptr, cerr) }, nil)
 }
 
-// Parts is the number of files; 0 before data were written and after Close.
+// Parts returns the number of shards; 0 before data were written and after Close.
 func (w *GGUFWriter) Parts() int {
 	if w == nil || w.h.enter("GGUF writer") != nil {
 		return 0
@@ -239,7 +241,8 @@ func (w *GGUFWriter) Parts() int {
 	return int(C.tl_gguf_writer_n_parts(w.ptr))
 }
 
-// call runs f; an error that f has put into own comes before the library's.
+// call runs f; an error that f has put into own takes precedence over the
+// library's.
 func (w *GGUFWriter) call(f func(cerr *C.tl_error) C.tl_status, own *error) error {
 	if w == nil {
 		return invalid("GGUF writer is nil: make one first")

@@ -5,8 +5,8 @@ import "C"
 
 import "unsafe"
 
-// Gradients is the gradients of y, a tensor of one element such as a loss, with
-// respect to each of wrt: [Context.Gradients] in y's own context.
+// Gradients returns the gradients of y, a tensor of one element such as a loss,
+// with respect to each of wrt: [Context.Gradients] in y's own context.
 func (y *Tensor) Gradients(wrt ...*Tensor) ([]*Tensor, error) {
 	if err := y.enter(); err != nil {
 		return nil, operandError("gradients", 0, err)
@@ -15,8 +15,8 @@ func (y *Tensor) Gradients(wrt ...*Tensor) ([]*Tensor, error) {
 	return y.ctx.Gradients([]*Tensor{y}, nil, wrt)
 }
 
-// GradientsReach says whether gradients of y flow to t; where not, [Tensor.Gradients]
-// gives zeros.
+// GradientsReach tells whether gradients of y flow to t. If not,
+// [Tensor.Gradients] returns zeros for it.
 func (y *Tensor) GradientsReach(t *Tensor) (bool, error) {
 	for i, operand := range []*Tensor{y, t} {
 		if err := operand.enter(); err != nil {
@@ -30,26 +30,27 @@ func (y *Tensor) GradientsReach(t *Tensor) (bool, error) {
 	return bool(reach), err
 }
 
-// Gradients makes the nodes that compute the gradients of the outputs ys, added
-// up, with respect to each tensor of wrt: F32, contiguous, of wrt's shapes, zeros
-// where no output depends on one. They are c's; c is usually the outputs' youngest
-// context. Nothing is computed, and the nodes are differentiable again.
+// Gradients makes the nodes that compute the gradients of the sum of the outputs
+// ys with respect to each tensor of wrt: F32, contiguous, of the shapes of wrt,
+// zeros where no output depends on a tensor. The nodes belong to c, which is
+// usually the context of the youngest output. Nothing is computed yet, and the
+// nodes can be differentiated again.
 //
 // Outputs and wrt are leafs or nodes of F32, F16 or BF16. The seeds are the
-// gradients of what is made of the outputs, F32 of their shapes; nil for all, or for
-// one, is 1, of an output of one element.
+// gradients that flow into the outputs, F32 and of their shapes. An output of one
+// element needs no seed: nil for all seeds, or for one, stands for 1.
 //
 // Gradients flow along operands: through views, repetitions and conversions, into
-// weights of F32, F16 or BF16, and through products with weights in blocks, which
-// are constants. They end at [Context.StopGradient], at indices, and where an
-// operation says that an operand has none. What something else writes into memory is
-// not followed.
+// weights of F32, F16 or BF16, and through products with quantised weights, which
+// are constants themselves. They end at [Context.StopGradient], at indices, and
+// at operands for which an operation defines no gradient. Writes into memory by
+// other means are not tracked.
 //
-// Errors: [StatusInvalidArgument] for no output, no wrt, another number of seeds, or
-// an output of more than one element without one; [StatusTypeMismatch],
+// Errors: [StatusInvalidArgument] for no output, no wrt, a wrong number of seeds,
+// or an output of more than one element without a seed; [StatusTypeMismatch],
 // [StatusShapeMismatch], [StatusContextMismatch]; [StatusUnsupported] naming all
-// nodes that cannot be differentiated; [StatusOutOfMemory]. After an error nothing
-// was appended.
+// nodes that cannot be differentiated; [StatusOutOfMemory]. A failed call appends
+// no nodes.
 func (c *Context) Gradients(ys, seeds, wrt []*Tensor) ([]*Tensor, error) {
 	if seeds != nil && len(seeds) != len(ys) {
 		return nil, invalid("gradients: %d outputs and %d seeds: as many, or nil, are valid", len(ys), len(seeds))
@@ -86,7 +87,7 @@ func (c *Context) Gradients(ys, seeds, wrt []*Tensor) ([]*Tensor, error) {
 	}
 	made := make([]*C.tl_tensor, len(wrt))
 	cerr := newCError()
-	// Under the lock, as this call too would take an error that a constructor of
+	// Locked, because this call too would take an error that a constructor of
 	// another goroutine has just left.
 	c.build.Lock()
 	err := check(C.tl_gradients(c.ptr, unsafe.SliceData(cys), unsafe.SliceData(cseeds), C.size_t(len(cys)),

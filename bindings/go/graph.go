@@ -13,37 +13,37 @@ import (
 )
 
 // Graph is the nodes that some outputs need, in an order in which they can be
-// computed. It is immutable and may be computed as often as you like, with leafs
-// rewritten in between. It keeps the memory of all contexts that it reaches
-// alive.
+// computed. It is immutable and can be computed any number of times, with new
+// values in its leafs. It keeps the memory of all contexts that it reaches alive.
+// All methods may be called from any goroutine.
 type Graph struct {
 	h   *handle
 	ptr *C.tl_graph
 
-	busy *patience // its context's
+	busy *patience // shared with its context
 
-	mu       sync.Mutex // guards what follows, and keeps it equal to what C was told
+	mu       sync.Mutex // guards the fields below, and keeps them consistent with the state in C
 	progress func(done, total int) bool
-	watched  bool // C calls back
+	watched  bool // whether C calls back
 	observe  func(node *Tensor, done, total int) bool
 }
 
 // NewGraph makes the graph of the outputs: post-order from each in turn, every
 // tensor once. c owns the graph's memory. Close it after use.
 //
-// Errors: [StatusInvalidArgument] for no output, a nil or a closed one,
+// Errors: [StatusInvalidArgument] for no output, or a nil or closed one,
 // [StatusContextMismatch] for tensors of different devices, [StatusOutOfMemory].
 func NewGraph(c *Context, outputs ...*Tensor) (*Graph, error) {
 	return newGraph(c, nil, outputs)
 }
 
-// NewGraphWithin is [NewGraph] of a graph whose intermediates take at most memory
-// bytes, kernels' workspaces not counted. Where they would take more, nodes that
-// gradients read are computed again in place of being kept until then: cheap ones
-// first. Results have the same bits; [Graph.PlanText] says which nodes run again.
+// NewGraphWithin makes a graph whose intermediates take at most memory bytes, not
+// counting kernels' workspaces. To stay within the limit, nodes that gradients
+// read are recomputed instead of kept, cheap ones first. Results have the same
+// bits; [Graph.PlanText] lists the nodes that run twice.
 //
-// Errors: those of [NewGraph]; [StatusOutOfMemory] also where no way within memory
-// is found: the message has the least bytes that one was found for.
+// Errors: those of [NewGraph]; [StatusOutOfMemory] also if no plan within memory
+// is found: the message has the fewest bytes for which one was found.
 func NewGraphWithin(c *Context, memory uint, outputs ...*Tensor) (*Graph, error) {
 	return newGraph(c, &memory, outputs)
 }
@@ -63,7 +63,7 @@ func newGraph(c *Context, memory *uint, outputs []*Tensor) (*Graph, error) {
 	}
 	var ptr *C.tl_graph
 	cerr := newCError()
-	// Under the lock, as this call too would take an error that a constructor of
+	// Locked, because this call too would take an error that a constructor of
 	// another goroutine has just left.
 	c.build.Lock()
 	var code C.tl_status
@@ -85,8 +85,8 @@ func newGraph(c *Context, memory *uint, outputs []*Tensor) (*Graph, error) {
 	return g, nil
 }
 
-// Close gives the graph back; the outputs' data stay with their contexts. It
-// takes effect when calls that use the graph have returned; a second Close does
+// Close frees the graph; the outputs' data stay with their contexts. It takes
+// effect when calls that use the graph have returned; a second Close does
 // nothing.
 func (g *Graph) Close() {
 	if g != nil {
@@ -94,7 +94,7 @@ func (g *Graph) Close() {
 	}
 }
 
-// Nodes is the number of nodes, views included; 0 after Close.
+// Nodes returns the number of nodes, including views; 0 after Close.
 func (g *Graph) Nodes() int {
 	if g.enter() != nil {
 		return 0
@@ -103,7 +103,7 @@ func (g *Graph) Nodes() int {
 	return int(C.tl_graph_n_nodes(g.ptr))
 }
 
-// Leafs is the number of leafs; 0 after Close.
+// Leafs returns the number of leafs; 0 after Close.
 func (g *Graph) Leafs() int {
 	if g.enter() != nil {
 		return 0
@@ -112,13 +112,14 @@ func (g *Graph) Leafs() int {
 	return int(C.tl_graph_n_leafs(g.ptr))
 }
 
-// SetProgress sets what the coming runs call on the goroutine that computes,
-// after each node and on the CPU every 10 ms or so while a node takes longer; nil
-// takes it away. Return false to stop the run with [StatusAborted], also within a
-// node; after the last node it changes nothing, as the results are there. A panic
-// in it stops the run and goes on in the caller of Compute. It may close things
-// and start other graphs on other backends, on its own goroutine; it must not end
-// this (runtime.Goexit, testing's FailNow), as C is on the stack.
+// SetProgress sets the callback of future runs; nil removes it. It runs on the
+// goroutine that computes, after each node and on the CPU about every 10 ms while
+// a node takes longer. Returning false stops the run with [StatusAborted], even
+// within a node; after the last node it has no effect, as the results are
+// complete. A panic in the callback stops the run and continues in the caller of
+// Compute. The callback may close things and start other graphs on other
+// backends, on its own goroutine. It must not end this goroutine (runtime.Goexit,
+// testing's FailNow), because C is on the stack.
 //
 // Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
 // after Close.
@@ -136,7 +137,7 @@ func (g *Graph) SetProgress(progress func(done, total int) bool) error {
 	return err
 }
 
-// watch has C call back in the coming runs, or not; mu is locked.
+// watch makes C call back in future runs, or not; mu is locked.
 func (g *Graph) watch(on bool) error {
 	err := g.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tlgo_graph_set_progress(g.ptr, C.bool(on), cerr) })
 	if err == nil {
@@ -145,16 +146,16 @@ func (g *Graph) watch(on bool) error {
 	return err
 }
 
-// SetObserver sets what the coming runs call with each node that computes
-// something, when its result is there, on the goroutine that computes; nil takes it
-// away. Until it returns, [Read], [Tensor.ReadF32], [Tensor.GetF32] and their like
-// read the node's result, also an intermediate one's, on that goroutine alone;
-// other tensors of a context that the run writes are [StatusBusy]. Views have no
-// result of their own. Each node runs by itself meanwhile: that is slower, and has
-// the same bits. What it returns, and a panic in it, count as of
-// [Graph.SetProgress].
+// SetObserver sets the observer of future runs; nil removes it. It is called with
+// each node that computes something when its result is complete, on the goroutine
+// that computes. Until it returns, [Read], [Tensor.ReadF32], [Tensor.GetF32] and
+// similar functions can read the node's result on that goroutine alone, even if
+// it is an intermediate; other tensors of a context that the run writes are
+// [StatusBusy]. Views have no result of their own. Each node runs separately,
+// which is slower and gives the same bits. Its result and its panics are treated
+// as those of [Graph.SetProgress].
 //
-// Errors: as of [Graph.SetProgress].
+// Errors: as [Graph.SetProgress].
 func (g *Graph) SetObserver(observe func(node *Tensor, done, total int) bool) error {
 	if err := g.enter(); err != nil {
 		return err
@@ -171,12 +172,12 @@ func (g *Graph) SetObserver(observe func(node *Tensor, done, total int) bool) er
 	return err
 }
 
-// SetCheckFinite says whether the coming runs look at each result and fail with
-// [StatusInvalidArgument] at the first one with a NaN, or with an infinity where no
-// operand has one; the error names operation, tensor, element and value. Taken for
-// meant are infinities of leafs, of DiagMaskInf, of an infinite fill, and whatever
-// is made of them. Each node runs by itself meanwhile, and its result is read: that
-// is slow, and has the same bits.
+// SetCheckFinite makes future runs check each result and fail with
+// [StatusInvalidArgument] at the first that has a NaN, or an infinity although no
+// operand has one; the error names the operation, tensor, element and value.
+// Infinities of leafs, of DiagMaskInf, of an infinite fill and of results
+// computed from them count as intended. Each node runs separately and its result
+// is read, which is slow and gives the same bits.
 //
 // Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
 // after Close.
@@ -188,27 +189,27 @@ func (g *Graph) SetCheckFinite(on bool) error {
 	return g.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_graph_set_check_finite(g.ptr, C.bool(on), cerr) })
 }
 
-// Compute computes the graph and returns when the results are there. The first
-// run on a backend makes a plan, later ones use it again.
+// Compute computes the graph and returns when the results are complete. The first
+// run on a backend makes a plan, which later runs reuse.
 //
-// Errors: [StatusInvalidArgument] where a leaf has no data yet,
-// [StatusContextMismatch] where the data live on another device,
-// [StatusUnsupported] for a node that no kernel of the backend takes,
-// [StatusBusy] where a context is in use or this is the backend's own callback,
-// [StatusAborted], [StatusUnavailable] in a forked child, [StatusOutOfMemory].
-// After an error the outputs count as not computed.
+// Errors: [StatusInvalidArgument] if a leaf has no data yet,
+// [StatusContextMismatch] if the data live on another device, [StatusUnsupported]
+// for a node that no kernel of the backend supports, [StatusBusy] if a context is
+// in use or the call comes from the backend's own callback, [StatusAborted],
+// [StatusUnavailable] in a forked child, [StatusOutOfMemory]. After an error the
+// outputs count as not computed.
 func (g *Graph) Compute(b *Backend) error {
 	return g.ComputeContext(context.Background(), b)
 }
 
-// ComputeContext is [Graph.Compute] that ends when ctx does: while it waits for the
-// backend at once, while it computes on the CPU within 10 ms or so and on a GPU
-// after the node at hand. After the last node the results are there, and it
-// returns no error.
+// ComputeContext is [Graph.Compute] that ends when ctx does: immediately while it
+// waits for the backend, within about 10 ms while it computes on the CPU, and
+// after the current node on a GPU. After the last node the results are complete,
+// and it returns no error.
 //
-// Errors: those of [Graph.Compute]; where ctx ended it, [StatusAborted] with what
-// errors.Is finds: [context.Canceled], [context.DeadlineExceeded] or the cause that
-// was given.
+// Errors: those of [Graph.Compute]. If ctx ended it, [StatusAborted] with an
+// error that errors.Is finds: [context.Canceled], [context.DeadlineExceeded] or
+// the given cause.
 func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 	if ctx == nil {
 		return invalid("compute: the context is nil: context.Background() is valid")
@@ -224,8 +225,8 @@ func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 	return g.busy.try(ctx, func(until time.Time) error { return g.computeInTurn(ctx, b, until) })
 }
 
-// computeInTurn waits for the backend, until then where that is a time, and
-// computes; graph and backend are entered.
+// computeInTurn waits for the backend's turn, at most until a time if there is
+// one, and computes; graph and backend are entered.
 func (g *Graph) computeInTurn(ctx context.Context, b *Backend, until time.Time) error {
 	isMine, err := b.takeTurn(ctx, until)
 	if err != nil {
@@ -261,9 +262,9 @@ func (g *Graph) computeInTurn(ctx context.Context, b *Backend, until time.Time) 
 	return err
 }
 
-// takeTurn waits until the backend computes for nobody else. A goroutine that
-// waited in C would hold a thread of the system each. It is false within a
-// progress callback where the backend is in use: C says then who may wait.
+// takeTurn waits until the backend computes for nobody else. Goroutines that
+// waited in C would each hold a thread of the system. It returns false within a
+// progress callback if the backend is in use: C then decides who may wait.
 func (b *Backend) takeTurn(ctx context.Context, until time.Time) (bool, error) {
 	if ctx.Err() != nil {
 		return false, endedBy(ctx)
@@ -297,7 +298,7 @@ func endedBy(ctx context.Context) error {
 	return &Error{Code: StatusAborted, Message: "compute: " + cause.Error(), cause: cause}
 }
 
-// Dot writes the graph in Graphviz' DOT language.
+// Dot returns the graph in Graphviz's DOT language.
 //
 // Errors: [StatusInvalidArgument] after Close, [StatusOutOfMemory].
 func (g *Graph) Dot() (string, error) {
@@ -314,7 +315,7 @@ func (g *Graph) Dot() (string, error) {
 	return text, nil
 }
 
-// PlanText says what the plan for a backend chose, a line per node: kernel,
+// PlanText returns the plan for a backend as text, a line per node: kernel,
 // threads, memory, and why better kernels refused.
 //
 // Errors: those of [Graph.Compute].
@@ -337,10 +338,10 @@ func (g *Graph) PlanText(b *Backend) (string, error) {
 	return text, err
 }
 
-// PlanBytes says how many bytes computing the graph takes of each device of the
-// backend, in the order of [Backend.Devices]: leafs and outputs there,
-// intermediates, workspace, what is copied there, packed copies of constants.
-// Leafs need no data: in a context without it tells beforehand what a graph needs.
+// PlanBytes returns the bytes that computing the graph takes on each device of
+// the backend, in the order of [Backend.Devices]: leafs and outputs there,
+// intermediates, workspace, transfers to the device, packed copies of constants.
+// Leafs need no data, so in a context without data it tells the need in advance.
 //
 // Errors: those of [Graph.Compute].
 func (g *Graph) PlanBytes(b *Backend) ([]uint64, error) {
@@ -366,8 +367,8 @@ func (g *Graph) PlanBytes(b *Backend) ([]uint64, error) {
 }
 
 // cText gets a text from a function that returns the length it needs. The text
-// may grow between two calls (another goroutine names a tensor), so it asks until
-// one fits.
+// may grow between two calls (another goroutine names a tensor), so it repeats
+// until the text fits.
 func cText(get func(buf *C.char, size C.size_t) C.size_t) string {
 	need := get(nil, 0)
 	for need > 0 {

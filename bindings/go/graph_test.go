@@ -75,7 +75,7 @@ func TestProgress(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)
 	x := f32(c, 2)
-	// Three steps: a copy is not joined with the sums beside it.
+	// Three steps: the copy is not fused with the sums around it.
 	twice := must(c.Add(x, x))
 	y := must(c.Add(must(c.Cont(twice)), twice))
 	g := must(NewGraph(c, y))
@@ -169,7 +169,7 @@ func TestProgressReenters(t *testing.T) {
 	if err := g.SetProgress(func(done, total int) bool {
 		calls++
 		if done != 1 {
-			return true // everything is closed by now
+			return true // everything is closed now
 		}
 		wantError(t, g.Compute(cpu), StatusBusy)
 		wantError(t, innerGraph.Compute(cpu), StatusBusy)
@@ -258,7 +258,7 @@ func TestGraphTexts(t *testing.T) {
 	wantError(t, err, unready.Compute(cpu).(*Error).Code)
 }
 
-// A constant's packed copy is counted, and goes with its context.
+// A constant's packed copy is counted, and freed with its context.
 func TestPackedMem(t *testing.T) {
 	cpu := newCPU(t)
 	model, token := must(NewContext()), newContext(t)
@@ -284,7 +284,7 @@ func TestPackedMem(t *testing.T) {
 	}
 }
 
-// A constant without its original reads as before, and multiplies as before.
+// A constant without its original data reads and multiplies as before.
 func TestDropOriginal(t *testing.T) {
 	cpu := newCPU(t)
 	c := newContext(t)
@@ -336,7 +336,8 @@ func TestDropOriginal(t *testing.T) {
 	}
 }
 
-// The same gradient in less memory: by a mark, and within a bound.
+// The gradient stays the same in less memory: with marked nodes, and with a
+// limit.
 func TestRecompute(t *testing.T) {
 	cpu := must(NewBackend("cpu", WithThreads(2)))
 	defer cpu.Close()

@@ -5,12 +5,12 @@ import "sync"
 // handle guards one pointer of the C library against use after it was freed.
 //
 // A call enters before it uses the pointer and leaves afterwards; the pointer is
-// freed when it is closed and the last call has left. So a Close never waits,
-// which matters in a progress callback: it runs inside of a call on the very
+// freed when it is closed and the last call has left. Close therefore never
+// waits, which matters in a progress callback: it runs inside a call on the very
 // handles that it may close.
 type handle struct {
 	what string // for messages: "context"
-	free func() // must not refer to the object that holds this handle, or that is never collected
+	free func() // must not refer to the object that holds this handle, which would never be collected then
 
 	mu         sync.Mutex
 	inside     int // calls between enter and leave
@@ -18,8 +18,8 @@ type handle struct {
 	generation uint64 // how often everything that belongs to the pointer was dropped: see Context.Reset
 }
 
-// enter starts a call. It fails where the handle is nil (the zero value of the
-// object that holds it) or was closed.
+// enter starts a call. It fails if the handle is nil (the zero value of the
+// object that holds it) or closed.
 func (h *handle) enter(what string) error {
 	if h == nil {
 		return invalid("%s is nil: make one first", what)
@@ -33,8 +33,8 @@ func (h *handle) enter(what string) error {
 	return nil
 }
 
-// enterGeneration is enter for something that belongs to the pointer and was
-// made in the given generation.
+// enterGeneration is enter for an object that belongs to the pointer and was made
+// in the given generation.
 func (h *handle) enterGeneration(what string, generation uint64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,9 +71,9 @@ func (h *handle) close() {
 	}
 }
 
-// renew runs drop, which invalidates what belongs to the pointer, while no call
-// is inside, and begins a new generation where it succeeds. It does not wait:
-// like the engine's own locks it fails with StatusBusy.
+// renew runs drop, which invalidates everything that belongs to the pointer,
+// while no call is inside, and begins a new generation if drop succeeds. It does
+// not wait: like the engine's own locks it fails with StatusBusy.
 func (h *handle) renew(drop func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What the package leaves out on purpose.
+// Functions that the package leaves out on purpose.
 var leftOut = map[string]string{
 	"tl_tensor_new_1d": "NewTensor takes any number of dimensions",
 	"tl_tensor_new_2d": "NewTensor takes any number of dimensions",
@@ -30,7 +30,7 @@ var leftOut = map[string]string{
 }
 
 // Every function of the C header is either used here or left out for a reason.
-// The header is that of the source tree, or of TENSORLIB_HEADER.
+// The header is that of the source tree, or TENSORLIB_HEADER.
 func TestHeaderIsCovered(t *testing.T) {
 	header := os.Getenv("TENSORLIB_HEADER")
 	if header == "" {

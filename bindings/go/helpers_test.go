@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// must is for what a test needs and does not test.
+// must is for calls that a test needs but does not test.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -57,7 +57,7 @@ func wantValues[T Element](t *testing.T, tensor *Tensor, want ...T) {
 	}
 }
 
-// f32 is a leaf of 0, 1, 2, ... in the shape ne.
+// f32 makes a leaf of 0, 1, 2, ... with the shape ne.
 func f32(c *Context, ne ...int64) *Tensor {
 	n, _ := countElements(ne)
 	data := make([]float32, n)
@@ -67,7 +67,7 @@ func f32(c *Context, ne ...int64) *Tensor {
 	return must(NewTensorFrom(c, data, ne...))
 }
 
-// vector is a leaf of one dimension with these values.
+// vector makes a leaf of one dimension with these values.
 func vector(c *Context, values ...float32) *Tensor {
 	return must(NewTensorFrom(c, values, int64(len(values))))
 }

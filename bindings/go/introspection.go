@@ -11,8 +11,8 @@ import (
 	"weak"
 )
 
-// contexts has the Context of each engine's context that has one, so that a tensor
-// which is found belongs to the same one as its siblings.
+// contexts maps each context of the engine to its Context, if there is one, so
+// that a tensor that was looked up belongs to the same Context as its siblings.
 var contexts = struct {
 	sync.Mutex
 	of map[*C.tl_context]registered
@@ -23,7 +23,7 @@ type registered struct {
 	context weak.Pointer[Context]
 }
 
-// wrapContext wraps a context of which the caller has a reference; contexts is
+// wrapContext wraps a context and takes over the caller's reference; contexts is
 // locked.
 func wrapContext(ptr *C.tl_context) *Context {
 	h := &handle{what: "context"}
@@ -37,8 +37,8 @@ func wrapContext(ptr *C.tl_context) *Context {
 	return c
 }
 
-// forget is called before the context's pointer is freed: its address may be
-// another one's afterwards.
+// forget is called before the context's pointer is freed, because another context
+// may get its address afterwards.
 func forget(ptr *C.tl_context, h *handle) {
 	contexts.Lock()
 	defer contexts.Unlock()
@@ -47,8 +47,8 @@ func forget(ptr *C.tl_context, h *handle) {
 	}
 }
 
-// contextOf is the entered Context of a tensor that the library has named; a new
-// one where the tensor's own was closed or is gone.
+// contextOf returns the entered Context of a tensor that the library has named; a
+// new one if the tensor's own was closed or collected.
 func contextOf(t *C.tl_tensor) *Context {
 	ptr := C.tl_tensor_context(t)
 	contexts.Lock()
@@ -63,8 +63,8 @@ func contextOf(t *C.tl_tensor) *Context {
 	return c
 }
 
-// tensorsOf wraps tensors that the library has listed; nil for NULL. What keeps
-// them must be entered.
+// tensorsOf wraps tensors that the library has listed; nil for NULL. The object
+// that keeps them alive must be entered.
 func tensorsOf(list func(tensors **C.tl_tensor, n C.size_t) C.size_t) []*Tensor {
 	var ptrs []*C.tl_tensor
 	for {
@@ -91,8 +91,8 @@ func tensorOf(ptr *C.tl_tensor) *Tensor {
 	return newTensor(c, ptr)
 }
 
-// ID is the context's number in messages; later contexts have larger ones. 0 after
-// Close.
+// ID returns the context's number in messages; later contexts have larger ones. 0
+// after Close.
 func (c *Context) ID() uint64 {
 	if c.enter() != nil {
 		return 0
@@ -101,9 +101,9 @@ func (c *Context) ID() uint64 {
 	return uint64(C.tl_context_id(c.ptr))
 }
 
-// Tensors lists the context's tensors, leafs and nodes, in the order in which they
-// were made; those too that operations made of several nodes have made for
-// themselves. None after Close.
+// Tensors lists the context's tensors, leafs and nodes, in the order in which
+// they were made. The list includes nodes that operations made of several nodes
+// created internally. Empty after Close.
 func (c *Context) Tensors() []*Tensor {
 	if c.enter() != nil {
 		return nil
@@ -112,8 +112,8 @@ func (c *Context) Tensors() []*Tensor {
 	return tensorsOf(func(tensors **C.tl_tensor, n C.size_t) C.size_t { return C.tl_context_tensors(c.ptr, tensors, n) })
 }
 
-// Find is the first of the context's tensors that has this name, or nil. It looks
-// at each in turn.
+// Find returns the first of the context's tensors with this name, or nil. It
+// takes time in proportion to the number of tensors.
 func (c *Context) Find(name string) *Tensor {
 	if c.enter() != nil {
 		return nil
@@ -130,8 +130,9 @@ func (c *Context) Find(name string) *Tensor {
 	return nil
 }
 
-// Sources is what the tensor's operation takes, in the order of docs/ops.md: none
-// for a leaf, nil for an operand that was left out. None after the context's Close.
+// Sources returns the operands of the tensor's operation in the order of
+// docs/ops.md: none for a leaf, nil for an operand that was left out. Empty after
+// the context's Close.
 func (t *Tensor) Sources() []*Tensor {
 	if t.enter() != nil {
 		return nil
@@ -140,21 +141,21 @@ func (t *Tensor) Sources() []*Tensor {
 	return tensorsOf(func(tensors **C.tl_tensor, n C.size_t) C.size_t { return C.tl_tensor_sources(t.ptr, tensors, n) })
 }
 
-// NodeTensors lists the graph's nodes in the order in which they are computed,
-// views included; one that is computed again for gradients ([NewGraphWithin]) as
-// often as it is computed. None after Close.
+// NodeTensors lists the graph's nodes in the order of computation, including
+// views. A node that is recomputed for gradients ([NewGraphWithin]) appears once
+// for each time it is computed. Empty after Close.
 func (g *Graph) NodeTensors() []*Tensor {
 	return g.tensors(func(tensors **C.tl_tensor, n C.size_t) C.size_t { return C.tl_graph_nodes(g.ptr, tensors, n) })
 }
 
-// LeafTensors lists the leafs that the graph's nodes read or write. None after
+// LeafTensors lists the leafs that the graph's nodes read or write. Empty after
 // Close.
 func (g *Graph) LeafTensors() []*Tensor {
 	return g.tensors(func(tensors **C.tl_tensor, n C.size_t) C.size_t { return C.tl_graph_leafs(g.ptr, tensors, n) })
 }
 
-// OutputTensors lists the outputs in the order in which they were given. None after
-// Close.
+// OutputTensors lists the outputs in the order in which they were given. Empty
+// after Close.
 func (g *Graph) OutputTensors() []*Tensor {
 	return g.tensors(func(tensors **C.tl_tensor, n C.size_t) C.size_t { return C.tl_graph_outputs(g.ptr, tensors, n) })
 }

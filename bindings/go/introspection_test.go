@@ -39,8 +39,8 @@ func TestTensorsAreListedAndFound(t *testing.T) {
 	}
 }
 
-// A tensor that is found belongs to the Context that made it; where that was closed
-// to one of its own.
+// A tensor that is looked up belongs to the Context that made it; if that was
+// closed, to a new one.
 func TestSourcesBelongToTheirContexts(t *testing.T) {
 	weights, request := must(NewContext()), newContext(t)
 	w, x := vector(weights, 1, 2), vector(request, 3, 4)
@@ -75,7 +75,8 @@ func TestSourcesBelongToTheirContexts(t *testing.T) {
 	}
 }
 
-// What was forgotten without Close is given back, and so is what was found.
+// Contexts that were forgotten without Close are freed, and so are looked-up
+// ones.
 func TestContextsThatAreFoundAreCollected(t *testing.T) {
 	for range 50 {
 		c := must(NewContext())

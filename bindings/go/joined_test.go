@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Before anything in this process asks for the devices.
+// Must run before anything in this process asks for the devices.
 func init() {
 	os.Setenv("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")
 }

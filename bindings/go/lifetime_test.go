@@ -68,7 +68,7 @@ func TestUseAfterGraphAndBackendClose(t *testing.T) {
 	if b.Device() != "cpu" || b.Threads() < 1 {
 		t.Errorf("a closed backend is %q with %d threads", b.Device(), b.Threads())
 	}
-	f32(on, 3) // the context keeps what it was made on
+	f32(on, 3) // the context keeps its backend alive
 
 	g.Close()
 	g.Close()
@@ -148,14 +148,14 @@ func TestMemLimit(t *testing.T) {
 	must(c.NewTensor(F32, 1024))
 	_, err := c.NewTensor(F32, 1<<20)
 	wantError(t, err, StatusOutOfMemory, "65536")
-	must(c.NewTensor(F32, 1024)) // there is still room
+	must(c.NewTensor(F32, 1024)) // there is still memory
 	if c.UsedMemory() > 1<<16 || c.UsedMemory() < 8192 {
 		t.Errorf("%d bytes are used", c.UsedMemory())
 	}
 }
 
-// Close while goroutines are at work in everything that can be closed: whatever
-// they get is a result or an error, and the memory checkers see no misuse.
+// Close while goroutines use everything that can be closed: they get results or
+// errors, and the memory checkers find no misuse.
 func TestCloseRaces(t *testing.T) {
 	for round := 0; round < 30; round++ {
 		c, cpu := must(NewContext()), must(NewBackend("cpu", WithThreads(1)))
@@ -189,8 +189,8 @@ func TestCloseRaces(t *testing.T) {
 	}
 }
 
-// Reset while goroutines build, read and name: tensors are of the current round,
-// or give an error.
+// Reset while goroutines build, read and name: tensors belong to the current
+// round, or return an error.
 func TestResetRaces(t *testing.T) {
 	c := newContext(t)
 	var workers sync.WaitGroup
@@ -240,7 +240,7 @@ func TestResetRaces(t *testing.T) {
 	}
 }
 
-// What nobody refers to any more is freed by the collector, not before.
+// The collector frees objects that nobody refers to any more, and not earlier.
 func TestCollector(t *testing.T) {
 	freed := make(chan string, 8)
 	tensor := func() *Tensor {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Nil and zero handles give errors, or nothing, and no call panics.
+// Nil and zero handles return errors or empty results, and no call panics.
 func TestNilNeverPanics(t *testing.T) {
 	var tensor *Tensor
 	var c *Context

@@ -7,7 +7,7 @@ import (
 )
 
 // Each operation once with numbers that can be checked by eye; the shared case
-// files hold the rest.
+// files contain the rest.
 func TestOperations(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)
@@ -51,7 +51,8 @@ func TestOperations(t *testing.T) {
 			if err := op.tensor.ReadF32(got); err != nil || !reflect.DeepEqual(got, op.want) {
 				t.Errorf("got %v, %v, want %v", got, err, op.want)
 			}
-			// The engine decides how many of four dimensions a result counts; they are 1.
+			// The engine decides how many of four dimensions a result has; the others are
+			// 1.
 			for dim, ne := range op.shape {
 				if op.tensor.Dim(dim) != ne {
 					t.Errorf("dimension %d is %d, want %d", dim, op.tensor.Dim(dim), ne)
@@ -64,7 +65,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// By name the operations are the same, with their attributes.
+// Operations by name equal the methods, including their attributes.
 func TestOpByName(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)
@@ -197,7 +198,7 @@ func TestConstant(t *testing.T) {
 	}
 	wantValues[float32](t, y, 1, 3)
 	wantValues[float32](t, w, 0, 1, 2, 3)
-	if err := w.DropOriginal(); err != nil { // no packed copy has to exist
+	if err := w.DropOriginal(); err != nil { // a packed copy need not exist
 		wantError(t, err, StatusUnsupported)
 	}
 	wantValues[float32](t, w, 0, 1, 2, 3)

@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// patience is how long calls about a context wait for what other goroutines use.
-// They wait here: in C each of them would hold a thread of the system.
+// patience is how long calls about a context wait for data that other goroutines
+// use. They wait here, because in C each of them would hold a thread of the
+// system.
 type patience struct{ limit atomic.Int64 }
 
-// SetBusyTimeout has calls wait for what other goroutines use, instead of failing
-// with [StatusBusy] at once. A call about this context, one of its tensors or a
-// graph whose memory is here waits up to that long; [Graph.Compute] also waits no
-// longer for the backend, for which it otherwise waits without limit. 0, the
-// default, waits for no context. A call that has begun to compute is not stopped.
-// Calls from a callback of a running graph never wait, as they might wait for
-// themselves.
+// SetBusyTimeout makes calls wait for data that other goroutines use, instead of
+// failing immediately with [StatusBusy]. A call about this context, one of its
+// tensors or a graph whose memory is here waits up to timeout; [Graph.Compute]
+// then also limits its wait for the backend's turn, which is unlimited otherwise.
+// 0, the default, waits for no context. A call that has begun to compute is not
+// stopped. Calls from a callback of a running graph never wait, because they
+// could wait for themselves.
 //
 // Errors: [StatusInvalidArgument] for a negative time, and after Close.
 func (c *Context) SetBusyTimeout(timeout time.Duration) error {
@@ -35,7 +36,7 @@ func (c *Context) SetBusyTimeout(timeout time.Duration) error {
 	return nil
 }
 
-// BusyTimeout is how long calls about the context wait; 0 of a nil context.
+// BusyTimeout returns how long calls about the context wait; 0 for a nil context.
 func (c *Context) BusyTimeout() time.Duration {
 	if c == nil || c.busy == nil {
 		return 0
@@ -43,8 +44,8 @@ func (c *Context) BusyTimeout() time.Duration {
 	return time.Duration(c.busy.limit.Load())
 }
 
-// try makes the call again while it gives StatusBusy, until it took too long or
-// ctx has ended. The call is told until when to wait, where there is a limit.
+// try repeats the call while it returns StatusBusy, until the limit is reached or
+// ctx has ended. The call gets the time until which to wait, if there is a limit.
 func (p *patience) try(ctx context.Context, call func(until time.Time) error) error {
 	limit := time.Duration(p.limit.Load())
 	if limit == 0 || bool(C.tlgo_in_callback()) {
@@ -72,7 +73,7 @@ func (p *patience) try(ctx context.Context, call func(until time.Time) error) er
 	}
 }
 
-// patiently is a call about the tensor, which may find its context in use.
+// patiently makes a call about the tensor, whose context may be in use.
 func (t *Tensor) patiently(call func(cerr *C.tl_error) C.tl_status) error {
 	if err := t.enter(); err != nil {
 		return err

@@ -3,16 +3,16 @@
 #include "_cgo_export.h"
 
 // The run that this thread computes. The engine calls back on the thread that
-// computes, and while a goroutine is inside of C it stays on its thread, so this
-// tells runs of one graph apart where a user_data per graph could not: a panic
-// has to come out of the Compute that it happened in.
+// computes, and a goroutine stays on its thread while it is inside C, so this
+// variable identifies the run. A user_data per graph could not tell runs of one
+// graph apart, and a panic has to come out of the Compute that it happened in.
 static _Thread_local uintptr_t current_run;
 
-// Callbacks that this thread is in.
+// The number of callbacks that this thread is in.
 static _Thread_local int depth;
 
 tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run, tl_error *err) {
-	const uintptr_t outer = current_run; // not 0 where a callback computes another graph
+	const uintptr_t outer = current_run; // not 0 if a callback computes another graph
 	current_run = run;
 	const tl_status status = tl_graph_compute(graph, backend, err);
 	current_run = outer;
@@ -21,7 +21,7 @@ tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run
 
 static bool on_progress(void *user_data, size_t done, size_t total) {
 	(void)user_data;
-	// 0: the run has nothing to call, or the callback was set after it had begun.
+	// 0: the run has no callback, or the callback was set after the run had begun.
 	if (current_run == 0) return true;
 	depth++;
 	const bool go_on = tlgoProgress(current_run, done, total);

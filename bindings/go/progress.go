@@ -16,7 +16,7 @@ type run struct {
 	observe  func(node *Tensor, done, total int) bool // may be nil
 	ended    bool                                     // by ctx
 	panicked bool
-	value    any // what the callback panicked with
+	value    any // the value of the callback's panic
 }
 
 // tlgoProgress is called by progress.c after each node. A panic must not unwind
@@ -33,7 +33,7 @@ func tlgoProgress(id C.uintptr_t, done, total C.size_t) (goOn C.bool) {
 	return C.bool(r.progress == nil || r.progress(int(done), int(total)))
 }
 
-// tlgoObserve is the same with the node whose result is there.
+// tlgoObserve is tlgoProgress with the node whose result is complete.
 //
 //export tlgoObserve
 func tlgoObserve(id C.uintptr_t, node *C.tl_tensor, done, total C.size_t) (goOn C.bool) {

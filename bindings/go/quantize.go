@@ -5,15 +5,15 @@ import "C"
 
 import "unsafe"
 
-// Quantize stores rows of perRow floats as the type, with a small sum of squared
-// errors, on the calling thread. importance is nil or has a weight of the squared
-// errors for each column, finite and not negative. The same values give the same
+// Quantize encodes rows of perRow floats as the type, with a small sum of squared
+// errors, on the calling thread. importance is nil or has a weight for each
+// column's squared error, finite and not negative. The same values give the same
 // bytes on every CPU.
 //
-// Errors: [StatusInvalidArgument] where values are no whole rows, rows no whole
-// blocks, importance has another length or holds what is not valid, or a value does
-// not fit the type: types with blocks hold finite numbers only, and the message
-// says where the value is.
+// Errors: [StatusInvalidArgument] if values are not whole rows, rows are not
+// whole blocks, importance has a wrong length or an invalid weight, or a value
+// does not fit the type: quantised types hold finite numbers only, and the
+// message has the position of the value.
 func (t Type) Quantize(values []float32, perRow int, importance []float32) ([]byte, error) {
 	blocks, rows, err := quantization("quantize", t, values, perRow, importance)
 	if err != nil {
@@ -27,9 +27,9 @@ func (t Type) Quantize(values []float32, perRow int, importance []float32) ([]by
 	return blocks, nil
 }
 
-// Quantize is [Type.Quantize] with the backend's threads. Also
-// [StatusUnsupported] where it is not on the CPU, and [StatusBusy] in a callback of
-// a graph that it is computing.
+// Quantize is [Type.Quantize] on the backend's threads. Also [StatusUnsupported]
+// if the backend is not on the CPU, and [StatusBusy] in a callback of a graph
+// that it is computing.
 func (b *Backend) Quantize(t Type, values []float32, perRow int, importance []float32) ([]byte, error) {
 	if err := b.enter(); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (b *Backend) Quantize(t Type, values []float32, perRow int, importance []fl
 	return blocks, nil
 }
 
-// Dequantize reads blocks of the type as floats. The error is
-// [StatusInvalidArgument] where the bytes are no whole blocks.
+// Dequantize decodes blocks of the type to floats. The error is
+// [StatusInvalidArgument] if the bytes are not whole blocks.
 func (t Type) Dequantize(blocks []byte) ([]float32, error) {
 	if t.Size() == 0 {
 		return nil, invalid("dequantize: there is no type %d", int32(t))
@@ -65,8 +65,8 @@ func (t Type) Dequantize(blocks []byte) ([]float32, error) {
 	return values, nil
 }
 
-// quantization checks what slices know and pointers do not, and gives memory for
-// the blocks and the number of rows.
+// quantization checks the lengths, which pointers do not carry, and returns
+// memory for the blocks and the number of rows.
 func quantization(what string, t Type, values []float32, perRow int, importance []float32) ([]byte, C.int64_t, error) {
 	if t.Size() == 0 {
 		return nil, 0, invalid("%s: there is no type %d", what, int32(t))
@@ -81,11 +81,11 @@ func quantization(what string, t Type, values []float32, perRow int, importance 
 	if perRow > 0 {
 		rows = len(values) / perRow
 	}
-	// A row that is no whole number of blocks is refused by the library before it writes anything.
+	// The library refuses rows that are not whole blocks before it writes anything.
 	return make([]byte, len(values)/t.BlockSize()*t.Size()), C.int64_t(rows), nil
 }
 
-// floats and bytesAt point at a slice's elements, nil where there are none.
+// floats and bytesAt point at a slice's elements; nil if there are none.
 func floats(values []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(values))) }
 func bytesAt(bytes []byte) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(bytes))

@@ -4,7 +4,7 @@ package tensorlib
 #include <stdlib.h>
 #include <tensorlib/tensorlib.h>
 
-// What never changes of a tensor, in one call instead of twelve.
+// The properties of a tensor that never change, in one call instead of twelve.
 typedef struct {
 	tl_type     type;
 	int32_t     n_dims;
@@ -38,9 +38,9 @@ import (
 )
 
 // Tensor is a leaf with data of its own, or a node that an operation makes and a
-// graph computes. It belongs to its context. Type, shape and strides never
-// change and may be asked for at any time, after the context's Close too. A nil
-// tensor has neither: 0 dimensions, 0 elements, no operation.
+// graph computes. It belongs to its context. Type, shape and strides never change
+// and are available at any time, also after the context's Close. A nil tensor is
+// empty: 0 dimensions, 0 elements, no operation.
 type Tensor struct {
 	ctx        *Context
 	ptr        *C.tl_tensor
@@ -54,10 +54,10 @@ type Tensor struct {
 	op     string
 }
 
-// none stands for an operand that is left out. Nobody else sees it.
+// none stands for an operand that is left out. It never leaves this package.
 var none = &Tensor{ptr: C.tl_none()}
 
-// orNone is t or, for nil, what stands for an operand that is left out.
+// orNone returns t or, for nil, the tensor that stands for an operand left out.
 func orNone(t *Tensor) *Tensor {
 	if t == nil {
 		return none
@@ -65,7 +65,7 @@ func orNone(t *Tensor) *Tensor {
 	return t
 }
 
-// orNil is t or, for nil, a tensor without anything.
+// orNil returns t or, for nil, an empty tensor.
 func (t *Tensor) orNil() *Tensor {
 	if t == nil {
 		return &Tensor{}
@@ -96,8 +96,8 @@ func newTensor(c *Context, ptr *C.tl_tensor) *Tensor {
 
 // NewTensor makes a leaf of 1 to 4 dimensions, filled with zeros.
 //
-// Errors: [StatusInvalidArgument] for an unknown type, a bad number of
-// dimensions or a negative one; [StatusOutOfMemory].
+// Errors: [StatusInvalidArgument] for an unknown type, an invalid number of
+// dimensions or a negative dimension; [StatusOutOfMemory].
 func (c *Context) NewTensor(typ Type, ne ...int64) (*Tensor, error) {
 	return c.construct("tensor", nil, func() *C.tl_tensor {
 		return C.tl_tensor_new(c.ptr, C.tl_type(typ), C.int32_t(len(ne)), dims(ne))
@@ -105,13 +105,14 @@ func (c *Context) NewTensor(typ Type, ne ...int64) (*Tensor, error) {
 }
 
 // NewTensorFrom makes a leaf of T's type that holds a copy of data, ne[0]
-// fastest. A leaf of a [WithNoAlloc] context has no place for data yet: that is
-// an error.
+// fastest. It fails in a [WithNoAlloc] context, whose leafs have no memory for
+// data yet.
 //
-// Errors: as [Context.NewTensor]; [StatusInvalidArgument] also where data has
-// another length than the shape's.
+// Errors: as [Context.NewTensor]; [StatusInvalidArgument] also if the length of
+// data does not match the shape.
 func NewTensorFrom[T Element](c *Context, data []T, ne ...int64) (*Tensor, error) {
-	// Before the leaf is made: one that cannot be filled would stay in the arena.
+	// Checked before the leaf is made: a leaf that cannot be filled would stay in
+	// the arena.
 	if n, ok := countElements(ne); ok && n != int64(len(data)) {
 		return nil, invalid("tensor: %d values given, the shape %s has %d elements", len(data), shapeText(ne), n)
 	}
@@ -125,8 +126,8 @@ func NewTensorFrom[T Element](c *Context, data []T, ne ...int64) (*Tensor, error
 	return t, nil
 }
 
-// countElements is the product of ne; false where ne is no shape or the product
-// does not fit, for which the library has the better message.
+// countElements returns the product of ne; false if ne is not a shape or the
+// product does not fit, for which the library has the better message.
 func countElements(ne []int64) (int64, bool) {
 	n := int64(1)
 	for _, d := range ne {
@@ -138,31 +139,31 @@ func countElements(ne []int64) (int64, bool) {
 	return n, len(ne) > 0
 }
 
-// Context is the context that owns the tensor.
+// Context returns the context that owns the tensor.
 func (t *Tensor) Context() *Context { return t.orNil().ctx }
 
-// Type is the element type.
+// Type returns the element type.
 func (t *Tensor) Type() Type { return t.orNil().typ }
 
-// NDims is the number of dimensions that the tensor was made with, 1 to 4.
+// NDims returns the number of dimensions that the tensor was made with, 1 to 4.
 func (t *Tensor) NDims() int { return t.orNil().nDims }
 
-// Shape gives the elements in each of the [Tensor.NDims] dimensions, the
+// Shape returns the elements in each of the [Tensor.NDims] dimensions, the
 // contiguous one first, in a new slice.
 func (t *Tensor) Shape() []int64 {
 	t = t.orNil()
 	return append([]int64(nil), t.ne[:t.nDims]...)
 }
 
-// Strides gives the bytes from one element to the next in each dimension, in a
+// Strides returns the bytes from one element to the next in each dimension, in a
 // new slice.
 func (t *Tensor) Strides() []int64 {
 	t = t.orNil()
 	return append([]int64(nil), t.nb[:t.nDims]...)
 }
 
-// Dim is the number of elements in a dimension: 1 for one that the tensor does
-// not use, 0 where dim is not 0 to 3.
+// Dim returns the number of elements in a dimension: 1 for one that the tensor
+// does not use, 0 if dim is not 0 to 3.
 func (t *Tensor) Dim(dim int) int64 {
 	if dim < 0 || dim > 3 {
 		return 0
@@ -170,16 +171,17 @@ func (t *Tensor) Dim(dim int) int64 {
 	return t.orNil().ne[dim]
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (t *Tensor) Len() int64 { return t.orNil().n }
 
-// NBytes is the number of bytes of all elements packed without gaps.
+// NBytes returns the number of bytes of all elements when packed without gaps.
 func (t *Tensor) NBytes() int64 { return t.orNil().nbytes }
 
-// Op is the operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
+// Op returns the operation that computes the tensor, "mul_mat"; "leaf" for a
+// leaf.
 func (t *Tensor) Op() string { return t.orNil().op }
 
-// Name is the tensor's name; "" where it has none or its context was closed.
+// Name returns the tensor's name; "" if it has none or its context was closed.
 func (t *Tensor) Name() string {
 	if t.enter() != nil {
 		return ""
@@ -188,9 +190,9 @@ func (t *Tensor) Name() string {
 	return cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_tensor_copy_name(t.ptr, buf, size) })
 }
 
-// SetName names the tensor, for messages and dumps; "" takes the name away.
+// SetName names the tensor for messages and dumps; "" removes the name.
 //
-// Errors: [StatusInvalidArgument] for a name with a NUL or that is no UTF-8,
+// Errors: [StatusInvalidArgument] for a name that contains a NUL or is not UTF-8,
 // [StatusOutOfMemory].
 func (t *Tensor) SetName(name string) error {
 	if err := t.enter(); err != nil {
@@ -202,13 +204,14 @@ func (t *Tensor) SetName(name string) error {
 	})
 }
 
-// SetRecompute says whether graphs made from now on compute this node again where
-// gradients read it, in place of keeping it until then: less memory for more
-// time, and the same bits. It runs again together with what it is made of and is
-// marked too; what is not is kept for it. An output is kept in any case; a view
-// counts for what it is a view of.
+// SetRecompute sets whether graphs made from now on recompute this node where
+// gradients read it, instead of keeping its result until then. Recomputation
+// takes less memory and more time, and gives the same bits. The node is
+// recomputed together with the marked nodes that it is computed from; results of
+// unmarked nodes are kept for it. Outputs are kept in any case; marking a view
+// marks the node that it is a view of.
 //
-// Errors: [StatusInvalidArgument] for a leaf, a view of one, and a node that
+// Errors: [StatusInvalidArgument] for a leaf, a view of a leaf, and a node that
 // writes into an operand.
 func (t *Tensor) SetRecompute(recompute bool) error {
 	if err := t.enter(); err != nil {
@@ -219,10 +222,12 @@ func (t *Tensor) SetRecompute(recompute bool) error {
 	return check(C.tl_tensor_set_recompute(t.ptr, C.bool(recompute), &cerr), &cerr)
 }
 
-// Place says which device computes this node in graphs that a joined backend runs
-// ([JoinBackends]); "" leaves it open again. A view counts for what it is a view of.
+// Place chooses the device that computes this node in graphs that a joined
+// backend runs ([JoinBackends]); "" lets the backend choose again. Placing a view
+// places the node that it is a view of.
 //
-// Errors: [StatusInvalidArgument] for a leaf, a view of one, and an unknown device.
+// Errors: [StatusInvalidArgument] for a leaf, a view of a leaf, and an unknown
+// device.
 func (t *Tensor) Place(device string) error {
 	if err := t.enter(); err != nil {
 		return err
@@ -233,27 +238,27 @@ func (t *Tensor) Place(device string) error {
 	})
 }
 
-// SetConstant promises that a leaf's contents stay as they are: every later
-// write and operation that targets it is an error, and plans may keep a packed
-// copy. There is no way back.
+// SetConstant promises that a leaf's contents never change: every later write to
+// it, and every operation that targets it, is an error, and plans may keep a
+// packed copy. The promise cannot be withdrawn.
 //
-// Errors: [StatusInvalidArgument] for what is no leaf or has no data yet,
-// [StatusBusy].
+// Errors: [StatusInvalidArgument] for a tensor that is not a leaf or has no data
+// yet, [StatusBusy].
 func (t *Tensor) SetConstant() error {
 	return t.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_tensor_set_constant(t.ptr, cerr) })
 }
 
-// DropOriginal returns the memory of a constant's original to the system where a
-// packed copy can stand in for it: after a CPU backend computed a product with
-// the whole tensor and [Backend.PackedMemory] grew by its copy. All that reads the
-// tensor has the same bits as before; it cannot be mapped any more. The copy is
-// the context's then, and outlives the backend. A leaf of a mapped GGUF file gives
-// its pages back and stays as it is.
+// DropOriginal frees a constant's original data if a packed copy can replace
+// them: after a CPU backend has computed a product with the whole tensor and
+// [Backend.PackedMemory] grew by its copy. Every reader of the tensor gets the
+// same bits as before; it can no longer be mapped. The context then owns the
+// copy, which outlives the backend. A leaf of a mapped GGUF file releases its
+// pages and otherwise stays as it is.
 //
-// Errors: [StatusInvalidArgument] for what is no constant, [StatusUnsupported]
-// where no packed copy can stand in for it (types whose blocks cannot be rebuilt,
-// such as IQ2), [StatusOutOfMemory] where the context's limit does not allow for
-// the copy, [StatusBusy]; nothing has changed then.
+// Errors: [StatusInvalidArgument] for a tensor that is not constant,
+// [StatusUnsupported] if no packed copy can replace the data (types whose blocks
+// cannot be rebuilt, such as IQ2), [StatusOutOfMemory] if the copy exceeds the
+// context's limit, [StatusBusy]; nothing has changed then.
 func (t *Tensor) DropOriginal() error {
 	return t.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_tensor_drop_original(t.ptr, cerr) })
 }
@@ -288,7 +293,7 @@ func (t *Tensor) leave() {
 	runtime.KeepAlive(t)
 }
 
-// shapeText writes a shape as the library's messages do.
+// shapeText formats a shape as the library's messages do.
 func shapeText(ne []int64) string {
 	words := make([]string, len(ne))
 	for i, d := range ne {
@@ -297,7 +302,7 @@ func shapeText(ne []int64) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// dims is the address of a shape for C; nil where it is empty.
+// dims returns the address of a shape for C; nil if it is empty.
 func dims(ne []int64) *C.int64_t {
 	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(ne)))
 }

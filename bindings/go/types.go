@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Type is how elements are stored; the numbers are GGUF's. There may be more
-// types than the constants below: ask for their traits.
+// Type is how elements are stored; the numbers are those of GGUF. There may be
+// more types than the constants below: ask for their traits.
 type Type int32
 
 const (
@@ -24,7 +24,7 @@ const (
 	F64  Type = C.TL_TYPE_F64  // IEEE 754 binary64
 	BF16 Type = C.TL_TYPE_BF16 // the upper half of an F32
 
-	// Formats with blocks: rows are whole blocks.
+	// Quantised types: rows are whole blocks.
 	Q4_0    Type = C.TL_TYPE_Q4_0    // 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element
 	Q4_1    Type = C.TL_TYPE_Q4_1    // 4-bit codes, an F16 step and minimum per 32: 5 bits
 	Q5_0    Type = C.TL_TYPE_Q5_0    // 5-bit codes around zero, an F16 scale per 32: 5.5 bits
@@ -54,14 +54,14 @@ const (
 	Q2_0    Type = C.TL_TYPE_Q2_0    // -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits
 )
 
-// Kind is what a type may be used for.
+// Kind is the possible use of a type.
 type Kind int32
 
 const (
 	KindFloating   Kind = C.TL_KIND_FLOATING   // a plain float
-	KindInteger    Kind = C.TL_KIND_INTEGER    // indices and storage, no operand of arithmetic
-	KindWeight     Kind = C.TL_KIND_WEIGHT     // blocks of quantised weights
-	KindActivation Kind = C.TL_KIND_ACTIVATION // blocks that activations are quantised to; no operand
+	KindInteger    Kind = C.TL_KIND_INTEGER    // indices and storage, not for arithmetic
+	KindWeight     Kind = C.TL_KIND_WEIGHT     // a quantised type for weights
+	KindActivation Kind = C.TL_KIND_ACTIVATION // a quantised type that products convert activations to
 )
 
 // Types lists all types in the order of their numbers.
@@ -74,7 +74,7 @@ func Types() []Type {
 }
 
 // ParseType finds a type by its name, in upper or lower case. The error for an
-// unknown one has [StatusInvalidArgument] and lists all names.
+// unknown name has [StatusInvalidArgument] and lists all names.
 func ParseType(name string) (Type, error) {
 	cname, err := cstring("type name", name)
 	if err != nil {
@@ -87,7 +87,7 @@ func ParseType(name string) (Type, error) {
 	return Type(typ), err
 }
 
-// String gives the type's name, "f32"; "type 99" where there is no such type.
+// String returns the type's name, "f32"; "type 99" for an unknown type.
 func (t Type) String() string {
 	name := C.tl_type_name(C.tl_type(t))
 	if name == nil {
@@ -96,29 +96,29 @@ func (t Type) String() string {
 	return C.GoString(name)
 }
 
-// BlockSize is the number of elements per block, 1 for plain types; 0 where
-// there is no such type.
+// BlockSize returns the number of elements per block, 1 for plain types; 0 for an
+// unknown type.
 func (t Type) BlockSize() int { return int(C.tl_type_block_size(C.tl_type(t))) }
 
-// Size is the number of bytes per block; 0 where there is no such type.
+// Size returns the number of bytes per block; 0 for an unknown type.
 func (t Type) Size() int { return int(C.tl_type_size(C.tl_type(t))) }
 
-// Kind is what the type may be used for; -1 where there is no such type.
+// Kind returns what the type may be used for; -1 for an unknown type.
 func (t Type) Kind() Kind { return Kind(C.tl_type_kind(C.tl_type(t))) }
 
-// Partner is the type that the format's reference implementation rounds
-// activations to in products with weights of this type, for those who compare with
-// it; -1 where there is no such type. This library's products round as
-// [Context.MulMat] says, whatever the partner.
+// Partner returns the type that the reference implementation rounds activations
+// to in products with weights of this type, for comparisons with it; -1 for an
+// unknown type. Products of this library round as [Context.MulMat] says, whatever
+// the partner.
 func (t Type) Partner() Type { return Type(C.tl_type_partner(C.tl_type(t))) }
 
-// Element is a Go type whose values are stored as they are in tensors of one
-// [Type]. Other types are reached by the F32 methods, which convert, or by bytes.
+// Element is a Go type whose values are stored unchanged in tensors of one
+// [Type]. Use the F32 methods, which convert, or bytes for other types.
 type Element interface {
 	float32 | float64 | int8 | int16 | int32 | int64
 }
 
-// TypeOf is the tensor type that stores T: F32 for float32.
+// TypeOf returns the tensor type that stores T: F32 for float32.
 func TypeOf[T Element]() Type {
 	var zero T
 	switch any(zero).(type) {
@@ -137,14 +137,14 @@ func TypeOf[T Element]() Type {
 	}
 }
 
-// bytesOf is the memory of a slice, not a copy.
+// bytesOf returns the memory of a slice, not a copy.
 func bytesOf[T Element](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }
 
-// cstring copies a string to C memory, which the caller frees. A NUL would cut
-// it short in silence, so it is an error.
+// cstring copies a string to C memory, which the caller frees. A NUL would
+// silently cut it short, so it is an error.
 func cstring(what, s string) (*C.char, error) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return nil, invalid("%s %q has a NUL at byte %d", what, s, i)

@@ -59,7 +59,8 @@ func TestComputeContext(t *testing.T) {
 	}
 }
 
-// A context ends a run between and within nodes, and what waits for the backend.
+// A context ends a run between nodes and within them, and calls that wait for the
+// backend.
 func TestComputeContextEnds(t *testing.T) {
 	cpu := must(NewBackend("cpu", WithThreads(1)))
 	defer cpu.Close()
@@ -92,7 +93,7 @@ func TestComputeContextEnds(t *testing.T) {
 	}
 }
 
-// Goroutines that wait for a backend do not hold a thread of the system each.
+// Goroutines that wait for a backend do not each hold a thread of the system.
 func TestWaitingTakesNoThreads(t *testing.T) {
 	const waiters = 300
 	cpu := must(NewBackend("cpu", WithThreads(1)))
@@ -124,7 +125,7 @@ func TestWaitingTakesNoThreads(t *testing.T) {
 		}()
 	}
 	started.Wait()
-	time.Sleep(50 * time.Millisecond) // they get to where they wait
+	time.Sleep(50 * time.Millisecond) // until they wait
 	if n := pprof.Lookup("threadcreate").Count() - before; n > waiters/3 {
 		t.Errorf("%d threads more for %d goroutines that wait", n, waiters)
 	}
@@ -133,8 +134,8 @@ func TestWaitingTakesNoThreads(t *testing.T) {
 	all.Wait()
 }
 
-// A callback that computes on its own backend, or on one whose callback computes on
-// this one, must not wait.
+// A callback that computes on its own backend, or on one whose callback computes
+// on this one, must not wait.
 func TestCallbacksDoNotWait(t *testing.T) {
 	cpu, c := newCPU(t), newContext(t)
 	x := f32(c, 2)
@@ -155,7 +156,8 @@ func TestCallbacksDoNotWait(t *testing.T) {
 	}
 }
 
-// Calls wait as long as their context says, in Go: hundreds of them hold no threads.
+// Calls wait as long as their context says, in Go: hundreds of them hold no
+// threads.
 func TestBusyTimeout(t *testing.T) {
 	cpu := must(NewBackend("cpu", WithThreads(1)))
 	defer cpu.Close()
@@ -170,7 +172,7 @@ func TestBusyTimeout(t *testing.T) {
 		t.Error("there is a timeout that nobody set")
 	}
 
-	// The writing of a mapping excludes everything else.
+	// A mapping for writing excludes everything else.
 	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	hold := func() {
 		go func() {
@@ -230,7 +232,7 @@ func TestBusyTimeout(t *testing.T) {
 	}
 	wantValues[float32](t, y, 2, 4)
 
-	// It might wait for itself.
+	// It could wait for itself.
 	if err := g.SetProgress(func(int, int) bool {
 		wantError(t, g.Compute(cpu), StatusBusy)
 		_, err := x.GetF32(0)

@@ -1,5 +1,5 @@
-//! The package `tensorlib` has one module of that name. It needs the C library, installed: -Dprefix=PATH, or
-//! else pkg-config (and its PKG_CONFIG_PATH) says where.
+//! The package `tensorlib` has one module of that name. It needs the installed C library, found by
+//! -Dprefix=PATH or otherwise by pkg-config (and its PKG_CONFIG_PATH).
 //!
 //!     zig build test     unit tests, the comparison with the C header, the quickstart
 //!     zig build cases    the cases that all languages share (-Dcases=PATH; environment: tests/cases.zig)
@@ -21,7 +21,7 @@ pub fn build(b: *std.Build) void {
     });
     module.addLibraryPath(.{ .cwd_relative = library.lib });
     module.addRPath(.{ .cwd_relative = library.lib });
-    // Its own C++ runtime is inside of the shared library; Zig's would be a second one.
+    // The shared library contains its own C++ runtime; Zig's would be a second one.
     module.linkSystemLibrary("tensorlib", .{ .use_pkg_config = .no, .preferred_link_mode = .dynamic });
 
     const context: Tests = .{ .b = b, .module = module, .target = target, .optimize = optimize };
@@ -35,7 +35,7 @@ pub fn build(b: *std.Build) void {
     const run_cases = b.addRunArtifact(cases_exe);
     b.installArtifact(cases_exe); // for a machine without Zig: cargo xtask gpu
     run_cases.addArg(b.pathFromRoot(cases));
-    run_cases.stdio = .inherit; // its line of counts is for the reader
+    run_cases.stdio = .inherit; // shows its line of counts
     run_cases.has_side_effects = true;
     b.step("cases", "Run the cases that all languages share").dependOn(&run_cases.step);
 }
@@ -46,14 +46,14 @@ const Library = struct {
 
     fn find(b: *std.Build, prefix: ?[]const u8) Library {
         if (prefix) |path| {
-            // It ends up in the program, which may be started anywhere.
+            // The path goes into the program, which may be started anywhere.
             if (!std.fs.path.isAbsolute(path)) std.process.fatal("-Dprefix={s}: must be an absolute path", .{path});
             return .{ .include = b.pathJoin(&.{ path, "include" }), .lib = libraryFolder(b, path) };
         }
         return .{ .include = ask(b, "includedir"), .lib = ask(b, "libdir") };
     }
 
-    /// Some systems have 64-bit libraries in lib64.
+    /// Some systems put 64-bit libraries into lib64.
     fn libraryFolder(b: *std.Build, prefix: []const u8) []const u8 {
         const lib64 = b.pathJoin(&.{ prefix, "lib64" });
         const package = b.pathJoin(&.{ lib64, "pkgconfig", "tensorlib.pc" });
@@ -91,7 +91,8 @@ const Tests = struct {
 
     fn run(self: Tests, name: []const u8, root_module: *std.Build.Module) *std.Build.Step {
         const runner = self.b.addRunArtifact(self.b.addTest(.{ .name = name, .root_module = root_module }));
-        // Zig would answer from its cache, and not see another library or another TENSORLIB_ISA.
+        // Otherwise Zig would answer from its cache, and not notice another library or another
+        // TENSORLIB_ISA.
         runner.has_side_effects = true;
         return &runner.step;
     }

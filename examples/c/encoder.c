@@ -1,13 +1,13 @@
-/* A text encoder of the BERT family: the vector of a text whose tokens are given.
+/* A text encoder of the BERT family: prints the vector of a text, given as tokens.
  *
  *     encoder MODEL.gguf TOKEN...
  *
- * MODEL.gguf is of the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever
- * pooling the file names, divided by its length. It is printed an element a line, with six digits behind the point.
+ * MODEL.gguf has the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever
+ * pooling the file names, divided by its length. It is printed one element a line, with six digits after the point.
  * TENSORLIB_DEVICE names the device; the CPU is the default.
  *
- * Constructors of tensors take the NULL of one that failed, and the context keeps the first error. So the graph is
- * written down without a test at each node, and tl_graph_create() says what went wrong. */
+ * Constructors of tensors accept the NULL of a constructor that failed, and the context keeps the first error. The graph
+ * is therefore written without a test at each node, and tl_graph_create() reports what went wrong. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

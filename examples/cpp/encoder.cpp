@@ -1,9 +1,9 @@
-// A text encoder of the BERT family: the vector of a text whose tokens are given.
+// A text encoder of the BERT family: prints the vector of a text, given as tokens.
 //
 //     tl_cpp_encoder MODEL.gguf TOKEN...
 //
-// MODEL.gguf is of the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever pooling
-// the file names, divided by its length. It is printed an element a line, with six digits behind the point.
+// MODEL.gguf has the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever pooling
+// the file names, divided by its length. It is printed one element a line, with six digits after the point.
 // TENSORLIB_DEVICE names the device; the CPU is the default.
 #include <tensorlib/gguf.hpp>
 #include <tensorlib/tensorlib.hpp>

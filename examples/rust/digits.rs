@@ -1,7 +1,7 @@
 //! Recognises handwritten digits by their nearest neighbour.
 //!
 //! One graph computes all squared distances between queries y and references x: |x|^2 + |y|^2 - 2 x.y, a mul_mat and
-//! two adds. The factor -2 and the norms are leafs that the host fills.
+//! two adds. The host fills the leafs with the factor -2 and the norms.
 //!
 //!     cargo run --release --example digits -- [--device NAME] [--threads N] [--file CSV]
 
@@ -141,7 +141,7 @@ fn nearest(distances: &[f32]) -> usize {
     (0..distances.len()).min_by(|&a, &b| distances[a].total_cmp(&distances[b])).unwrap_or(0)
 }
 
-/// Four queries beside each other with their answers: the first three, and the first that was got wrong.
+/// Draws four queries side by side with their answers: the first three, and the first one with a wrong answer.
 fn draw(queries: &[Digit], answers: &[u8]) {
     let wrong = (0..queries.len()).find(|&i| queries[i].label != answers[i]);
     let shown: Vec<usize> = (0..3).chain(wrong).filter(|&i| i < queries.len()).collect();

@@ -1,4 +1,5 @@
-//! What the examples on plays share: a small llama as a module, its characters as tokens, and windows of a text as samples.
+//! Shared by the examples on plays: a small llama as a module, its characters as tokens, and windows of a text as
+//! samples.
 
 use tensorlib::nn::{Attention, AttentionOptions, Embedding, Init, Linear, Module, Parameters, Pass, RmsNorm};
 use tensorlib::train::{schedule, Form, Forms, Group, Method, Optimiser, OptimiserOptions, Random, Samples, Slot};
@@ -42,7 +43,7 @@ struct Block {
 }
 
 impl Block {
-    /// What it adds up, and its gate behind the activation.
+    /// The block's output, and its gate after the activation.
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<(Tensor, Tensor)> {
         let x = x.add(&self.attention.forward(&self.attention_norm.forward(x, pass)?, pass)?)?;
         let h = self.feed_forward_norm.forward(&x, pass)?;
@@ -56,7 +57,7 @@ impl Block {
     }
 }
 
-/// A llama: normalised by root mean squares, rotated positions, SwiGLU or ReGLU. Its parameters have the names that they have in files.
+/// A llama: RMS norms, rotary positions, SwiGLU or ReGLU. Its parameters have the names that they have in files.
 pub struct Llama {
     embedding: Embedding,
     blocks: Vec<Block>,
@@ -119,7 +120,7 @@ impl Llama {
         Ok(Self { embedding, blocks, norm: norm("output_norm")?, output: matrix("output", width, vocabulary)? })
     }
 
-    /// The logits, and each layer's gate behind its activation.
+    /// The logits, and each layer's gate after its activation.
     pub fn forward_and_gates(&self, tokens: &Tensor, pass: &Pass) -> Result<(Tensor, Vec<Tensor>)> {
         let mut x = self.embedding.forward(tokens, pass)?;
         let mut gates = Vec::new();

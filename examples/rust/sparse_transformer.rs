@@ -1,11 +1,13 @@
-//! A small transformer with ReGLU blocks learns plays of Shakespeare, and is then computed without the neurons whose gates are closed.
+//! Trains a small transformer with ReGLU blocks on plays of Shakespeare, then runs it without the neurons whose gates
+//! are closed.
 //!
 //!     cargo run --release --example sparse_transformer -- [--seed N] [--epochs N] [--penalty X] [--characters N]
 //!         [--device NAME[+NAME]] [--threads N] [--repeats N] [--checkpoint FILE] [--out FILE]
 //!
-//! A penalty on open gates makes them few. Then the model reads text that it has not seen, a character at a time, dense and sparse, to the
-//! same answers. It reads all of it `--repeats` times; a character's fastest time counts. Of two devices the last one has the neurons that
-//! are active most often (Y. Song and others, PowerInfer, 2023).
+//! A penalty on open gates keeps their number small. After training the model reads unseen text, a character at a time,
+//! dense and sparse, with the same answers. It reads the whole text `--repeats` times; a character's fastest time
+//! counts. With two devices the last one has the neurons that are active most often (Y. Song and others, PowerInfer,
+//! 2023).
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -131,10 +133,10 @@ fn learn(options: &Options, cpu: &Backend, llama: &Llama, parameters: &Parameter
     trainer.fit(&plays::Windows { text, stride: TOKENS }).map(drop)
 }
 
-/// What the model that was trained makes of the windows of a text.
+/// The trained model's output for the windows of a text.
 struct Answer {
     logits: Vec<f32>,
-    /// Of each layer.
+    /// One for each layer.
     active: Vec<Activity>,
 }
 
@@ -153,7 +155,7 @@ impl Answer {
 struct Activity(Vec<bool>);
 
 impl Activity {
-    /// Which part of the neurons is active in any of so many tokens: the mean.
+    /// The mean share of neurons that are active in at least one of `tokens` consecutive tokens.
     fn share_of(&self, tokens: usize) -> f64 {
         let chunks = self.0.chunks_exact(tokens * NEURONS);
         let all = chunks.len() * NEURONS;
@@ -192,9 +194,9 @@ fn all_neurons() -> Vec<i32> {
 enum Way<'a> {
     /// All neurons.
     Dense,
-    /// Those whose gate is open.
+    /// Only neurons whose gate is open.
     Sparse,
-    /// The same, the hot ones on the last device and the others on the first.
+    /// As `Sparse`, with the hot neurons on the last device and the others on the first.
     Split(&'a [Activity]),
 }
 
@@ -206,16 +208,16 @@ struct Step {
     position: Tensor,
     /// 0 where there is a key, -infinity where there is none yet.
     mask: Tensor,
-    /// Those of the feed-forward blocks.
+    /// The inputs of the feed-forward blocks.
     inputs: Vec<Tensor>,
     logits: Tensor,
 }
 
-/// What reading windows a token at a time gave.
+/// The result of reading windows a token at a time.
 #[derive(Default)]
 struct Walk {
     logits: Vec<f32>,
-    /// Of the feed-forward blocks, layer by layer of each token.
+    /// Inputs of the feed-forward blocks, layer by layer for each token.
     inputs: Vec<Vec<f32>>,
     times: Times,
 }

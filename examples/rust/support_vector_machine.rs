@@ -1,7 +1,8 @@
-//! Support vector machines, linear and with radial basis functions, tell benign tumours from malignant ones by 30 measures.
+//! Support vector machines, linear and with radial basis functions, that tell benign tumours from malignant ones by 30
+//! measures.
 //!
-//! Both minimise |f|^2 / 2 + C sum of max(0, 1 - sign f(x)), where f(x) = w.x + b, or sum of beta_i k(x_i, x) + b. The hinge's corner is
-//! rounded off to a parabola of a width that shrinks from round to round, so that L-BFGS finds the way.
+//! Both minimise |f|^2 / 2 + C sum of max(0, 1 - sign f(x)), where f(x) = w.x + b, or sum of beta_i k(x_i, x) + b. The
+//! hinge's corner is rounded to a parabola whose width shrinks from round to round, so that L-BFGS converges.
 //!
 //!     cargo run --release --example support_vector_machine -- [PICTURE.svg]
 
@@ -10,10 +11,10 @@ use tensorlib::{Backend, Context, DType, Result, ScaleOptions, Tensor};
 
 const C: f64 = 1.;
 const GAMMA: f64 = 1. / 30.;
-/// Of the hinge's rounded corner.
+/// Widths of the hinge's rounded corner, one per round.
 const WIDTHS: [f64; 4] = [1., 0.1, 0.01, 0.001];
 
-/// Rows of 30 measures, and what they are: 1 for benign, -1 for malignant.
+/// Rows of 30 measures, and their classes: 1 for benign, -1 for malignant.
 struct Part {
     x: Tensor,
     signs: Vec<f32>,
@@ -47,7 +48,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     bias.write(&[0f32])?;
     let beta = ctx.zeros(DType::F32, [train.signs.len() as i64, 1])?;
     let f = |x: &Tensor| beta.mul_mat(&kernel(&train.x, x)?)?.add(&bias);
-    // (A constant of the loss: computed once.)
+    // The loss uses the kernel matrix as a constant, so it is computed once.
     let k = kernel(&train.x, &train.x)?;
     let k = ctx.tensor(k.shape(), &computed(&cpu, &k)?)?;
     let k_beta = beta.mul_mat(&k)?;

@@ -1,4 +1,5 @@
-/* GGUF files: NULLs everywhere, files that are none, values of other types, leafs that are written to, writers misused. */
+/* GGUF files: NULL for every argument, files of other formats, values of other types, leafs that are written to, writers
+ * misused. */
 #include "bad_input.h"
 
 #include <unistd.h>

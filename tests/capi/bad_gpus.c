@@ -1,4 +1,4 @@
-/* Devices that the host cannot follow pointers to: two virtual CPUs, and every CUDA device that is there, real or simulated. */
+/* Devices whose pointers the host cannot follow: two virtual CPUs, and every CUDA device of the machine, real or simulated. */
 #include "bad_input.h"
 
 static void test_pointers(tl_context *ctx, const char *name) {
@@ -62,7 +62,7 @@ static void test_device(size_t index) {
     tl_device_props props = {.struct_size = sizeof props};
     ACCEPTED(tl_device_get_props(index, &props, &err));
     bool is_gpu = strncmp(name, "cuda:", 5) == 0;
-    /* (What a CPU has, the portable fallback does not know.) */
+    /* The portable fallback does not know how much memory a CPU has. */
     CHECK(props.description[0] && props.memory_total >= props.memory_free && (props.memory_free > 0 || !is_gpu));
     CHECK(is_gpu ? props.capability >= 75 && props.capability < 1000 : props.capability == 0);
     tl_backend_params options;

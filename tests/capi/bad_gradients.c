@@ -1,4 +1,4 @@
-/* Gradients: what only C can say wrong. Shapes and types that are refused are in tests/cases. */
+/* Gradients: errors that only C can make. Invalid shapes and types are in tests/cases. */
 #include "bad_input.h"
 
 /* What is computed again, and graphs within a bound. */

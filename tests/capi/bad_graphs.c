@@ -1,4 +1,4 @@
-/* Graphs: building, computing, texts; and what a progress callback may not do. */
+/* Graphs: building, computing, texts; and calls that a progress callback may not make. */
 #include "bad_input.h"
 
 static void test_building(void) {

@@ -1,5 +1,6 @@
-/* Every function of the header with what a caller should not do: NULL, absurd sizes, unknown types, wrong
- * struct_size, misuse of handles. Each is a status with a message; the process lives. No arguments. */
+/* Calls every function of the header with invalid input: NULL, absurd sizes, unknown types, wrong
+ * struct_size, misuse of handles. Each call returns a status with a message, and the process survives.
+ * No arguments. */
 #include "bad_input.h"
 
 tl_error err = {.struct_size = sizeof(tl_error)};

@@ -1,4 +1,4 @@
-/* What the parts of bad_input share: counted checks, and the two threads' worth of backend they all use. */
+/* Shared by the parts of bad_input: counted checks, and the backend with two threads that all parts use. */
 #ifndef BAD_INPUT_H
 #define BAD_INPUT_H
 

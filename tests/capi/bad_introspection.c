@@ -1,4 +1,5 @@
-/* Lists of tensors, names, busy timeouts and observers: NULL, too little room, what is not there. */
+/* Lists of tensors, names, busy timeouts and observers: NULL, buffers that are too small, and
+ * things that do not exist. */
 #include "bad_input.h"
 
 static void test_lists(void) {
@@ -55,7 +56,7 @@ static void test_busy_timeout(void) {
     ACCEPTED(tl_tensor_map(x, TL_ACCESS_READ, &data, &err));
     ACCEPTED(tl_context_set_busy_timeout(ctx, 2000000, &err));
     REFUSED(tl_tensor_write_f32(x, values, 2, &err), TL_STATUS_BUSY, "for longer than the busy timeout of 2 ms");
-    ACCEPTED(tl_tensor_read_f32(x, values, 2, &err)); /* beside a reader there is nothing to wait for */
+    ACCEPTED(tl_tensor_read_f32(x, values, 2, &err)); /* readers do not exclude each other */
     tl_tensor_unmap(x, TL_ACCESS_READ);
     ACCEPTED(tl_tensor_write_f32(x, values, 2, &err));
     tl_context_free(ctx);

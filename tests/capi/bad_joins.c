@@ -1,4 +1,5 @@
-/* Backends joined to one, nodes placed on a device, and what a graph would take: on two virtual CPUs, which main() asks for. */
+/* Joined backends, nodes placed on a device, and the memory that a graph would take, on two virtual CPUs, which main()
+ * requests. */
 #include "bad_input.h"
 
 static tl_backend *opened(const char *device) {

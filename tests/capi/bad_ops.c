@@ -1,5 +1,5 @@
-/* Constructors of nodes, typed and by name. What shapes and types they refuse is in tests/cases; here is what
- * only C can say: NULL, counts and pointers that contradict each other, malformed attributes. */
+/* Constructors of nodes, typed and by name. Invalid shapes and types are in tests/cases; this file has the errors
+ * that only C can make: NULL, counts and pointers that contradict each other, malformed attributes. */
 #include "bad_input.h"
 
 /* A NULL operand may be said or left to the error before it; it is no other status. */

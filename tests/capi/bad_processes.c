@@ -1,4 +1,4 @@
-/* What concerns the process: TENSORLIB_ISA, TENSORLIB_TRACE, and a backend that was carried into a forked child. */
+/* Process-wide behaviour: TENSORLIB_ISA, TENSORLIB_TRACE, and a backend that was carried into a forked child. */
 #include "bad_input.h"
 
 #if defined(__unix__) || defined(__APPLE__)

@@ -1,4 +1,5 @@
-/* Tensors: making them, reading and writing past the end, mappings, constants, what is not readable. */
+/* Tensors: making them, reading and writing past the end, mappings, constants, and tensors that cannot
+ * be read. */
 #include "bad_input.h"
 
 static void test_making(void) {

@@ -1,5 +1,5 @@
-/* Operands and attributes of a line `op ID OP SRC... KEY=VALUE...`: cases.c includes it behind what it calls. An attribute that is
- * absent is 0, which stands for its default. Not every one of these is needed by the operations that there are. */
+/* Operands and attributes of a line `op ID OP SRC... KEY=VALUE...`. cases.c includes this file after the functions that it
+ * calls. An absent attribute is 0, which stands for its default. The existing operations do not need every function here. */
 
 /* The tensors that the line names, tl_none() for `none`, which must be this many. */
 static inline void operands(const Run *run, char **words, int n, int wanted, tl_tensor **out) {
@@ -49,7 +49,7 @@ static inline int case_list(const Run *run, char **words, int n, const char *key
     return count;
 }
 
-/* The same of exactly this many; zeros where the attribute is absent. */
+/* Reads exactly `length` integers; zeros where the attribute is absent. */
 static inline void case_ints(const Run *run, char **words, int n, const char *key, int length, int64_t *out) {
     int64_t values[6] = {0};
     int count = case_list(run, words, n, key, values);
@@ -57,7 +57,7 @@ static inline void case_ints(const Run *run, char **words, int n, const char *ke
     for (int i = 0; i < length; i++) out[i] = values[i];
 }
 
-/* The place of a word among others, which blanks part; the first where the attribute is absent. */
+/* The index of the attribute's word in `all`, whose words blanks separate; 0 where the attribute is absent. */
 static inline int32_t case_choice(const Run *run, char **words, int n, const char *key, const char *all) {
     const char *value = case_attr(words, n, key);
     size_t length = value ? strlen(value) : 0;

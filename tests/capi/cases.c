@@ -1,8 +1,9 @@
 /* Runs the language-neutral cases of tests/cases through the C ABI: cases FOLDER
  *
- * One pass over each file, a function per statement of the grammar (tests/cases/README.md). A case is
- * computed where its `out` is read, so the `tol` and `at` lines behind it only compare. A line that is not in
- * the grammar ends the run with exit status 2: a case that is not understood must not look like one that passed. */
+ * One pass over each file, with one function per statement of the grammar (tests/cases/README.md). A case is
+ * computed where its `out` line is read, so the `tol` and `at` lines after it only compare. A line outside the
+ * grammar ends the run with exit status 2, because a case that is not understood must not look like a case that
+ * passed. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
-/* Prints the names of this machine's devices, one per line: what the test suites of the CUDA backend run on. */
+/* Prints the names of this machine's devices, one per line. The test suites of the CUDA backend run on each
+ * of them. */
 #include <stdio.h>
 
 #include <tensorlib/tensorlib.h>

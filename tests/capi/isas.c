@@ -1,5 +1,5 @@
-/* Prints the ISAs that this machine runs, best first, one per line: what the test suites are
- * repeated for. The library decides; nobody else keeps a list. */
+/* Prints the ISAs that this machine can run, best first, one per line. The test suites are
+ * repeated for each of them. Only the library knows the list. */
 #include <stdio.h>
 
 #include <tensorlib/tensorlib.h>

@@ -1,4 +1,5 @@
-/* Names of files are UTF-8, whatever the system's own encoding is: one is written under such a name and read back, and a message has it. */
+/* File names are UTF-8, whatever the system's encoding is: writes a file with a non-ASCII name, reads it back, and finds the name in a
+ * message. */
 #include <stdio.h>
 #include <string.h>
 #include <tensorlib/tensorlib.h>

@@ -1,4 +1,4 @@
-// The C++ API as a program uses it.
+// The C++ API, used as a program uses it.
 #include "support.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// flash_attn_ext against its formula in double, over random shapes, strides, types, masks and options, on every ISA and with any number
-// of threads; and a cache of keys and values that rows are set into.
+// flash_attn_ext against its formula in double, over random shapes, strides, types, masks and options, on every ISA and at several
+// thread counts; and with a cache of keys and values that rows are written into.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
@@ -202,7 +202,7 @@ TEST(Attention, agrees_with_double_at_any_number_of_threads) {
     }
 }
 
-// Of a model's size: several rounds, blocks and segments.
+// A model's size: several rounds, blocks and segments.
 TEST(Attention, of_many_heads_and_keys_has_the_same_bits_at_any_number_of_threads) {
     Random random(43);
     for (const std::int64_t tokens : {1, 130}) {

@@ -1,4 +1,4 @@
-// Leafs of storage formats with blocks, for tests of operations on them.
+// Quantised leafs, for tests of operations on them.
 #pragma once
 
 #include "dtype/dtype.hpp"

@@ -1,4 +1,4 @@
-// Calls that wait for what other threads use: how long, for what, what they hold meanwhile, and where they must not wait.
+// Calls that wait for resources of other threads: how long and for what they wait, what they hold meanwhile, and where they must not wait.
 #include "support.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// The C ABI for tests in C++, which tensorlib::cpp has too: handles that end with their scope.
+// Wrappers of the C ABI for C++ tests, whose handles end with their scope. tensorlib::cpp exports
+// the ABI too.
 #pragma once
 
 #include <tensorlib/tensorlib.h>
@@ -34,7 +35,7 @@ COutcome outcome_of(F f) {
     return {status, err.message};
 }
 
-// The same of what must succeed.
+// Calls f as outcome_of does, and throws if it fails.
 template <class F>
 void must(F f) {
     const COutcome outcome = outcome_of(f);
@@ -56,7 +57,7 @@ inline CContext c_context(const tl_context_params &params) {
     return CContext(context);
 }
 
-// Of the last constructor that failed.
+// The error of the context's last constructor that failed.
 inline COutcome last_error(tl_context *context) {
     return outcome_of([&](tl_error *err) { return tl_context_error(context, err); });
 }

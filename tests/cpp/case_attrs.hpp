@@ -1,4 +1,5 @@
-// The operands of a case's operation, and its attributes, KEY=VALUE. One that is absent is 0, which stands for its default.
+// The operands of a case's operation, and its attributes, KEY=VALUE. An absent attribute is 0, which stands for its
+// default.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The language-neutral cases through the C++ API, a GoogleTest each. Grammar: tests/cases/README.md.
+// Runs the language-neutral cases through the C++ API, one GoogleTest per case. Grammar: tests/cases/README.md.
 #include "gen/case_ops.hpp"
 #include "support.hpp"
 
@@ -96,7 +96,7 @@ private:
         std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
         for (std::size_t i = 0; i < values.size(); i++) {
             const float x = support::value(seed, static_cast<std::uint32_t>(i));
-            // The same bits, read as an integer of 0 .. 199 less 100.
+            // Integers read the generator's bits as a number of 0 .. 199 less 100.
             values[i] = w[2][0] == 'i' ? integer(seed, static_cast<std::uint32_t>(i)) : x;
         }
         tensors_.insert({w[1], t});

@@ -1,4 +1,4 @@
-// Limits of control groups, out of files as Linux has them.
+// Limits of control groups, read from files in Linux's format.
 #include "base/cgroup.hpp"
 
 #include "gguf_files.hpp"

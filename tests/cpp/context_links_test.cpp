@@ -1,5 +1,5 @@
-// Links between contexts: a circle is refused and nothing else is, whatever the order of creation; long chains cost no more than short ones
-// and are freed on a small stack; what fails leaves no link.
+// Links between contexts: circles are refused and all other links work, whatever the order of creation; long chains cost no more than short
+// ones and are freed on a small stack; failures leave no link.
 #include "graph/context.hpp"
 #include "ops/op_def.hpp"
 #include "support.hpp"

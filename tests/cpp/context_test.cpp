@@ -226,7 +226,8 @@ TEST(Locks, one_backend_serves_threads_in_turn) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-// Until all of mem_limit is taken: what a failure leaves behind would be counted, and kept.
+// Fails repeatedly: memory that a failure left in use would be counted and kept, until all of mem_limit is
+// taken.
 TEST(Context, what_fails_for_want_of_memory_leaves_nothing_behind) {
     tl::ContextOptions options;
     options.mem_limit = 10000;

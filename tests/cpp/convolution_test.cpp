@@ -1,5 +1,5 @@
-// Pooling, upscaling and convolutions against double, over random views and types, on every ISA, and with the same bits at 1 to 8
-// threads; and what is refused.
+// Pooling, upscaling and convolutions against double, over random views and types, on every ISA, with equal bits at 1 to 8 threads; and
+// the calls that must be refused.
 #include "convolutions.hpp"
 
 #include "api/devices.hpp"
@@ -8,7 +8,7 @@ using namespace convolutions;
 
 namespace {
 
-// Of each ISA, by threads.
+// Backends of each ISA, by thread count.
 const std::vector<std::vector<core::Ref<core::Backend>>> &all_isas() {
     static const auto isas = [] {
         std::vector<std::vector<core::Ref<core::Backend>>> all;

@@ -1,5 +1,5 @@
-// What the tests of pooling, upscaling and convolutions share: random calls, each with an oracle in double of every element of the result
-// and a bound of its error, over leafs, intermediates and views.
+// Shared by the tests of pooling, upscaling and convolutions: random calls over leafs, intermediates and views, each with an oracle in
+// double for every element of the result and a bound of its error.
 #pragma once
 
 #include "moves.hpp"
@@ -143,15 +143,15 @@ inline Call draw_upscale(Builder &build, Random &random, bool large) {
                     const double value = values.at({which & 1 ? x.second : x.first, which & 2 ? y.second : y.first, i[2], i[3]});
                     sum += part * value, size += part * std::fabs(value), all += std::fabs(value);
                 }
-                // Each of the two mixtures: its part, 1 - part, two products and a sum are rounded. The part's own rounding, u of a number
-                // near 1, is not small beside what 1 - part may be.
+                // Each of the two mixtures rounds its part, 1 - part, two products and a sum. Rounding the part itself costs u of a number
+                // near 1, which is not small compared with a small 1 - part.
                 return Wanted{sum, 8 * u * size + 2 * u * all};
             }};
 }
 
 // ---- im2col and convolutions
 
-// Of an image x and y, of a signal x alone, y being one window of one element.
+// An image has windows in x and y. A signal has them in x only; its y is one window of one element.
 struct Shape {
     bool flat;
     Windows x, y;
@@ -268,7 +268,7 @@ inline Call draw_conv_2d(Builder &build, Random &random, bool large) { return dr
 inline Call draw_conv_1d_dw(Builder &build, Random &random, bool large) { return draw_convolution(build, random, true, true, large); }
 inline Call draw_conv_2d_dw(Builder &build, Random &random, bool large) { return draw_convolution(build, random, false, true, large); }
 
-// Of a transposed convolution's dimension: of n elements of b.
+// The size of a transposed convolution's output in a dimension in which b has n elements.
 inline std::int64_t spread(const Windows &w) { return (w.n - 1) * w.s - 2 * w.p + (w.k - 1) * w.d + 1; }
 
 inline Call draw_transposed(Builder &build, Random &random, bool flat, bool large) {

@@ -1,4 +1,4 @@
-// The CUDA backend: transfers, recorded graphs, several backends and devices, and what bad use of them gives.
+// The CUDA backend: transfers, recorded graphs, several backends and devices, and the errors that invalid use gives.
 #include "cuda_support.hpp"
 #include "gguf_files.hpp"
 #include "json.hpp"
@@ -172,7 +172,7 @@ TEST_F(Transfers, more_than_all_slots_hold) {
 TEST_F(Transfers, views_of_all_kinds) {
     const tl::Backend gpu("cuda:0");
     const tl::Context on_gpu(gpu), on_cpu;
-    // The same on both: whole, rows with gaps, one column (sparse), transposed, permuted, backwards in no dimension.
+    // Makes equal views on both devices: whole, rows with gaps, one column (sparse), transposed, permuted, backwards in no dimension.
     const auto views = [](const tl::Tensor &t) {
         const auto nb = t.strides();
         return std::vector<tl::Tensor>{

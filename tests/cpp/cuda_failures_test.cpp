@@ -1,6 +1,6 @@
-// Drivers that are missing or too old, calls that fail, devices that break: each in a process of its own, as the driver
-// is asked once in a process and a broken device stays so. The process that sees them goes on: it ends with status 0
-// after it has used the CPU.
+// Drivers that are missing or too old, calls that fail, devices that break. Each runs in a process of its own, because a
+// process asks the driver once and a broken device stays broken. The process survives the failure: it ends with status 0 after
+// it has used the CPU.
 #include "cuda_support.hpp"
 
 #include "base/platform.hpp"

@@ -1,4 +1,4 @@
-// Every CUDA kernel against double, on the first device; and that the plan picked the kernel that was meant.
+// Every CUDA kernel against double, on the first device, checking that the plan picked the intended kernel.
 #include "blocks.hpp"
 #include "cuda_support.hpp"
 

@@ -1,4 +1,4 @@
-// Reductions on the first CUDA device: the CPU's bits, whose own tests compare them with double (reductions_test.cpp).
+// Reductions on the first CUDA device against the CPU's bits; reductions_test.cpp compares the CPU with double.
 #include "blocks.hpp"
 #include "cuda_support.hpp"
 
@@ -14,7 +14,7 @@ bool same(float x, float y) {
     return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
 }
 
-// The same node on the device and on the CPU.
+// Computes equal nodes on the device and on the CPU.
 void expect_the_cpus_bits(const char *kernel, const Make &make, const tl::Backend &device, const std::string &what) {
     static const tl::Backend cpu("cpu");
     const tl::Context here, there(device);
@@ -127,7 +127,7 @@ TEST_F(Reductions, losses) {
             const tl::Tensor want = make(here);
             tl::Graph({want}).compute(cpu);
             const float w = want.read_f32()[0], g = support::compute(make(there), "cross_entropy_loss", device)[0];
-            // (Logits are up to 3, so that what is added up has one sign and is no more than twice the loss.)
+            // Logits are at most 3, so the terms of the sum have one sign and the sum is at most twice the loss.
             EXPECT_TRUE(same(w, g) || std::fabs(g - w) <= 160 * 0x1p-24f * std::fabs(w)) << shape[0] << ": " << g << ", on the CPU " << w;
         }
     }

@@ -1,4 +1,4 @@
-// What the CUDA tests share: the devices that they run on, GPUs or the simulated one.
+// Shared by the CUDA tests: the devices that they run on, GPUs or the simulated one.
 #pragma once
 
 #include "support.hpp"

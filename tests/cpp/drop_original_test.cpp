@@ -1,5 +1,5 @@
-// Constants whose original was dropped: the same bits from everything that reads them, on every ISA; memory that is really given back;
-// and what cannot be dropped stays as it is.
+// Constants whose original was dropped: all readers give equal bits on every ISA, the memory is really given back, and constants that
+// cannot be dropped stay unchanged.
 #include "dtype/formats.hpp"
 
 #include "blocks.hpp"
@@ -26,7 +26,7 @@ bool comes_back(DType type) {
     return visit(type, [](auto format) { return HasInverse<decltype(format)>; });
 }
 
-// Of those that products read packed.
+// Types that products read packed, whose bytes can or cannot be restored from the copy.
 std::vector<DType> types(bool that_come_back) {
     std::vector<DType> all;
     if (that_come_back) all = {DType::f32, DType::f16, DType::bf16};
@@ -36,7 +36,7 @@ std::vector<DType> types(bool that_come_back) {
     return all;
 }
 
-// Of bytes that mean the same those that an encoder writes.
+// Replaces the bytes by those that an encoder would write for the same values.
 void make_canonical(DType type, Bits &bytes) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned>(bytes[i]); };
     if (type == DType::tq1_0) {
@@ -215,7 +215,7 @@ TEST_P(DropOriginal, other_backends_read_the_same_bits) {
                 const std::size_t copies = second.packed_memory();
                 a.drop_original();
                 EXPECT_EQ(first.packed_memory(), 0u);
-                // Of the same ISA one copy serves both.
+                // One copy serves both backends of an ISA.
                 EXPECT_EQ(second.packed_memory() < copies, isa == other);
             }
             // The backend that made it is gone.
@@ -292,7 +292,7 @@ TEST_F(Drop, of_odd_rows_of_any_bits) {
             Bits before(a.nbytes());
             std::mt19937 random(41);
             for (std::byte &b : before) b = static_cast<std::byte>(random());
-            // Of every second element the exponent of NaNs and infinities.
+            // Every second element gets the exponent of NaN and infinity.
             const std::size_t size = type == tl::Type::f32 ? 4 : 2;
             for (std::size_t i = size - 1; i < before.size(); i += 2 * size) before[i] |= std::byte{0x7f}, before[i - 1] |= std::byte{0x80};
             a.write_bytes(before.data(), 0, before.size());
@@ -317,7 +317,7 @@ TEST_F(Drop, is_for_constant_leafs) {
     expect_error(tl::Status::invalid_argument, {"constant"}, [&] { a.drop_original(); });
     a.set_constant();
     expect_error(tl::Status::invalid_argument, {"constant"}, [&] { a.view({64, 40}).drop_original(); });
-    // Of some types no copy is packed.
+    // No copy is packed for some types.
     const auto doubles = support::leaf(model, {64, 40}, 3, tl::Type::f64);
     doubles.set_constant();
     multiply(doubles, cpu);
@@ -550,7 +550,7 @@ TEST_F(Drop, beside_readers) {
     for (const Leaf &leaf : leafs) EXPECT_TRUE(bits(leaf.a) == leaf.bytes);
 }
 
-// A file with one q4_0 tensor of {64, 4096}, whose data begin `shift` bytes behind a multiple of 32.
+// A file with one q4_0 tensor of {64, 4096}.
 std::string gguf_file(const Bits &data) {
     support::Bytes file;
     file.head(1, 0).tensor("a", {64, 4096}, 2, 0).pad();

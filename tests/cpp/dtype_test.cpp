@@ -1,4 +1,4 @@
-// Storage types against definitions written out here: every half, and floats around every rounding boundary.
+// Storage types against definitions written here: every half, and floats around every rounding boundary.
 #include "dtype/dtype.hpp"
 
 #include "support.hpp"

@@ -1,5 +1,5 @@
-// Elementwise operations: each that has a formula against double, over random views, types and repetition, on every ISA and at several
-// thread counts; joined into programs against one by one, bit for bit; and what is refused.
+// Elementwise operations: each one that has a formula against double, over random views, types and repetitions, on every ISA and at
+// several thread counts; fused into programs against one by one, bit for bit; and the calls that must be refused.
 #include "math_oracles.hpp"
 #include "random_tensors.hpp"
 #include "wanted.hpp"
@@ -101,9 +101,9 @@ struct Wanted {
     double value;
     // In units of the last place; 0: 1e-6 of the result. 0.5: exact, rounded once.
     double ulps;
-    // Of a gate: its activation is rounded before it is multiplied, below 2^-126 to a step.
+    // An additional bound for gates: below 2^-126 the activation is rounded to a step before it is multiplied.
     double more = 0;
-    // It is less than a step from 0, and then multiplied with infinity: NaN where it is rounded to 0.
+    // The activation is less than a step from 0 and is multiplied with infinity: the result is NaN if it is rounded to 0.
     bool infinity_or_nan = false;
 };
 

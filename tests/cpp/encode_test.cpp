@@ -1,4 +1,5 @@
-// Encoding: errors beside the reference implementation's, plain oracles in double, extremes, and the same bytes everywhere.
+// Encoding: errors compared with the reference implementation's, plain oracles in double, extremes, and equal bytes
+// everywhere.
 #include "support.hpp"
 #include "vectors.hpp"
 
@@ -511,7 +512,7 @@ TEST(Quantize, the_first_bad_value_is_named_whatever_thread_meets_it) {
     std::vector<float> x = normal(1024 * 512, 60);
     const tl::Backend cpu("cpu", {.n_threads = 4});
     for (const std::size_t at : {x.size() - 1, std::size_t{300 * 1024 + 1}, std::size_t{70 * 1024 + 1023}, std::size_t{17}}) {
-        x[at] = NAN;  // those behind stay
+        x[at] = NAN;  // later bad values stay
         const std::string position = "value " + std::to_string(at % 1024) + " of row " + std::to_string(at / 1024) + " is nan";
         for (int repeat = 0; repeat < support::repeats(5, 100); repeat++) {
             support::expect_error(tl::Status::invalid_argument, {"backend_quantize", position, "q8_0 holds finite numbers only"},

@@ -1,5 +1,5 @@
-// A product and the addition that takes it, fused: the same bits as one after the other, on every ISA, by every kernel and at any number
-// of threads; and fused only where nobody can tell.
+// A product fused with the addition that reads it: the bits of one after the other, on every ISA, by every kernel and at any number of
+// threads; and fused only where the difference is invisible.
 #include "support.hpp"
 
 using support::backend;

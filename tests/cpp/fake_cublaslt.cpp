@@ -1,6 +1,6 @@
-// See fake_cublaslt.hpp. Structures carry a mark of their kind, sizes of attributes are checked, and a product is taken
-// only with the algorithm and the workspace that were given out for it: what the real library would take without a word
-// and compute something else with is an error here. FAKE_CUBLASLT_VERSION replaces the version.
+// See fake_cublaslt.hpp. Structures carry a mark of their kind, sizes of attributes are checked, and a product is
+// accepted only with the algorithm and the workspace that were given out for it: calls that the real library would
+// accept silently and compute wrongly are errors here. FAKE_CUBLASLT_VERSION replaces the version.
 #include "fake_cublaslt.hpp"
 
 #include <cstdlib>

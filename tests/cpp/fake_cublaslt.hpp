@@ -1,4 +1,5 @@
-// A library with cuBLASLt's calls for tests: it checks how it is called and hands products to whoever loads it.
+// A library with cuBLASLt's calls for tests. It checks the calls and hands products to the program that loads
+// it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The product of the fake cuBLASLt, as a kernel of the simulated GPU: an element of c a thread. It also writes to its
-// workspace, so that one that is too small or shared shows.
+// The product of the fake cuBLASLt, as a kernel of the simulated GPU: each thread computes an element of c. The
+// kernel also writes to its workspace, which reveals a workspace that is too small or shared.
 #include "fake_cublaslt.hpp"
 
 #include <cuda_runtime.h>

@@ -1,4 +1,5 @@
-// Runs that look for the first result that is not finite: what they name, what they take for meant, and that nothing else changes.
+// Runs that look for the first result that is not finite: which node they name, which infinities they accept as intended, and that
+// everything else stays unchanged.
 #include "support.hpp"
 
 #include <cmath>
@@ -35,7 +36,7 @@ TEST(Finite, the_first_result_is_named_among_joined_ones) {
     expect_found(checking({loss}), {"check_finite: log 'logs' [3, 2] f32", "element 4 [1, 1, 0, 0] is NaN; it was made of [3, 2] f32"});
 }
 
-// Of a plan without the check they are one step.
+// Without the check the plan makes them one step.
 TEST(Finite, without_the_check_all_is_as_before) {
     const tl::Context ctx;
     const auto x = ctx.tensor<float>({2}, {1, -1}), y = sqr(log(x));
@@ -110,7 +111,7 @@ TEST(Finite, results_of_16_bits_and_parts_of_tensors) {
     expect_found(checking({put}), {"sub [4] f32: element 2 [2, 0, 0, 0] is NaN"});
 }
 
-// Of a strided place of its own: the elements that an operation writes, at the places that they have in it.
+// A strided target: the check reads the elements that the operation wrote at their places in it.
 TEST(Finite, copies_are_read_where_they_lie) {
     const tl::Context ctx;
     const auto room = ctx.zeros(tl::Type::f16, {3, 4});

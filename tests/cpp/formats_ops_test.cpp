@@ -1,6 +1,6 @@
-// Operations on every storage format, on every ISA and at 1 to 8 threads: products, rows by number, conversions. Weights
-// are blocks of random bytes; what they stand for is decoded by the traits, which formats_test.cpp holds to the formats'
-// document, and everything else is computed here in double.
+// Operations on every storage type, on every ISA and at 1 to 8 threads: products, rows by number, conversions. Weights are blocks of
+// random bytes. The traits decode their values (formats_test.cpp compares the traits with the formats' document), and everything else is
+// computed here in double.
 #include "blocks.hpp"
 
 #include <cstring>
@@ -176,8 +176,8 @@ TEST(Rounding, an_outlier_widens_the_error_of_its_own_256_alone) {
     }
 }
 
-// Errors of products beside those of activations that are rounded as the reference implementation does, by a scale for each 32 elements or
-// 256, after the format: 1.25 times these with outliers, 1.35 without.
+// Compares errors of products with those of activations rounded as in the reference implementation, with a scale for each 32 or 256
+// elements depending on the type: at most 1.25 times these with outliers, 1.35 without.
 TEST_P(Products, are_no_less_exact_than_the_reference) {
     constexpr std::int64_t k = 1024, m = 6, most = 32;  // encoding the weights takes the time
     const std::set<DType> in_32s{DType::q4_0, DType::q4_1,   DType::q5_0,  DType::q5_1,

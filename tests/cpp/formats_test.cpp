@@ -1,5 +1,5 @@
-// Every storage format's decoding: against checksums that the format's document states for blocks of pseudo-random
-// bytes, and against the reference implementation's output; on each ISA.
+// Decoding of every storage type, on each ISA: against checksums that the format's document states for blocks of pseudo-random
+// bytes, and against the reference implementation's output.
 #include "dtype/codebooks.hpp"
 #include "dtype/dtype.hpp"
 

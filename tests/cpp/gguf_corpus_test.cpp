@@ -1,4 +1,5 @@
-// The fuzz target's entry point over its corpus: what once broke something stays mended, in every build.
+// Runs the fuzz target's entry point over its corpus, in every build: inputs that once broke something
+// stay fixed.
 #include "gguf_files.hpp"
 #include "support.hpp"
 
@@ -14,7 +15,7 @@ TEST(GgufCorpus, every_file_is_survived) {
     for (const auto &entry : std::filesystem::directory_iterator(std::string(TENSORLIB_ROOT) + "/tests/fuzz/corpus/gguf")) {
         SCOPED_TRACE(entry.path().string());
         const std::string bytes = support::file_text(entry.path().string());
-        // Of its own size, so that a sanitizer sees a read behind the end.
+        // A copy of exactly this size, so that a sanitizer sees a read past its end.
         const auto copy = std::make_unique<std::uint8_t[]>(bytes.size());
         std::memcpy(copy.get(), bytes.data(), bytes.size());
         EXPECT_EQ(LLVMFuzzerTestOneInput(copy.get(), bytes.size()), 0);

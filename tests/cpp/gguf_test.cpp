@@ -1,5 +1,5 @@
-// Reading GGUF files: what is in them, what hostile ones get, and leafs over them. Files are made byte by byte here
-// (gguf_files.hpp), not by the engine's writer.
+// Reading GGUF files: their contents, hostile files, and leafs over them. These tests make files byte by byte
+// (gguf_files.hpp), not with the engine's writer.
 #include "gguf_files.hpp"
 #include "support.hpp"
 
@@ -304,7 +304,7 @@ void walk(const Ref<Gguf> &file) {
     }
 }
 
-// Opens exactly these bytes, in memory of their own so that the address sanitizer sees a read behind them.
+// Opens exactly these bytes, in their own allocation, so that AddressSanitizer sees a read past the end.
 bool opens(const std::string &bytes) {
     const auto copy = std::make_unique<char[]>(bytes.size());
     std::memcpy(copy.get(), bytes.data(), bytes.size());
@@ -399,7 +399,7 @@ TEST(GgufParts, any_part_stands_for_all) {
             EXPECT_EQ(values(*file->new_leaf(*ctx, core::format_text("t%u", t))), (std::vector<float>{first, first + 1}));
         }
     }
-    // In memory there is nothing to look for beside it.
+    // A file in memory has no folder in which other parts could be found.
     EXPECT_EQ(open(part(1, 3, "t1"))->tensors().size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// Writing GGUF files: what is in them, byte by byte where it is little, and what is left where writing fails.
+// Writing GGUF files: their contents, byte by byte for small files, and the state that a failed write leaves.
 #include "gguf_files.hpp"
 #include "support.hpp"
 

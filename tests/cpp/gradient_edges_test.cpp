@@ -1,6 +1,6 @@
-// Gradients where functions end, bend or leave the range of floats: wherever a value and its derivative are finite the gradient is that
-// derivative, or the side that the operation documents, and never NaN. Against derivatives in double, on every ISA, with several numbers
-// of threads.
+// Gradients where functions end, bend or leave the range of floats. Wherever a value and its derivative are finite, the gradient is that
+// derivative, or the documented side of it, and never NaN. Compares with derivatives in double, on every ISA and at several thread
+// counts.
 #include "support.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ void on_all_backends(Check check) {
 void expect_near(const Floats &got, const std::vector<double> &want, double bound, const std::string &what) {
     ASSERT_EQ(got.size(), want.size()) << what;
     for (std::size_t i = 0; i < got.size(); i++) {
-        // (Not EXPECT_NEAR: a NaN is to fail, and equal infinities are equal.)
+        // EXPECT_NEAR would not do: NaN must fail, and equal infinities are equal.
         const bool close = got[i] == want[i] || std::fabs(got[i] - want[i]) <= bound * std::max(1.0, std::fabs(want[i]));
         EXPECT_TRUE(close) << what << ", element " << i << ": " << got[i] << ", expected " << want[i];
     }

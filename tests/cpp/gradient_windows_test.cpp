@@ -1,5 +1,5 @@
-// Gradients of convolutions and of upscaling against sums in double: random windows, and images so large that what windows meet is taken in
-// bands; on every ISA, with the same bits at several numbers of threads; and what they take of memory.
+// Gradients of convolutions and of upscaling against sums in double: random windows, and images so large that their windows are taken in
+// bands; on every ISA, with equal bits at several thread counts; and the memory that they take.
 #include "support.hpp"
 
 #include <array>
@@ -209,7 +209,7 @@ void expect_upscale(const Shape &ne, std::int64_t factor, tl::UpscaleMode mode) 
             }
         }
     }
-    // (Each weight is a rounding or two more.)
+    // Each weight adds a rounding or two.
     for (double &count : want.count.values) count += 8;
     on_all_backends(gradients, [&](const std::vector<std::vector<float>> &got, const std::string &isa) {
         expect_sums(got[0], want, std::to_string(ne[0]) + " x " + std::to_string(ne[1]) + " by " + std::to_string(factor) + ", " + isa);

@@ -1,5 +1,5 @@
-// Gradients: what is appended where, and what is refused. Every rule against differences of the float64 oracle, in all languages and on all
-// devices, is in the cases (gradients.cases).
+// Gradients: which nodes are appended where, and the calls that must be refused. The cases (gradients.cases) compare every rule with
+// differences of the float64 oracle, in all languages and on all devices.
 #include "gradients/rule.hpp"
 #include "support.hpp"
 
@@ -345,7 +345,7 @@ TEST(Writes, that_have_no_place_are_refused) {
     w.set_name("weight");
     const auto x = support::leaf(ctx, {3}, 3), filled = cpy(x, other);
     const auto gradient = sum(div(w, filled)).gradients({x}).at(0);
-    // It reads `other` as it was, so stands before `filled`; the quotient comes behind that, and must read `w` as it was.
+    // The step reads `other` as it was, so it precedes `filled`. The quotient follows `filled`, and must read `w` as it was.
     const auto step = cpy(other, w);
     support::expect_error(Status::invalid_argument,
                           {"graph_create", "div [3] f32", "cpy [3] f32", "must read 'weight' [3] f32", "two graphs"},
@@ -377,7 +377,7 @@ TEST(Refusals, name_all_nodes_and_append_nothing) {
     support::expect_error(Status::unsupported, {"2 nodes", "'windows' [4, 3] f32", "'others' [2, 5] f32", "overlap", "get_rows"},
                           [&] { (void)loss.gradients({a}); });
     EXPECT_EQ(ctx.used_memory(), used);
-    // Of a part that no gradient passes through nothing is asked.
+    // A part that no gradient passes through needs no rule.
     EXPECT_NO_THROW((void)add(sum(sqr(a)), sum(stop_gradient(first))).gradients({a}));
     // Many are counted.
     tl::Tensor total = sum(a);

@@ -1,6 +1,6 @@
 // Results that take over the memory of an operand. Each operation is called with one tensor in several operand slots, directly, as a view
-// and as an overlapping view. The tensor is an intermediate that dies in the call, so that the planner may put the result on it. The oracle
-// is a run in which all of them are outputs: they have memory of their own then.
+// and as an overlapping view. The tensor is an intermediate whose last reader is the call, so the planner may place the result on it. The
+// oracle is a run in which all of them are outputs, which have memory of their own.
 #include "draw.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
@@ -93,7 +93,7 @@ Call draw_call(core::Context &ctx, const core::OpDef &def, Draw &draw) {
             call.operands.push_back(node(ctx, core::Op::reshape, {call.x}, {core::Attr::of_ints("ne", shape)}));
             call.uses_of_views++;
         } else if (draw.percent(35)) {
-            // The same memory with overlapping rows, or a part of it at an offset.
+            // A view of this memory with overlapping rows, or of a part of it at an offset.
             const std::int64_t n = layout.n_elements();
             const std::vector<std::int64_t> ne{2, n - 1}, nb{4}, part{std::max<std::int64_t>(n / 2, 1)};
             const bool overlapping = draw.percent(60);

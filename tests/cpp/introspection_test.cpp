@@ -1,4 +1,5 @@
-// What a program can ask about contexts, tensors and graphs; single elements and parts; handles of the C ABI; observers of runs.
+// Questions that a program can ask about contexts, tensors and graphs; single elements and parts; handles of the C ABI;
+// observers of runs.
 #include "c_abi.hpp"
 #include "support.hpp"
 

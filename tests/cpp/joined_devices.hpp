@@ -1,4 +1,4 @@
-// Devices for tests of joined backends: they compute as the CPU does, in memory that is slow, ends, or fails when it is told to.
+// Devices for tests of joined backends. They compute as the CPU does, in memory that is slow, limited, or fails on request.
 #pragma once
 
 #include "base/fail.hpp"
@@ -26,8 +26,8 @@ class StrangeMemory final : public core::DeviceMemory {
 public:
     explicit StrangeMemory(std::string device) : device_(std::move(device)) {}
     bool delays = false;      // transfers sleep for up to 0.1 ms
-    int acquires_left = -1;   // so many more succeed; below 0: all
-    int transfers_left = -1;  // the same of writes and reads
+    int acquires_left = -1;   // this many more succeed; below 0: all
+    int transfers_left = -1;  // as many writes and reads succeed; below 0: all
 
     const char *device() const noexcept override { return device_.c_str(); }
     bool host_accessible() const noexcept override { return false; }

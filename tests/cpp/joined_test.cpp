@@ -1,5 +1,5 @@
-// Joined backends: graphs whose tensors lie on several devices. Virtual CPUs compute as one CPU does, so results have its bits; with a GPU
-// among the devices, where there is one (real or simulated), they are within the rounding of what was computed.
+// Joined backends: graphs whose tensors lie on several devices. Virtual CPUs compute as one CPU does, so results are equal bit for bit;
+// with a GPU among the devices, real or simulated, results agree within the rounding of the computation.
 #include "cpu/cpu_backend.hpp"
 #include "graph/constants.hpp"
 #include "joined_devices.hpp"
@@ -238,7 +238,7 @@ TEST_P(Joined, neurons_on_two_devices_sum_to_the_whole) {
             const auto sum = [](const std::vector<tl::Tensor> &of) { return of.size() == 1 ? of[0] : of[0] + of[1]; };
             return std::pair(sum(blocks), sum(products));
         };
-        // (The first one is the youngest, and has the outputs.)
+        // `here` is the youngest context, and has the outputs.
         const tl::Context there(backends[1]), here(backends[0]), alone, whole;
         const auto [block, product] = build(here, {{here, cold, backends[0]}, {there, hot, backends[1]}});
         const auto [block0, product0] = build(alone, {{alone, cold, cpu}, {alone, hot, cpu}});
@@ -587,7 +587,7 @@ TEST(Constants, whose_original_was_dropped_go_to_other_devices_too) {
     EXPECT_EQ(z.read_f32(), y.read_f32());
 }
 
-// The bytes that a placement copies, counted anew: each root once for each part that reads it elsewhere, between two writes.
+// The bytes that a placement copies, counted independently: each root once for each part that reads it elsewhere, between two writes.
 std::uint64_t copied_bytes(const core::Graph &graph, const core::Backend &backend, const std::vector<std::uint32_t> &part) {
     std::vector<std::pair<const core::Tensor *, std::uint32_t>> there;
     std::uint64_t bytes = 0;
@@ -667,7 +667,7 @@ void compare_with_brute_force(std::size_t n_parts, std::uint32_t seed) {
             p = 0;
         }
     }
-    // Of two parts it is the least; of three at most a tenth more is the design's bound.
+    // The placement has the fewest bytes for two parts; for three parts the design allows at most a tenth more.
     if (n_parts == 2) {
         EXPECT_EQ(placement.bytes, best) << "seed " << seed;
     } else {

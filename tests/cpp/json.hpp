@@ -1,4 +1,4 @@
-// A strict reader of JSON (RFC 8259) for what the engine writes: whatever is off by a byte is an error with its place.
+// A strict JSON reader (RFC 8259) for the engine's output: any invalid byte is an error that names its place.
 #pragma once
 
 #include "base/utf8.hpp"

@@ -1,4 +1,4 @@
-// Every kernel on every ISA against double, at 1 to 8 threads; and that the plan picked the kernel that was meant.
+// Every kernel on every ISA against double, at 1 to 8 threads, checking that the plan picked the intended kernel.
 #include "cpu/dispatch.hpp"
 #include "dtype/dtype.hpp"
 #include "support.hpp"
@@ -244,7 +244,7 @@ TEST(SimdTable, the_baseline_fills_every_entry_that_all_isas_have) {
     for (std::size_t isa = 0; isa < isa_count(); isa++) {
         const simd::SimdTable &simd = isa_at(isa).kernels;
         const char *name = isa_at(isa).name;
-        // Of `second` not every formula has one.
+        // Not every formula has a `second`.
         const auto &tiles = simd.tiles;
         for (const auto f : functions(tiles.loops)) EXPECT_TRUE(f) << name;
         for (const auto f : functions(tiles.first)) EXPECT_TRUE(f) << name;
@@ -303,7 +303,7 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
     }
 }
 
-// Results past the caches: the same bytes, wherever they begin and end, and nothing beside them.
+// Stores that bypass the caches: equal bytes wherever they begin and end, and no other byte is written.
 TEST(CopyStream, any_place_and_length) {
     for (const std::string &isa : support::isas()) {
         const tl::core::simd::SimdTable &simd = tl::core::choose_isa(isa).kernels;
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(all, LargeCopies, testing::Values(tl::Type::f32, tl::Ty
                          [](const auto &info) { return std::string(tl::type_name(info.param)); });
 
 TEST_P(LargeCopies, have_every_element) {
-    // Of a leaf with blocks rows are whole blocks; 1,120 and 1,059 elements end within the 512 that are converted at a time.
+    // A quantised leaf has rows of whole blocks. Rows of 1,120 and 1,059 elements end within the 512 that are converted at a time.
     const bool blocks = GetParam() == tl::Type::q8_0;
     const std::int64_t wide = blocks ? 1120 : 1059, rows = 300, copies = 100;
     tl::Context ctx;

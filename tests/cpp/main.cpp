@@ -1,4 +1,4 @@
-// Says which ISA ran, and fails if it is not the one asked for.
+// Prints the ISA that ran, and fails if it is not the requested one.
 #include <gtest/gtest.h>
 
 #include <tensorlib/tensorlib.hpp>

@@ -1,4 +1,4 @@
-// Rules of sparse products and what they let through, for their tests.
+// Rules of sparse products, and the neurons that they let through, for their tests.
 #pragma once
 
 #include "blocks.hpp"
@@ -28,7 +28,7 @@ struct Rule {
     tl::MulMatSparseOptions products() const { return {.by = static_cast<tl::SparseBy>(by), .threshold = threshold}; }
     tl::AxpyOptions sums() const { return {.by = static_cast<tl::SparseBy>(by), .threshold = threshold}; }
 };
-// Of values in [-4, 4), which `share` of them is active; the threshold is one of the values there can be, so that there are ties.
+// A rule for values in [-4, 4) that makes `share` of them active. The threshold is a possible value, so that ties occur.
 inline Rule rule_of(By by, double share) {
     return {by, by == By::positive ? 0 : static_cast<float>(std::round((by == By::magnitude ? 4 - 4 * share : 4 - 8 * share) * 512) / 512)};
 }

@@ -1,4 +1,4 @@
-// The formulas of cpp/math in double, as they are written in books: against these the loops over tiles are tested. The C library's
+// The formulas of cpp/math in double, as textbooks have them, which the loops over tiles are tested against. The C library's
 // functions of doubles are good to 2^-52, far below half an ulp of a float.
 #pragma once
 
@@ -47,7 +47,7 @@ inline double expm1_less(double x) {
         return expression;                          \
     }
 
-// Of one operand. Exact ones are exact in double, and rounded once in F32.
+// Formulas of one operand. Exact ones are exact in double, and rounded once in F32.
 inline const std::vector<Formula> &unary() {
     static const std::vector<Formula> all = {
         {TileOp::copy, TL_EXACT(x[0]), 0.5},
@@ -109,7 +109,7 @@ inline const std::vector<Formula> &unary() {
     return all;
 }
 
-// Of two operands; gates round their activation to F32 before it is multiplied.
+// Formulas of two operands. Gates round their activation to F32 before the multiplication.
 inline const std::vector<Formula> &binary() {
     static const std::vector<Formula> all = {
         {TileOp::add, TL_EXACT(x[0] + x[1]), 0.5},

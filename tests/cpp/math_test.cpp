@@ -1,4 +1,4 @@
-// The loops over tiles of every ISA that this CPU has: each formula's accuracy, its special values, and what all loops promise.
+// The loops over tiles on every ISA that this CPU has: accuracy and special values of each formula, and the promises that all loops share.
 #include "math_oracles.hpp"
 #include "support.hpp"
 
@@ -252,7 +252,7 @@ const std::vector<Special> &specials() {
         {sin, {inf}, nan_value},
         {sin, {-inf}, nan_value},
         {sin, {pi_2}, 1},
-        // (An independent reduction: x of the largest float modulo 2 pi, by the C library's sin.)
+        // An independent reduction of the largest float modulo 2 pi: the C library's sin.
         {sin, {most}, static_cast<float>(std::sin(double{most}))},
         {cos, {0}, 1},
         {cos, {-0.0f}, 1},
@@ -407,7 +407,7 @@ const std::vector<Special> &specials() {
         {geglu_quick, {-inf, 1}, -0.0f},
         {swiglu_oai, {-inf, 1}, -0.0f, {1.702f, 7}},
         {swiglu_oai, {-inf, inf}, -0.0f, {1.702f, 7}},
-        // The gate is the limit, and e^-170 is nothing beside 1; b is at the limit too.
+        // The gate is at the limit, and e^-170 is negligible compared with 1; b is at the limit too.
         {swiglu_oai, {inf, inf}, 170.0f * 171.0f, {1.702f, 170}},
         {swiglu_oai, {inf, -inf}, 170.0f * -169.0f, {1.702f, 170}},
         // alpha = 0: the half.
@@ -581,8 +581,8 @@ std::vector<float> operand(std::uint32_t seed, std::size_t n) {
     return x;
 }
 
-// Of a sum of two NaN the processor takes the first, and for code without vectors of its own the compiler says which that is, for a tail
-// and for a body: their signs may differ there.
+// The processor returns the first of two NaN that are added. In code without vectors of its own the compiler decides which one is first,
+// and may decide differently for a loop's tail and body: their signs may differ there.
 #if defined(__SSE2__) && !defined(TL_PORTABLE)
 constexpr bool any_nan = false;
 #else
@@ -607,7 +607,7 @@ struct Loop : testing::TestWithParam<std::size_t> {
     }
 };
 
-// Of any part of the operands the result is that part of the result, and nothing before or behind it is written: 100 is more than three
+// Any part of the operands gives that part of the result, and nothing before or after it is written. 100 elements are more than three
 // registers of the widest ISA.
 TEST_P(Loop, an_elements_result_does_not_depend_on_its_place) {
     for (std::size_t isa = 0; isa < isa_count(); isa++) {

@@ -1,6 +1,5 @@
-// Products whose packed copies there is no memory for give the bits that the copies give. TENSORLIB_PACK_LIMIT=0 stands for a machine
-// without memory: what the copies themselves give is compared with float64 by packed_constants_test, packed_floats_test and
-// packed_rows_test.
+// Products without memory for their packed copies give the bits that the copies give. TENSORLIB_PACK_LIMIT=0 stands for a machine without
+// memory. packed_constants_test, packed_floats_test and packed_rows_test compare the copies' results with float64.
 #include "masks.hpp"
 
 using support::leaf;
@@ -35,7 +34,7 @@ protected:
     }
     tl::Tensor columns(const tl::Tensor &a, std::int64_t n, std::int64_t tokens = 1) { return leaf(ctx, {a.shape()[0], n, tokens}, 7); }
 
-    // The same bits with and without memory for copies. Counts the runs that lacked one.
+    // Expects equal bits with and without memory for copies. Counts the runs that lacked a copy.
     void expect_same_bits(const tl::Tensor &c, const std::string &what) {
         const tl::Graph graph({c});
         for (const std::string &isa : support::isas()) {

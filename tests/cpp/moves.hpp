@@ -1,5 +1,5 @@
-// What the tests of operations that move elements share: random calls, each with an oracle that says of every unit of the result which unit
-// of an operand it is, byte by byte, so that a NaN keeps its bits.
+// Shared by the tests of operations that move elements: random calls, each with an oracle that says which unit of which operand each unit
+// of the result is. Units are compared byte by byte, so a NaN keeps its bits.
 #pragma once
 
 #include "dtype/bf16.hpp"
@@ -67,7 +67,7 @@ struct Builder {
 
     Tensor *node(Op op, std::vector<Tensor *> src, std::vector<Attr> attrs = {}) { return core::build_node(*context, op, src, attrs); }
 
-    // Of bytes as they come.
+    // A leaf of random bytes.
     Tensor *leaf(DType type, const Ne &units, Random &random) {
         Tensor *t = context->new_leaf(core::contiguous_layout("leaf", type, in_elements(type, units)));
         std::vector<std::uint32_t> words(t->layout.nbytes() / sizeof(std::uint32_t) + 1);
@@ -334,7 +334,7 @@ std::int64_t first_wrong(const Tensor *result, const std::vector<Tensor *> &src,
                          const Bytes &otherwise = {}) {
     const std::size_t unit = core::traits(result->layout.type).size;
     std::vector<Bytes> operands;
-    // Of an intermediate what it is a copy of.
+    // An intermediate is a copy of its source.
     for (const Tensor *source : src) operands.push_back(bytes_of(source->op == Op::dup ? source->src[0] : source));
     const Bytes zeros(unit), got = bytes_of(result);
     if (got.size() != static_cast<std::size_t>(count_of(units)) * unit) return 0;

@@ -1,5 +1,5 @@
-// mul_mat_id on every ISA against double, at 1 to 8 threads: few and many columns an expert, every format, any layout, and numbers
-// that are no expert's.
+// mul_mat_id on every ISA against double, at 1 to 8 threads: few and many columns an expert, every type, any layout, and numbers that
+// name no expert.
 #include "blocks.hpp"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The names that messages show, and those that they offer for one that there is not.
+// The names that messages show, and the names that they suggest in place of an unknown one.
 #include "base/nearest.hpp"
 #include "base/utf8.hpp"
 

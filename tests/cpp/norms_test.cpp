@@ -1,5 +1,5 @@
-// Norms and soft_max: against double, over random views and types, on every ISA; the same bits at any number of threads; and what comes
-// before and follows, joined with them, against one by one, bit for bit. What is refused is in the cases.
+// Norms and soft_max: against double, over random views and types, on every ISA; equal bits at any number of threads; and fused with the
+// operations before and after them against one by one, bit for bit. Calls that must be refused are in the cases.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
@@ -291,7 +291,7 @@ TEST(Norms, of_large_results_have_the_bits_of_small_ones) {
 
 // ---- What follows: weight and bias, an activation, a residual, a scale.
 
-// Whether a program runs behind the operation.
+// Whether the plan fuses a program that runs after the operation.
 bool joins(Op op, core::Graph &graph, core::Backend &backend) {
     return core::plan_text(graph, backend).find(core::op_name(op) + std::string(" + ")) != std::string::npos;
 }

@@ -1,4 +1,4 @@
-// Operations: what they accept, and that each one is complete everywhere.
+// Operations: which operands they accept, and that each one is complete everywhere.
 #include "ops/gen/op_facts.hpp"
 
 #include "support.hpp"
@@ -169,7 +169,7 @@ TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
     support::expect_error(S::invalid_argument, {"cast", "ne[0] is 4", "256"}, [&] { f({4}).cast(tl::Type::q4_K); });
     support::expect_error(S::invalid_argument, {"tensor", "ne[1]", "-1"}, [&] { f({4, -1}); });
     support::expect_error(S::invalid_argument, {"tensor", "5 dimensions"}, [&] { f({1, 1, 1, 1, 1}); });
-    // Products that overflow, also behind a zero.
+    // Products that overflow, also after a zero.
     support::expect_error(S::invalid_argument, {"tensor", "more bytes"}, [&] { f({std::int64_t{1} << 40, std::int64_t{1} << 40}); });
     support::expect_error(S::invalid_argument, {"more bytes"}, [&] { f({0, std::int64_t{1} << 40, std::int64_t{1} << 40}); });
 }
@@ -336,7 +336,7 @@ TEST_F(OpDefs, slices_count_in_elements) {
     const auto slice = t.slice({1, 2, 1}, {4, 2, 1});
     EXPECT_EQ(slice.read<float>()[5], at(2, 3, 1));
     EXPECT_EQ(slice.strides(), t.strides());
-    // Of a view, whatever its strides.
+    // A view works, whatever its strides.
     EXPECT_EQ(t.transpose().narrow(0, 1, 2).read<float>()[1], at(0, 2, 0));
     EXPECT_EQ(slice.narrow(0, 3, 1).read<float>()[1], at(4, 3, 1));
     EXPECT_EQ(t.narrow(1, 5, 0).n_elements(), 0);

@@ -1,5 +1,5 @@
-// The reference implementation's results for operations (ops.json, ops.safetensors in ../shared/vectors): each case of an operation that
-// is there, by its name and its attributes' names, on the device and the ISA that the environment asks for.
+// The reference implementation's results for operations (ops.json, ops.safetensors in ../shared/vectors). Runs each case of an existing
+// operation, by its name and its attributes' names, on the device and the ISA that the environment requests.
 #include "c_abi.hpp"
 #include "json.hpp"
 #include "vectors.hpp"

@@ -1,4 +1,4 @@
-// Steps of optimisers: against their formulas in double, the same bits on every ISA by any number of threads; and a small model that they
+// Optimiser steps: against their formulas in double, with equal bits on every ISA at any number of threads; and a small model that they
 // train, by gradients, in one graph.
 #include "support.hpp"
 

@@ -1,5 +1,5 @@
 // argmax, argsort, top_k and count_equal: against plain comparisons, over random views and types, on every ISA and at several thread
-// counts; and what is refused.
+// counts; and the calls that must be refused.
 #include "random_tensors.hpp"
 
 #include <numeric>
@@ -145,7 +145,7 @@ TEST(Places, of_long_rows) {
     for (const Ne &ne : {Ne{65536, 1, 1, 1}, Ne{65537, 2, 1, 1}, Ne{200001, 1, 1, 1}, Ne{131072, 3, 1, 1}}) {
         for (const DType type : {DType::f32, DType::bf16}) {
             Builder build;
-            // (As they are most often: of such values, few are alike.)
+            // Typical values, of which few are equal.
             if (type == DType::f32) build.draw = [](Random &r) { return static_cast<float>(r() >> 8) * 0x1p-20f - 8; };
             Tensor *a = build.leaf(ne, type, random);
             check_argmax(build, a);
@@ -268,7 +268,7 @@ TEST(Count, tells_large_numbers_apart) {
         Tensor *a = build.leaf({3, 1, 1, 1}, type), *b = build.leaf({3, 1, 1, 1}, type);
         core::write_bytes(*a, x.data(), 0, sizeof x);
         core::write_bytes(*b, y.data(), 0, sizeof y);
-        // (As F64 the last one is NaN.)
+        // As F64 the last element is NaN.
         EXPECT_EQ(support::computed(build, build.node(Op::count_equal, {a, b}), "count_equal"),
                   std::vector<float>{type == DType::i64 ? 2.0f : 1.0f});
     }

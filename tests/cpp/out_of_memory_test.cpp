@@ -1,6 +1,5 @@
-// Every allocation of the engine's own fails once: operator new gives up at the n-th call, for n = 0, 1, ... until the
-// whole scenario succeeds. Each time the failure has to come back as an exception, with nothing lost (the sanitizer
-// build counts) and everything usable afterwards.
+// Every allocation of the engine fails once: operator new gives up at the n-th call, for n = 0, 1, ... until the whole scenario succeeds.
+// Each failure has to come back as an exception, with nothing lost (the sanitizer build counts) and everything usable afterwards.
 #include "gguf_files.hpp"
 #include "support.hpp"
 

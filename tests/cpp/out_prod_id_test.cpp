@@ -1,5 +1,5 @@
 // out_prod_id against double: sizes around tiles and blocks, all types, strides and repetitions, experts with many, few and no columns, on
-// every ISA and at several numbers of threads, whose bits must be the same; and the gradients that are made of it.
+// every ISA, with equal bits at several thread counts; and the gradients that use it.
 #include "blocks.hpp"
 #include "random_tensors.hpp"
 
@@ -54,7 +54,7 @@ void check(Builder &build, Tensor *a, Tensor *b, DType type, const std::vector<s
     Tensor *c = build.node(Op::out_prod_id, {a, b, leaf_of_numbers(build, nb[1], nb[2], type, ids)}, {Attr::of_int("experts", experts)});
     ASSERT_EQ(c->layout.ne, (Ne{na[0], nb[0], experts, 1}));
     const auto want = wanted(a, b, ids, experts);
-    // (All backends of an ISA must have the same bits.)
+    // computed_on_isas also expects equal bits from all backends of an ISA.
     for (const std::vector<float> &got : support::computed_on_isas(build, c, what)) EXPECT_EQ(support::first_wrong(got, want), "") << what;
 }
 

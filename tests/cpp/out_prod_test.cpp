@@ -1,5 +1,5 @@
-// out_prod: against double, at sizes around tiles and blocks, of all types and strides, on every ISA and at several thread counts; with
-// what follows it; and what is refused.
+// out_prod: against double, at sizes around tiles and blocks, for all types and strides, on every ISA and at several thread counts;
+// with the operations that follow it; and the calls that must be refused.
 #include "blocks.hpp"
 #include "random_tensors.hpp"
 

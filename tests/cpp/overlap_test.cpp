@@ -1,4 +1,4 @@
-// Overlap by arithmetic, against looking at every byte.
+// Overlap by arithmetic, compared with looking at every byte.
 #include "support.hpp"
 
 #include "graph/overlap.hpp"
@@ -127,7 +127,7 @@ TEST(Overlaps, cost_the_same_whatever_the_size) {
     EXPECT_EQ(overlaps_itself(Window(far, 0, root)), Overlap::unknown);
 }
 
-// Strides without order, so many that trying all sums would take for ever: the search gives up.
+// Strides so large and irregular that trying all sums would take forever: the search gives up.
 TEST(Overlaps, that_take_too_long_are_unknown) {
     Tensor root;
     Layout l = contiguous_layout("test", DType::f32, std::vector<std::int64_t>{1 << 12, 1 << 12, 1 << 12, 1 << 12});

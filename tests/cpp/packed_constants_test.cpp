@@ -1,5 +1,5 @@
-// Packed copies of constant weights: the same bits as without them, on every ISA and at any number of threads; made when a plan finds
-// that it pays, shared, counted, and gone with their backend or context.
+// Packed copies of constant weights: equal bits with and without them, on every ISA and at any number of threads. A plan makes them when
+// they pay; they are shared, counted, and freed with their backend or context.
 #include "blocks.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Packed rows, which products of some of a constant's rows read: every format against double, whole and filled-up superblocks, at
-// every ISA and any number of threads; bits that depend on the row alone; counted, of views, and in an original's place.
+// Packed rows, which products of some of a constant's rows read: every type against double, whole and padded superblocks, on every ISA and
+// at any number of threads. Their bits depend on the row alone; they are counted, work for views, and can replace an original.
 #include "masks.hpp"
 
 using support::backend;

@@ -1,4 +1,4 @@
-// Plans that outlive their graphs: taken over by graphs of the same structure and by no others, their memory, and threads.
+// Plans that outlive their graphs: graphs of the same structure take them over, others do not; their memory, and threads.
 #include "runtime/plan_cache.hpp"
 
 #include "api/devices.hpp"
@@ -105,7 +105,7 @@ TEST(PlanCache, plans_in_a_callers_buffer_go_with_a_reset) {
 // Each changes one thing in what the first graph is made of.
 TEST(PlanCache, other_structures_get_plans_of_their_own) {
     Builder b;
-    // The same operations and shapes in the same order, so that hashes are equal; places differ.
+    // All chains have equal operations and shapes in equal order, so that hashes are equal; places differ.
     const auto chain = [&](int which) {
         Tensor *x = b.leaf({n}, 1), *y = b.leaf({n}, 10);
         Tensor *sum = b.add(x, y);
@@ -268,7 +268,8 @@ TEST(PlanCache, faults_are_each_plans_own) {
     }
 }
 
-// What the context holds beside tensors and their data while a graph of so many nodes and columns is there: it, its plan, and what waits.
+// The bytes that the context holds in addition to tensors and their data while a graph with that many nodes and columns exists: the
+// graph, its plan, and whatever waits for reuse.
 std::size_t bytes_of_graph(Builder &b, std::int64_t nodes, std::int64_t columns) {
     b.context->reset();
     const std::size_t waiting = b.context->used_memory();
@@ -321,7 +322,7 @@ TEST(PlanCache, waiting_plans_make_room) {
     EXPECT_EQ(Builder::read(result)[0], 2.0f);
 }
 
-// Freed blocks are taken anew by a run whose graph was there all the time.
+// A run reuses freed blocks, although its graph existed all the time.
 TEST(PlanCache, a_graph_that_is_there_gets_another_block) {
     core::ContextParams params;
     params.mem_limit = 1 << 20;
@@ -330,7 +331,7 @@ TEST(PlanCache, a_graph_that_is_there_gets_another_block) {
     const auto graph = b.graph({sum});
     core::compute(*graph, *b.backend);
     const core::Plan *plan = b.plan_of(*graph);
-    // One that needs all that is left makes the block go, and fails.
+    // A leaf that needs all the rest makes the block go, and fails.
     support::expect_error(tl::Status::out_of_memory, {"tensor_new"}, [&] { b.leaf({1 << 18}); });
     Builder::fill(x, 5);
     core::compute(*graph, *b.backend);

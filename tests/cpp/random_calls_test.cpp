@@ -1,10 +1,10 @@
-// Calls of operations by name, through the C ABI, drawn from the descriptions: operands of all types, shapes and kinds of views, left out,
-// NULL, from another context, without data, of 2^62 elements; attributes inside and outside of what is valid. Each call gives a tensor,
-// which is computed where its data are small, or an error that names the operation. Nothing here knows an operation: calls that were
-// accepted are kept and varied, and so a good part of all is valid whatever the operations ask of their operands.
+// Calls of operations by name, through the C ABI, drawn from the descriptions: operands of all types, shapes and kinds of views, omitted,
+// NULL, from another context, without data, of 2^62 elements; attributes inside and outside the valid range. Each call gives a tensor,
+// which is computed if its data are small, or an error that names the operation. Nothing here knows an operation: accepted calls are kept
+// and varied, so a good part of all calls is valid whatever the operations require of their operands.
 //
-// TENSORLIB_FUZZ_SECONDS is how long (3 where it is not set), TENSORLIB_FUZZ_SEED what is drawn: the same calls for the same seed, as time
-// only ends them. A failure prints its call.
+// TENSORLIB_FUZZ_SECONDS is the duration (default 3) and TENSORLIB_FUZZ_SEED the random seed: a seed always gives the same calls, since
+// the time only ends them. A failure prints its call.
 #include "c_abi.hpp"
 #include "draw.hpp"
 
@@ -37,7 +37,7 @@ using support::outcome_of;
 using Shape = std::array<std::int64_t, 4>;
 
 constexpr std::size_t mem_limit = std::size_t{4} << 20;
-// Of an operand or a result that is computed.
+// Operands and results with more elements are not computed.
 constexpr std::int64_t most_elements = 1 << 12;
 constexpr std::int64_t hostile[] = {-1, INT64_MIN, INT64_MAX, std::int64_t{1} << 31, std::int64_t{1} << 40, std::int64_t{1} << 62};
 
@@ -106,7 +106,7 @@ const core::DTypeTraits &any_type(Draw &draw) {
 class Calls {
 public:
     explicit Calls(std::uint64_t seed) : draw(seed) {
-        // Of operands that are all of one shape and type, and settings of one size, blind draws never meet a valid call.
+        // Blind draws never meet a valid call if all operands must have one shape and type, and the settings one size.
         struct Given {
             const char *op;
             std::int64_t settings;
@@ -163,7 +163,7 @@ private:
         return draw.percent(4) ? 0 : draw.of(extents);
     }
 
-    // Of a few numbers that all operands share, so that some meet.
+    // Takes sizes from a few numbers that all operands share, so that some shapes match.
     void shape(OperandSpec &operand, const std::array<std::int64_t, 4> &shared) {
         operand.n_dims = 1 + static_cast<std::int32_t>(draw.below(4));
         operand.ne = {1, 1, 1, 1};
@@ -361,7 +361,7 @@ protected:
         for (std::int32_t n = 1; n <= 3; n++) backends_.push_back(support::c_backend("cpu", n));
     }
 
-    // Of one call.
+    // The objects of one call.
     struct Scene {
         support::CContext home, elsewhere;
         std::vector<tl_tensor *> leafs, operands;
@@ -609,8 +609,8 @@ TEST_F(RandomCalls, each_gives_a_tensor_or_an_error_that_names_the_operation) {
     std::int64_t n = 0;
     double longest = 0;
     std::string longest_call;
-    // What is drawn blindly is valid once in 300 times where an operation asks for one shape and type: calls are counted from when each
-    // has had a valid one. (Of 300 in the mean, 5000 are not enough with a chance of e^-16.)
+    // Where an operation requires one shape and type, one blind draw in 300 is valid. Calls are therefore counted from when each operation
+    // has had a valid one. With one in 300, 5000 draws are not enough with a probability of e^-16.
     for (const OpDef *def : core::all_ops()) {
         for (int i = 0; i < 5000 && !calls_.has_kept(*def) && !HasFailure(); i++) {
             const CallSpec spec = calls_.next(*def);

@@ -1,4 +1,4 @@
-// Random tensors of the engine's own, with any strides, and what tests of operations ask of them.
+// Random tensors of the engine with any strides, and checks that tests of operations share.
 #pragma once
 
 #include "api/devices.hpp"
@@ -39,7 +39,8 @@ constexpr core::DType float_types[] = {core::DType::f32, core::DType::f16, core:
 
 // Multiples of 1/512 in [-4, 4).
 inline float any_value(Random &random) { return static_cast<float>(random() % 4096) / 512 - 4; }
-// The same, one of eight a special one: 70000 is beyond F16; -100 has a tail below 2^-126; halves are rounded.
+// As any_value, but one in eight is a special value: 70000 is beyond F16; -100 has a tail below 2^-126; halves
+// are rounded.
 inline float any_or_special_value(Random &random) {
     constexpr float special[] = {0, -0.0f, inf, -inf, NAN, 0x1p-149f, -1e-40f, 70000, -100, 88, 0.5f, -2.5f, 1, -1, 3e38f, 0x1p-24f};
     return random() % 8 == 0 ? one_of(random, special) : any_value(random);
@@ -116,7 +117,7 @@ inline Ne some_shape(Random &random) {
     return ne;
 }
 
-// The same bits; of NaNs one is as good as another: of two that meet a compiler may take either.
+// Equal bits, except that any NaN equals any other: a compiler may keep either of two NaN that meet.
 inline bool same_values(const std::vector<float> &a, const std::vector<float> &b) {
     return std::ranges::equal(a, b, [](float x, float y) {
         return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);

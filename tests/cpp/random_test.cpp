@@ -1,5 +1,5 @@
-// Random numbers by a counter: the published vectors, the same bits on every ISA by any number of threads, and their distributions. Seeds
-// are fixed, so that what is said of chances holds or does not, for ever.
+// Random numbers by a counter: the published vectors, equal bits on every ISA at any number of threads, and their distributions. Seeds
+// are fixed, so a statement about probabilities either always holds or never.
 #include "support.hpp"
 
 #include "math/random.hpp"
@@ -46,7 +46,7 @@ struct Known {
     Block words;
 };
 
-// Of Random123's kat_vectors, philox4x32 with 10 rounds.
+// From Random123's kat_vectors, philox4x32 with 10 rounds.
 constexpr Known known[] = {
     {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
     {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
@@ -92,8 +92,9 @@ TEST(Philox, gives_any_number_of_blocks_from_any_one_on) {
 
 // ---- What is made of words
 
-// z where the normal distribution has p: off by no more than rounding it to F32, 2^-24 of it, changes the distribution, which its density
-// says. Beside that: erfc's own few steps of 2^-53, the function's 1e-15, and in the middle, where z is small, 2^-53 of 1/2.
+// z is where the normal distribution has p. Its error may change the distribution by as much as rounding z to F32 does, 2^-24 of it,
+// which the density converts. In addition there are erfc's own few steps of 2^-53, the function's 1e-15 and, in the middle, where z is
+// small, 2^-53 of 1/2.
 TEST(Normal, is_where_the_distribution_has_the_word) {
     std::vector<std::uint32_t> words{0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
     // Both sides of where the middle ends, 0.075 and 0.925.

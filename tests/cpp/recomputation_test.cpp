@@ -1,4 +1,4 @@
-// Computing again in place of keeping: the same bits as without, in less memory; by marks and within a bound; and what is refused.
+// Recomputation: equal bits as without it, in less memory; by marks and within a bound; and the calls that must be refused.
 #include "random_tensors.hpp"
 #include "runtime/memory_budget.hpp"
 #include "support.hpp"
@@ -15,7 +15,7 @@ namespace core = tl::core;
 
 using Many = std::vector<tl::Tensor>;
 
-// The number before or behind a word of the plan's text.
+// The number that precedes these words in the plan's text.
 std::size_t number_before(const std::string &text, const std::string &words) {
     const std::size_t end = text.find(words);
     if (end == std::string::npos) ADD_FAILURE() << "'" << words << "' is not in: " << text;
@@ -62,7 +62,7 @@ struct Layers {
         t.write_f32(values);
         return t;
     }
-    // All but the activations behind each part of `each` layers.
+    // Marks all sums, and all activations except the last one of each part of `each` layers.
     void mark_but_each(int each) const {
         for (std::size_t i = 0; i < sums.size(); i++) {
             sums[i].set_recompute(true);
@@ -71,8 +71,9 @@ struct Layers {
     }
 };
 
-// 36 layers in parts of 6. Plain: each layer's activation is kept until the gradients come back to it: 36 units of n b floats, and a few
-// more of the layer at work. Marked: the 6 between parts, the part at work with 5 more, and those few. Of a unit of 64 x 128 floats.
+// 36 layers in parts of 6. The plain graph keeps each layer's activation until its gradient is computed: 36 units of n b floats, and a
+// few more for the layer at work. The marked graph keeps the 6 between parts, 5 more of the part at work, and those few. A unit is 64 x
+// 128 floats.
 TEST(Marks, keep_the_root_of_the_layers) {
     const Layers plain(36, 64, 128), marked(36, 64, 128);
     marked.mark_but_each(6);
@@ -86,7 +87,7 @@ TEST(Marks, keep_the_root_of_the_layers) {
             const std::string before = of_plain.plan_text(cpu), after = of_marked.plan_text(cpu);
             EXPECT_GE(intermediates(before), 36 * unit);
             EXPECT_LE(intermediates(after), (6 + 5 + 4) * unit) << after;
-            // A product and an activation for each layer but those behind parts, which have the activation.
+            // Recomputes a product and an activation for each layer, except the layers that end a part, whose activation is kept.
             EXPECT_EQ(n_recomputed(after), 36u - 6 + 36 - 6) << after;
             EXPECT_NE(after.find(", recomputed"), std::string::npos);
             EXPECT_EQ(n_recomputed(before), 0u);
@@ -145,7 +146,7 @@ TEST(Marks, leave_outputs_as_they_are) {
     for (std::size_t i = 0; i < xs.size(); i++) EXPECT_NEAR(ys[i], std::exp(0.1f * xs[i]), 1e-5f);
 }
 
-// A parameter's step comes behind what is computed again of it; what was written before the gradients is not read again.
+// A parameter's step follows the nodes that are recomputed from it. Nothing written before the gradients is read again.
 TEST(Marks, read_memory_as_it_was) {
     for (const bool mark : {false, true}) {
         Layers m(6, 16, 8);

@@ -1,5 +1,5 @@
-// Sums, means, running sums and losses: against double, over random views and types, on every ISA and at several thread counts, where all
-// must give the same bits; and what is refused.
+// Sums, means, running sums and losses: against double, over random views and types, on every ISA and at several thread counts, all of
+// which must give equal bits; and the calls that must be refused.
 #include "random_tensors.hpp"
 
 #include <map>
@@ -82,7 +82,7 @@ Ne shape_of(Op op, const Ne &a) {
 
 std::string text_of(Op op, const Tensor *a) { return std::string(core::op_name(op)) + " of " + core::tensor_text(*a); }
 
-// Of a, and of a copy of it: the order of a sum follows from the places of the elements, however they are stored.
+// Checks a and a copy of it: the order of a sum follows from the indices of the elements, however they are stored.
 void check(Builder &build, Op op, Tensor *a) {
     const std::string what = text_of(op, a);
     Tensor *result = build.node(op, {a});
@@ -143,7 +143,7 @@ TEST_P(Sums, of_nothing) {
     const auto of = [&](const Ne &ne) { return support::computed(build, build.node(GetParam(), {build.leaf(ne)}), "of nothing"); };
     const std::vector<float> nothing, zero{0}, zeros{0, 0, 0}, nans{NAN, NAN, NAN};
     EXPECT_TRUE(support::same_values(of({5, 0, 1, 1}), GetParam() == Op::sum ? zero : nothing));
-    // However many rows there are of it: at a nanosecond each they would take an hour. (Of sum_rows and mean they are the result.)
+    // No time is spent per row: at a nanosecond each the rows would take an hour. For sum_rows and mean the rows are the result.
     const Ne many{0, std::int64_t{1} << 42, 1, 1};
     if (GetParam() == Op::sum || GetParam() == Op::cumsum) {
         EXPECT_TRUE(support::same_values(of(many), GetParam() == Op::sum ? zero : nothing));
@@ -188,8 +188,8 @@ TEST_P(Sums, that_no_memory_holds_are_refused) {
 
 // ---- cross_entropy_loss
 
-// Of a's and b's rows, in double; an exponent that is rounded is off by d 2^-24 of its power, by the function 2 units in the last place,
-// and sums of them as all sums.
+// The loss of a's and b's rows, in double. Rounding an exponent d costs d 2^-24 of its power, the function costs 2 units in the last
+// place, and sums of powers have the bound of any sum.
 Wanted wanted_loss(const std::vector<float> &a, const std::vector<float> &b, const Ne &ne) {
     const std::size_t n = static_cast<std::size_t>(ne[0]), rows = static_cast<std::size_t>(ne[1] * ne[2] * ne[3]);
     double loss = 0, bound = 0;
@@ -210,7 +210,7 @@ Wanted wanted_loss(const std::vector<float> &a, const std::vector<float> &b, con
         if (n == 0) continue;
         const double log_sum = std::log(powers);
         loss += (magnitude == 0 && !std::isnan(powers) ? 0 : labels * log_sum) - weighted;
-        // (Of a logarithm near 0 what its argument is off by is all.)
+        // For a logarithm near 0 the error of its argument is the whole error.
         const double log_off = gamma(roundings_of_a_sum) + 1.01 * off / powers;
         bound += magnitude * log_off + gamma(roundings_of_a_sum) * (magnitude * std::fabs(log_sum) + 2 * weighted_magnitude);
     }

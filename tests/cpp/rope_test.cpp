@@ -1,4 +1,4 @@
-// rope against its formula in double, over random shapes, strides, types and options, on every ISA and with any number of threads.
+// rope against its formula in double, over random shapes, strides, types and options, on every ISA and at several thread counts.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
@@ -127,7 +127,7 @@ Positions drawn_positions(Builder &build, const Options &o, const Ne &ne, Random
     return {build.node(Op::permute, {line}, {Attr::of_ints("axes", Ne{2, 0, 1, 3})}), values, batches};
 }
 
-// Of a single element there is no pair, and it is refused.
+// A row of one element has no pair and is refused.
 Ne some_rows(Random &random) {
     Ne ne = support::some_shape(random);
     if (ne[0] == 1) ne[0] = 2;

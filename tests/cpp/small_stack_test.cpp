@@ -1,5 +1,5 @@
-// Threads of hosts may have stacks of 128 KiB, as is musl's default: building, planning and computing take less than half of one, and never
-// write below its guard page.
+// A host's threads may have stacks of 128 KiB, musl's default. Building, planning and computing use less than half of that, and never write
+// below the guard page.
 #include "support.hpp"
 
 #if defined(__linux__)
@@ -48,7 +48,7 @@ std::size_t changed_below_stack(std::function<void()> call) {
 
 using Made = std::function<tl::Tensor(const tl::Context &)>;
 
-// What had frames of more than 16 KiB, and the largest users of memory beside them.
+// Operations whose frames once exceeded 16 KiB, and the largest users of memory.
 std::vector<std::pair<std::string, Made>> cases() {
     const auto square = [](const tl::Context &ctx, tl::Type type = tl::Type::f32) { return ctx.zeros(type, {256, 256}); };
     std::vector<std::pair<std::string, Made>> all = {

@@ -1,5 +1,5 @@
-// sparse_ffn on every ISA against double, at 1 to 8 threads: what decides which neurons are active, activations, masks of each token,
-// rows, types, parts that add up, constants, and the operations that it is made of.
+// sparse_ffn on every ISA against double, at 1 to 8 threads: the rules that decide which neurons are active, activations, masks of each
+// token, rows, types, parts that add up, constants, and the operations that it replaces.
 #include "masks.hpp"
 
 using support::backend;
@@ -141,7 +141,7 @@ TEST(SparseFfn, agrees_with_double) {
         for (const tl::SparseFfnActivation activation : activations) {
             for (const std::int64_t tokens : {1, 2, 9}) {
                 for (const std::int64_t n : {1, 33, 150}) {
-                    // Of projections a normal one has a deviation of some 5 times the square root of k; by score and magnitude half are
+                    // A projection's standard deviation is about 5 times the square root of k. By score and by magnitude half are
                     // active.
                     const Rule own{by, by == By::positive ? 0.0f : 4.0f};
                     for (const tl::SparseFfnFirst first : {tl::SparseFfnFirst::gate, tl::SparseFfnFirst::up})
@@ -174,7 +174,7 @@ class SparseFfnTypes : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(all, SparseFfnTypes, testing::ValuesIn(weights_and_floats()),
                          [](const auto &info) { return std::string(traits(info.param).name); });
 
-// Each type alone, and beside F32 and a format of other groups.
+// Each type alone, and combined with F32 and a type of another group size.
 TEST_P(SparseFfnTypes, agree_with_double) {
     const DType type = GetParam();
     const std::int64_t k = 256;
@@ -199,7 +199,7 @@ TEST_P(SparseFfnTypes, agree_with_double) {
     }
 }
 
-// Of scores the block and what it is made of: the same neurons, so the same values to within both bounds.
+// By scores, the block and the operations that it replaces use the same neurons, so their values agree within both bounds.
 TEST(SparseFfn, is_what_it_is_made_of) {
     for (const std::int64_t tokens : {1, 12}) {
         tl::Context ctx;

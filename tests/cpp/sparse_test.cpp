@@ -1,5 +1,5 @@
-// mul_mat_sparse and axpy on every ISA against double, at 1 to 8 threads: rules, ties and NaNs, masks of each token, rows, every type,
-// any layout, parts that add up, constants.
+// mul_mat_sparse and axpy on every ISA against double, at 1 to 8 threads: rules, ties and NaNs, masks of each token, rows, every type, any
+// layout, parts that add up, constants.
 #include "masks.hpp"
 
 using support::backend;
@@ -152,7 +152,7 @@ TEST_P(SparseTypes, agree_with_double) {
     expect_products({8704 / block * block, 40, 2, rule_of(By::score, 0.4), std::nullopt, true, true, GetParam()});
 }
 
-// What a constant's panels give has the same bits as gathered rows. (Of few columns there are packed rows: packed_rows_test.)
+// A constant's panels give the bits of gathered rows. With few columns there are packed rows instead: packed_rows_test.
 TEST(SparseConstants, have_the_same_bits) {
     for (const DType type : {DType::q4_0, DType::q8_0, DType::q4_K, DType::q6_K, DType::iq4_nl}) {
         for (const std::int64_t tokens : {5, 20}) {
@@ -189,7 +189,7 @@ TEST(SparseConstants, may_be_without_their_originals) {
     EXPECT_EQ(d.read<float>(), sums_before);
 }
 
-// Parts of the neurons, each with rows of its own: products lie beside each other, sums add up.
+// Parts of the neurons, each with its own rows: products lie next to each other, sums add up.
 TEST(SparseParts, come_to_the_whole) {
     for (const std::int64_t tokens : {1, 2, 101}) {
         tl::Context ctx;

@@ -1,4 +1,4 @@
-// What the tests share: inputs, oracles in double, and expectations of errors.
+// Shared by all tests: inputs, oracles in double, and expectations of errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -100,13 +100,16 @@ struct Expected {
     std::vector<double> value, bound;
 };
 
-// How a product may have rounded b: not at all; to BF16, by up to 2^-8 of each element; to 16 bits with a scale for each 256 of k,
-// largest / 32512, by up to half a scale; to 8 bits, by up to a 127th of the largest of its span (32 of k, in some formats more) or of a
-// 16th of the largest of 256, and no more than half of a 127th of this. (The number is the span.)
+// How a product may have rounded b:
+// - not at all;
+// - to BF16, by up to 2^-8 of each element;
+// - to 16 bits with a scale for each 256 of k, which is largest / 32512, by up to half a scale;
+// - to 8 bits, by up to a 127th of the largest of its span or of a 16th of the largest of 256, and by no more than half of a 127th of
+//   the largest of 256. The enumerator's number is the span: 32 of k, for some types more.
 enum class Rounded { no, to_bf16, to_words, to_bytes = 32, to_bytes_by_64 = 64, to_bytes_by_128 = 128, to_bytes_by_256 = 256 };
 
-// Of each of a column's elements, what rounding to whole numbers may take it off by. (A scale, its inverse and the product with it are
-// each rounded as well: 2^-12 of it in all.)
+// The largest error that rounding to whole numbers may give each element of a column. A scale, its inverse and the product with it are
+// rounded as well, which costs 2^-12 of it in all.
 inline std::vector<double> roundings(const float *column, std::int64_t K, Rounded rounded) {
     std::vector<double> off(static_cast<std::size_t>(K), 0.0);
     if (rounded == Rounded::no || rounded == Rounded::to_bf16) return off;

@@ -1,5 +1,5 @@
-// The pool: every chunk once, any number of threads, several pools, sleep and wake, late threads, fork.
-// Most pools here are told that there are cores for all of their threads, so that all run on small machines too.
+// The pool: every chunk once, any number of threads, several pools, sleep and wake, late threads, fork. Most pools are
+// told that all of their threads have a core, so that the tests run on small machines too.
 #include "base/thread_pool.hpp"
 
 #include "support.hpp"
@@ -40,7 +40,7 @@ TEST(ThreadPool, every_chunk_runs_once) {
     }
 }
 
-// More than fit beside the run's number in a word, here with a smaller bound.
+// More chunks than fit into a word together with the run's number, here with a smaller bound.
 TEST(ThreadPool, more_chunks_than_a_run_takes_are_run_in_parts) {
     for (const int threads : {1, 3}) {
         ThreadPool pool(threads, threads);

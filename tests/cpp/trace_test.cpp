@@ -1,5 +1,5 @@
-// TENSORLIB_TRACE: every step and every chunk once and where it belongs, whole files whatever happens, and errors that
-// name the path.
+// TENSORLIB_TRACE: every step and every chunk appears once and where it belongs, files are complete whatever happens, and
+// errors name the path.
 #include "runtime/trace.hpp"
 #include "api/devices.hpp"
 #include "gguf_files.hpp"
@@ -417,7 +417,7 @@ TEST(Trace, a_path_that_cannot_be_written_is_an_error_of_opening_the_backend) {
     const std::string pipe = folder / "pipe";
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     support::expect_error(tl::Status::io, {pipe.c_str()}, [&] { open(pipe, 1); });
-    // The same path once it can be written, under its own name.
+    // Once the path can be written, it works, under its own name.
     fs::create_directories(folder / "no/such");
     open(missing, 1);
     EXPECT_TRUE(fs::exists(missing));
@@ -542,7 +542,7 @@ TEST(Trace, a_disk_that_fills_up_ends_the_trace_and_nothing_else) {
                   Model model;
                   const auto cpu = open(folder / "t.json", 2);
                   for (int i = 0; i < 50; i++) core::compute(*model.graph, *cpu);
-                  // Not a byte is to be had: opening fails.
+                  // No byte can be written: opening fails.
                   const rlimit none{0, 20000};
                   if (setrlimit(RLIMIT_FSIZE, &none) != 0) return 3;
                   try {

@@ -1,5 +1,5 @@
-// The reference implementation's inputs and outputs, ../shared/vectors beside the checkout. Where the folder is not there
-// the tests over it are skipped, which they say.
+// The reference implementation's inputs and outputs, in ../shared/vectors next to the checkout. Tests over them are
+// skipped, with a message, where the folder does not exist.
 #pragma once
 
 #include <gtest/gtest.h>

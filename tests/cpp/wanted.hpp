@@ -1,4 +1,4 @@
-// What a computed float may be: a value in double, and how far off it may be before it is rounded to its type.
+// The floats that a result may be: a value in double, and its largest error before it is rounded to its type.
 #pragma once
 
 #include "dtype/bf16.hpp"

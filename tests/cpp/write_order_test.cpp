@@ -1,4 +1,4 @@
-// Which accesses to written memory must keep their order: all that share a byte, and few others.
+// Accesses to written memory that must keep their order: all that share a byte, and few others.
 #include "graph/write_order.hpp"
 #include "graph/context.hpp"
 #include "ops/op_def.hpp"

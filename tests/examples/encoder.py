@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes small models of the architecture bert, and what an encoder makes of them.
+"""Writes small models of the architecture bert, and an encoder's output for them.
 
     python3 encoder.py FOLDER
 
-FOLDER receives encoder.gguf, files that lack something, and expected.json: `vectors`, each with `arguments` and the
-`vector` that they give, and `refused`, each with `arguments` and a `word` that the message has. The first argument
-names a file in FOLDER, the others are tokens.
+FOLDER receives encoder.gguf, incomplete files, and expected.json: `vectors`, each with `arguments` and the `vector`
+that they give, and `refused`, each with `arguments` and a `word` that the message has. The first argument names a file
+in FOLDER, the others are tokens.
 
-Needs nothing but Python 3.8's standard library, and nothing of tensorlib: vectors are computed in float64 by plain loops,
-files are written as the format's description has it.
+Needs only Python 3.8's standard library, and nothing of tensorlib: vectors are computed in float64 by plain loops,
+files are written as the format's description says.
 """
 
 import json

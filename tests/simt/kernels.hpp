@@ -1,4 +1,4 @@
-// Small kernels, each right with bad = 0 and wrong in one way otherwise.
+// Small kernels. Each is correct with bad = 0 and wrong in one way otherwise.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,5 @@
-// Accesses to memory: p has 128 floats, q as the test says. Unless told otherwise thread i of the grid owns p[i].
+// Accesses to memory: p has 128 floats, q is described by the test. Unless noted otherwise, thread i of the grid
+// owns p[i].
 #include "kernel_table.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Accesses to memory that a kernel or the host should not make.
+// Memory accesses that a kernel or the host should not make.
 #include "support.hpp"
 
 #include <cstring>

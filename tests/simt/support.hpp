@@ -1,4 +1,4 @@
-// A device with one stream, made afresh for a seed, and what became of the work given to it.
+// A device with one stream, set up for a seed, and the outcome of the work given to it.
 #pragma once
 
 #include "kernels.hpp"
@@ -16,7 +16,7 @@ namespace support {
 
 constexpr int seeds[] = {1, 2, 3, 4, 7, 11};
 
-// Sets TENSORLIB_SIMT_* for a scope, and begins the simulator anew at both ends.
+// Sets TENSORLIB_SIMT_* for a scope, and resets the simulator at its beginning and end.
 class Environment {
 public:
     using Values = std::initializer_list<std::pair<const char *, std::string>>;

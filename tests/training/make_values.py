@@ -4,9 +4,9 @@
     python3 -m venv VENV && VENV/bin/pip install 'jax[cpu]==0.10.2'
     VENV/bin/python tests/training/make_values.py        # writes tests/training/values.json
 
-rust/tensorlib/tests/training_values.rs builds the same networks of tensorlib::nn and compares. Steps of optimisers are written out
-here from their papers. Shapes are tensorlib's reversed, so that values lie in the same order. What both sides begin with are
-multiples of 1/256, exact in F32.
+rust/tensorlib/tests/training_values.rs builds the same networks with tensorlib::nn and compares. Optimiser steps are
+written out here from their papers. Shapes are tensorlib's reversed, so that values lie in the same order. Both sides
+start from multiples of 1/256, which are exact in F32.
 """
 import json
 import os
@@ -126,7 +126,8 @@ def hinge(y, signs):
     return jnp.maximum(0, 1 - signs * y).mean()
 
 
-# Networks: a loss of parameters and inputs, the shapes of both. Shapes of integers have a bound behind them.
+# Networks: a loss as a function of parameters and inputs, and the shapes of both. A shape of integers ends with their
+# upper bound.
 
 
 def weights(name, inputs, outputs, bias=True):

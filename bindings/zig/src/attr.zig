@@ -3,11 +3,11 @@
 const std = @import("std");
 const c = @import("c.zig");
 
-/// A named attribute of an operation for `Context.op`. The texts are used until that call and not copied.
+/// A named attribute of an operation for `Context.op`. Texts are used until that call and not copied.
 pub const Attr = struct {
     raw: c.tl_attr,
 
-    /// 1 to 6 integers; booleans are 0 and 1. Another number of them makes the operation fail.
+    /// 1 to 6 integers; booleans are 0 and 1. The operation fails for any other number of them.
     pub fn ints(name: [:0]const u8, values: []const i64) Attr {
         var raw: c.tl_attr = .{ .name = name.ptr, .kind = c.TL_ATTR_INTS };
         raw.n_ints = std.math.cast(i32, values.len) orelse std.math.maxInt(i32);
@@ -30,7 +30,7 @@ pub fn opCount() usize {
     return c.tl_op_count();
 }
 
-/// An operation's name; null where index is not below `opCount`.
+/// An operation's name; null if index is not below `opCount`.
 pub fn opName(index: usize) ?[:0]const u8 {
     return std.mem.span(c.tl_op_name(index) orelse return null);
 }

@@ -9,11 +9,11 @@ const Tensor = @import("tensor.zig").Tensor;
 const Diagnostics = status.Diagnostics;
 const Error = status.Error;
 
-/// What is known of a device; numbers are 0 where unknown.
+/// Properties of a device; numbers are 0 if unknown.
 pub const DeviceProps = struct {
     raw: c.tl_device_props,
 
-    /// For people: processor or card.
+    /// Processor or card, for display.
     pub fn description(self: *const DeviceProps) []const u8 {
         return std.mem.sliceTo(&self.raw.description, 0);
     }
@@ -26,7 +26,7 @@ pub const DeviceProps = struct {
         return self.raw.memory_free;
     }
 
-    /// CUDA: 90 = 9.0.
+    /// CUDA: compute capability, 90 = 9.0.
     pub fn capability(self: *const DeviceProps) i32 {
         return self.raw.capability;
     }
@@ -37,17 +37,17 @@ pub const DeviceProps = struct {
     }
 };
 
-/// The number of devices; at least 1, as "cpu" is always there.
+/// The number of devices, at least 1 for "cpu".
 pub fn deviceCount() usize {
     return c.tl_device_count();
 }
 
-/// The name that `Backend.init` takes; null where index is not below `deviceCount`.
+/// The name for `Backend.init`; null if index is not below `deviceCount`.
 pub fn deviceName(index: usize) ?[:0]const u8 {
     return std.mem.span(c.tl_device_name(index) orelse return null);
 }
 
-/// `error.InvalidArgument`: index is not below `deviceCount`.
+/// The properties of a device. `error.InvalidArgument`: index is not below `deviceCount`.
 pub fn deviceProps(index: usize, diagnostics: ?*Diagnostics) Error!DeviceProps {
     var props: DeviceProps = .{ .raw = .{} };
     try status.check(c.tl_device_get_props(index, &props.raw, status.errorOf(diagnostics)));
@@ -59,33 +59,33 @@ pub fn isaCount() usize {
     return c.tl_isa_count();
 }
 
-/// An instruction set, best first, as the environment variable TENSORLIB_ISA takes it; null behind the last.
+/// An instruction set, best first, as the environment variable TENSORLIB_ISA takes it; null after the last.
 pub fn isaName(index: usize) ?[:0]const u8 {
     return std.mem.span(c.tl_isa_name(index) orelse return null);
 }
 
-/// A device opened for computing, with its own threads. It runs one graph at a time and a second caller
-/// waits; backends are independent of each other. Contexts made on one keep it alive: it may be given back
-/// before them.
+/// A device opened for computing, with its own threads. It runs one graph at a time and a second caller waits; backends
+/// are independent of each other. Contexts made on a backend keep it alive, so it may be released before them.
 pub const Backend = struct {
     handle: *c.tl_backend,
     diagnostics: ?*Diagnostics,
 
     pub const Options = struct {
-        /// As `deviceName` gives it; case does not matter. "cuda:0+cpu" opens both and joins them, as `join` does.
+        /// A name as `deviceName` returns it; case does not matter. "cuda:0+cpu" opens both and joins them, as `join`
+        /// does.
         device: [:0]const u8 = "cpu",
-        /// For CPU work, the calling thread included; 0 = all that this process may use; at most 1024.
+        /// Threads for CPU work, including the calling thread; 0 = all that this process may use; at most 1024.
         threads: i32 = 0,
-        /// CUDA: TF32 products are acceptable for f32.
+        /// CUDA: allows TF32 for f32 products.
         allow_tf32: bool = false,
-        /// Where messages go; must live as long as the backend.
+        /// Receives messages; must live as long as the backend.
         diagnostics: ?*Diagnostics = null,
     };
 
-    /// Opens a device; the environment variable TENSORLIB_ISA chooses a lower instruction set.
+    /// Opens a device; the environment variable TENSORLIB_ISA selects an instruction set other than the best.
     ///
-    /// `error.InvalidArgument`: no such device, threads out of range, TENSORLIB_ISA names no instruction set.
-    /// `error.Unavailable`: this machine does not have it. `error.OutOfMemory`.
+    /// `error.InvalidArgument`: the device does not exist, threads are out of range, TENSORLIB_ISA names no instruction
+    /// set. `error.Unavailable`: this machine does not have it. `error.OutOfMemory`.
     pub fn init(options: Options) Error!Backend {
         try status.checkAbi(options.diagnostics);
         var params: c.tl_backend_params = undefined;
@@ -97,36 +97,38 @@ pub const Backend = struct {
         return .{ .handle = handle.?, .diagnostics = options.diagnostics };
     }
 
-    /// Joins backends of different devices to one, which computes graphs whose tensors lie on any of them: each node where the
-    /// fewest bytes are copied for it, or where `Tensor.place` says. Leafs stay where their contexts are, an output ends on its
-    /// context's device; a context made on the joined backend lies on the first one's. The backends may be used meanwhile, and
-    /// given back before it. Messages go where those of the first one do.
+    /// Joins backends of different devices into one, which computes graphs whose tensors lie on any of them. Each node
+    /// is computed where the fewest bytes have to be copied for it, or where `Tensor.place` says. Leafs stay on their
+    /// contexts' devices, and an output ends on its context's device. A context made on the joined backend lies on the
+    /// first device. The joined backends stay usable, and may be released before it. Messages go to the diagnostics of
+    /// the first.
     ///
-    /// `error.InvalidArgument`: none or more than 32, two of one device, or one that is joined itself. `error.OutOfMemory`.
+    /// `error.InvalidArgument`: no backends or more than 32, two of one device, or one that is joined itself.
+    /// `error.OutOfMemory`.
     pub fn join(backends: []const Backend) Error!Backend {
         const diagnostics = if (backends.len > 0) backends[0].diagnostics else null;
         var handles: [32]?*c.tl_backend = undefined;
         for (backends, 0..) |backend, i| {
             if (i < handles.len) handles[i] = backend.handle;
         }
-        // More of them are refused before any is looked at.
+        // The library refuses more than these before it looks at any of them.
         var handle: ?*c.tl_backend = null;
         try status.check(c.tl_backend_join(&handles, backends.len, null, &handle, status.errorOf(diagnostics)));
         return .{ .handle = handle.?, .diagnostics = diagnostics };
     }
 
-    /// The number of devices that it computes on: 1, or that of joined ones.
+    /// The number of devices that the backend computes on: 1 unless it is joined.
     pub fn deviceCount(self: Backend) usize {
         return c.tl_backend_n_devices(self.handle);
     }
 
-    /// The name of one of them, in the order of joining; null where index is not below `deviceCount`. Valid as long as the
-    /// backend.
+    /// The name of a device of the backend, in the order of joining; null if index is not below `deviceCount`. Valid as
+    /// long as the backend.
     pub fn deviceAt(self: Backend, index: usize) ?[:0]const u8 {
         return std.mem.span(c.tl_backend_device_at(self.handle, index) orelse return null);
     }
 
-    /// Not from inside the backend's own progress callback.
+    /// Must not be called from inside the backend's own progress callback.
     pub fn deinit(self: *Backend) void {
         c.tl_backend_free(self.handle);
         self.* = undefined;
@@ -142,19 +144,19 @@ pub const Backend = struct {
         return std.mem.span(c.tl_backend_isa(self.handle).?);
     }
 
-    /// The number of threads that compute, the calling one included.
+    /// The number of threads that compute, including the calling thread.
     pub fn threads(self: Backend) usize {
         return @intCast(c.tl_backend_n_threads(self.handle));
     }
 
-    /// The bytes of packed copies of constants, which no context counts: each is made when a graph that
-    /// multiplies with the constant is first computed, and goes with the backend or the constant's context.
+    /// Bytes of packed copies of constants, which no context counts. The backend makes a copy when it first computes a
+    /// graph that multiplies with the constant; it is freed with the backend or the constant's context.
     pub fn packedMemory(self: Backend) usize {
         return c.tl_backend_packed_memory(self.handle);
     }
 
-    /// Computes the outputs once, in a graph of the first one's context. For more runs make a `Graph`, which
-    /// keeps its plan. Errors and their messages as of `Context.graph` and `Graph.compute`.
+    /// Computes the outputs once, in a graph of the first output's context. Make a `Graph`, which keeps its plan, for
+    /// several runs. Errors and messages as for `Context.graph` and `Graph.compute`.
     pub fn compute(self: Backend, outputs: []const Tensor) Error!void {
         if (outputs.len == 0)
             return status.fail(self.diagnostics, c.TL_STATUS_INVALID_ARGUMENT, "compute: there is no output", .{});

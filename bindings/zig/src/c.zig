@@ -1,6 +1,6 @@
-//! The C ABI as it is: every type, constant and function of tensorlib/tensorlib.h in the header's order.
-//! The header says what they do, who owns what and which thread may call. Written by hand, as `@cImport`
-//! is on its way out of the language; `zig build test` compares it with the header (tests/abi.zig).
+//! The C ABI: every type, constant and function of tensorlib/tensorlib.h in the header's order. The
+//! header documents their behaviour, ownership and thread safety. Written by hand, because `@cImport` is
+//! being removed from the language; `zig build test` compares it with the header (tests/abi.zig).
 
 // Status codes, errors and versions
 

@@ -13,11 +13,11 @@ const Type = @import("types.zig").Type;
 const Diagnostics = status.Diagnostics;
 const Error = status.Error;
 
-/// What the copies of a context's handle, and its tensors, share.
+/// State shared by the copies of a context's handle and its tensors.
 pub const State = struct {
     handle: *c.tl_context,
     allocator: std.mem.Allocator,
-    /// Keeps a constructor and the reading of its error together, so that a thread gets its own error.
+    /// Held over a constructor and the reading of its error, so that each thread gets its own error.
     mutex: std.c.pthread_mutex_t = .{},
 
     pub fn lock(self: *State) void {
@@ -31,32 +31,31 @@ pub const State = struct {
 
 /// An arena that owns tensors and their data and frees them together.
 ///
-/// The operations are methods of the context that owns the result; nothing is computed until a graph is.
-/// Operands may belong to other contexts of the same device, whose memory is then kept alive. They fail with
-/// `error.ShapeMismatch`, `error.TypeMismatch`, `error.ContextMismatch`, `error.InvalidArgument` and
-/// `error.OutOfMemory`.
+/// The operations are methods of the context that owns the result; only graphs compute them. Operands may belong to
+/// other contexts of the same device, whose memory is then kept alive. They fail with `error.ShapeMismatch`,
+/// `error.TypeMismatch`, `error.ContextMismatch`, `error.InvalidArgument` and `error.OutOfMemory`.
 pub const Context = struct {
     state: *State,
     diagnostics: ?*Diagnostics,
 
     pub const Options = struct {
-        /// The most bytes that objects and data may take together; 0 = it grows as needed.
+        /// The most bytes that objects and data may take together; 0 = no limit.
         mem_limit: usize = 0,
-        /// Memory to use instead of the context's own, never outgrown. Must stay valid until the context and
-        /// all that refers to it are gone, and must not be touched.
+        /// Memory to use instead of the context's own; the context never grows beyond it. It must stay valid until the
+        /// context and everything that refers to it are gone, and must not be touched.
         mem_buffer: ?[]u8 = null,
-        /// Shapes only: leafs get their data by `allocate`.
+        /// Makes tensors without data; `allocate` gives leafs their data.
         no_alloc: bool = false,
-        /// Where the data live; null = host memory. The context keeps the backend alive.
+        /// The backend on whose device the data live; null = host memory. The context keeps the backend alive.
         backend: ?Backend = null,
         /// For the handle's own few bytes, and for lists during a call. Threads that share the context share it.
         allocator: std.mem.Allocator = std.heap.c_allocator,
-        /// Where messages go; must live as long as the context and its tensors.
+        /// Receives messages; must live as long as the context and its tensors.
         diagnostics: ?*Diagnostics = null,
     };
 
-    /// Any limit is accepted; what does not fit fails later. `error.OutOfMemory`, `error.Unavailable` (the
-    /// library is too old).
+    /// Any limit is accepted; tensors that do not fit fail later. `error.OutOfMemory`, `error.Unavailable` (the library
+    /// is too old).
     pub fn init(options: Options) Error!Context {
         try status.checkAbi(options.diagnostics);
         var params: c.tl_context_params = undefined;
@@ -77,8 +76,8 @@ pub const Context = struct {
         return .{ .state = state, .diagnostics = options.diagnostics };
     }
 
-    /// The context's tensors must not be used any more; graphs and other contexts that refer to its memory
-    /// keep that alive and stay usable.
+    /// The context's tensors must not be used any more; graphs and other contexts that refer to its memory keep that
+    /// alive and stay usable.
     pub fn deinit(self: *Context) void {
         const allocator = self.state.allocator;
         c.tl_context_free(self.state.handle);
@@ -87,26 +86,27 @@ pub const Context = struct {
         self.* = undefined;
     }
 
-    /// The same context with its messages elsewhere, for another thread. Tensors made by it take that over.
-    /// Only one of the handles is to be given back.
+    /// A handle to this context with other diagnostics, for another thread. Tensors made with it inherit them. Call
+    /// `deinit` for only one of the handles.
     pub fn withDiagnostics(self: Context, diagnostics: ?*Diagnostics) Context {
         return .{ .state = self.state, .diagnostics = diagnostics };
     }
 
-    /// Bytes in use by objects, data and the plans that are kept for graphs which are built anew.
+    /// Bytes in use by objects, data, and plans that are kept for graphs of the same structure.
     pub fn usedMemory(self: Context) usize {
         return c.tl_context_used_memory(self.state.handle);
     }
 
-    /// The most bytes that were in use at one time.
+    /// The most bytes that were in use at any time.
     pub fn peakMemory(self: Context) usize {
         return c.tl_context_peak_memory(self.state.handle);
     }
 
-    /// Has calls wait for what other threads use, instead of failing with `error.Busy` at once. A call about this context, one
-    /// of its tensors or a graph whose memory is here waits up to `nanoseconds`; `Graph.compute` also waits no longer for the
-    /// backend, for which it otherwise waits without limit. 0, the default, waits for no lock. A call that has begun to compute
-    /// is not stopped. Calls from a callback of a running graph never wait, as they might wait for themselves.
+    /// Makes calls wait for data that other threads use, instead of failing immediately with `error.Busy`. A call about
+    /// this context, one of its tensors or a graph whose memory is here waits up to `nanoseconds`; `Graph.compute` then
+    /// also limits its wait for the backend's turn, which is unlimited otherwise. 0, the default, waits for no lock. A
+    /// call that has begun to compute is not stopped. Calls from a callback of a running graph never wait, because they
+    /// could wait for themselves.
     pub fn setBusyTimeout(self: Context, nanoseconds: u64) Error!void {
         try status.check(c.tl_context_set_busy_timeout(self.state.handle, nanoseconds, status.errorOf(self.diagnostics)));
     }
@@ -125,7 +125,8 @@ pub const Context = struct {
         return self.listed(allocator, c.tl_context_tensors, self.state.handle);
     }
 
-    /// The first of the context's tensors that has this name; null where none has. Looks at each in turn.
+    /// The first of the context's tensors with this name; null if there is none. Takes time in proportion to the number
+    /// of tensors.
     pub fn find(self: Context, text: [:0]const u8) ?Tensor {
         const handle = c.tl_context_find(self.state.handle, text.ptr) orelse return null;
         return .{ .handle = handle, .state = self.state, .diagnostics = self.diagnostics };
@@ -140,46 +141,47 @@ pub const Context = struct {
         return found;
     }
 
-    /// Names the context, for messages: "context 3 'weights'". UTF-8; the text is copied, null takes the name away.
+    /// Names the context for messages: "context 3 'weights'". UTF-8; the text is copied, null removes the name.
     pub fn setName(self: Context, text: ?[:0]const u8) Error!void {
         const ptr = if (text) |t| t.ptr else null;
         try status.check(c.tl_context_set_name(self.state.handle, ptr, status.errorOf(self.diagnostics)));
     }
 
-    /// As much of the context's name as fits into the buffer and a NUL; "" where it has none.
+    /// Copies as much of the context's name as fits into the buffer, with a NUL; "" if it has none.
     pub fn copyName(self: Context, buffer: []u8) []u8 {
         return status.copied(c.tl_context_name(self.state.handle, buffer.ptr, buffer.len), buffer);
     }
 
-    /// Closes the context for building: new leafs and nodes in it fail from now on, saying where to build instead. So a
-    /// model does not grow by nodes that were meant for a request's context. `reset` opens it again.
+    /// Closes the context for building: from now on new leafs and nodes in it fail with a message that says where to
+    /// build instead, so a model does not grow by nodes that were meant for a request's context. `reset` opens it
+    /// again.
     pub fn freeze(self: Context) Error!void {
         try status.check(c.tl_context_freeze(self.state.handle, status.errorOf(self.diagnostics)));
     }
 
-    /// Gives every leaf of a no_alloc context that has no data yet its data, all zeros, on the backend's
-    /// device; null = the context's own. `error.InvalidArgument`: not a no_alloc context.
-    /// `error.ContextMismatch`: another device. `error.OutOfMemory`: no leaf was changed. `error.Busy`.
+    /// Gives data, all zeros, to every leaf of a no_alloc context that has none yet, on the backend's device; null =
+    /// the context's own. `error.InvalidArgument`: not a no_alloc context. `error.ContextMismatch`: another device.
+    /// `error.OutOfMemory`: no leaf was changed. `error.Busy`.
     pub fn allocate(self: Context, backend: ?Backend) Error!void {
         const on = if (backend) |b| b.handle else null;
         try status.check(c.tl_context_allocate(self.state.handle, on, status.errorOf(self.diagnostics)));
     }
 
-    /// Empties the context and keeps its memory; its tensors must not be used any more. `error.Busy`: a graph
-    /// or another context refers to it, or it is in use; nothing was changed.
+    /// Removes all tensors from the context and keeps its memory; the tensors must not be used any more. `error.Busy`:
+    /// a graph or another context refers to it, or it is in use; nothing was changed.
     pub fn reset(self: Context) Error!void {
         try status.check(c.tl_context_reset(self.state.handle, status.errorOf(self.diagnostics)));
     }
 
-    /// A leaf of 1 to 4 dimensions, filled with zeros.
+    /// Makes a leaf of 1 to 4 dimensions, filled with zeros.
     pub fn tensor(self: Context, dtype: Type, shape: []const i64) Error!Tensor {
         return self.construct(c.tl_tensor_new, .{ @intFromEnum(dtype), dimCount(shape), shape.ptr });
     }
 
-    /// A leaf of T's type that holds a copy of data, shape[0] fastest. `error.InvalidArgument` also where data
-    /// has another length than the shape's. A leaf of a no_alloc context has no place for data yet.
+    /// Makes a leaf of T's type that holds a copy of data, shape[0] fastest. `error.InvalidArgument` also if the length
+    /// of data does not match the shape, and in a no_alloc context, whose leafs have no memory for data yet.
     pub fn tensorFrom(self: Context, comptime T: type, shape: []const i64, data: []const T) Error!Tensor {
-        // Before the leaf is made: one that cannot be filled would stay in the arena.
+        // Checked before the leaf is made: a leaf that cannot be filled would stay in the arena.
         var n: i64 = 1;
         for (shape) |d| n = if (d < 0) -1 else std.math.mul(i64, n, d) catch -1;
         if (n >= 0 and n != data.len) return status.fail(
@@ -193,8 +195,8 @@ pub const Context = struct {
         return made;
     }
 
-    /// A leaf with the contents and the name of a file's tensor, read-only: in host memory it lies in the file's
-    /// bytes, on a device it is a copy. `error.InvalidArgument`: no such tensor.
+    /// Makes a read-only leaf with the contents and the name of a file's tensor. In host memory it uses the file's
+    /// bytes; on a device it is a copy. `error.InvalidArgument`: the tensor does not exist.
     pub fn ggufTensor(self: Context, file: Gguf, name: [:0]const u8) Error!Tensor {
         return self.construct(ggufLeaf, .{ file.handle, name.ptr });
     }
@@ -312,39 +314,38 @@ pub const Context = struct {
     pub const sparseFfn = op_functions.sparseFfn;
     // End of what `cargo xtask ops` writes.
 
-    /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
-    /// product of a row of a and a row of b. X must be a multiple of x and Y of y.
+    /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot product of a
+    /// row of a and a row of b. X must be a multiple of x and Y of y.
     ///
-    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale for each 32 elements
-    /// of k: an element of the result is then off by up to the sum over k of |a| * h, beside f32's own rounding,
-    /// where h is a 127th of the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie in
-    /// where this is more. (With Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One
-    /// column alone may be rounded to 16 bits instead. Where a is bf16, b may be rounded to bf16, by up to 2^-8 of
-    /// an element. `mulMatExact` does without. The bits may depend on n and, where a is f32, f16 or bf16, on
-    /// whether it is constant.
+    /// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of the
+    /// result is then off by up to the sum over k of |a| * h, in addition to f32's own rounding. h is a 127th of the
+    /// larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of the 256 elements
+    /// around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A single column may be rounded
+    /// to 16 bits instead. If a is bf16, b may be rounded to bf16, by up to 2^-8 of an element. `mulMatExact` does not
+    /// round. The bits may depend on n and, for an f32, f16 or bf16 a, on whether a is constant.
     pub fn mulMat(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat, .{ a.handle, b.handle });
     }
 
-    /// `mulMat` of operands as they are: nothing is rounded but sums, in f32. Shapes and types are the same. Slower
-    /// where `mulMat` rounds b (on the CPU with weights in blocks on avx512 and avx2, bf16 on avx512);
-    /// elsewhere the two are one.
+    /// `mulMat` without rounding of b: only sums round, in f32. Shapes and types are those of `mulMat`. It is slower
+    /// where `mulMat` rounds b (on the CPU: quantised weights on avx512 and avx2, bf16 on avx512); elsewhere the two
+    /// are equal.
     pub fn mulMatExact(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat_exact, .{ a.handle, b.handle });
     }
 
-    /// Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts}, b {k, x,
-    /// tokens} and ids {used, tokens} of i32 or i64, x dividing used, give f32 {m, used, tokens}. Column (u, t) is the
-    /// product of the expert ids[u, t] and b's column (u mod x, t). Types and how b may be rounded are `mulMat`'s; by
-    /// name, `op`, it takes the attribute exact = 1. The number -1 gives zeros; another one that is no expert's is an error of
-    /// computing.
+    /// Multiplies each column by the matrix that an index selects (a mixture of experts): a {k, m, experts}, b {k, x,
+    /// tokens} and ids {used, tokens} of i32 or i64 give f32 {m, used, tokens}; x divides used. Column (u, t) is the
+    /// product of the expert ids[u, t] and b's column (u mod x, t). Types and the rounding of b are those of `mulMat`;
+    /// `op` with the attribute exact = 1 avoids the rounding. The index -1 gives zeros; computing fails for any other
+    /// index without an expert.
     pub fn mulMatId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat_id, .{ a.handle, b.handle, ids.handle });
     }
 
     /// A window into a's memory: a shape, strides nb in bytes of the dimensions from 1 on (one value less than the
-    /// shape has; null = contiguous), offset bytes behind a's first element. Rows may overlap in it, so strides that were
-    /// meant in elements are accepted too: `narrow` and `slice` count in elements.
+    /// shape has; null = contiguous), and offset, in bytes from a's first element. Its rows may overlap, so strides
+    /// given in elements by mistake are accepted too; `narrow` and `slice` count in elements.
     pub fn view(self: Context, a: Tensor, shape: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
         if (nb) |strides| if (strides.len + 1 != shape.len) return status.fail(
             self.diagnostics,
@@ -356,8 +357,8 @@ pub const Context = struct {
         return self.construct(c.tl_view, .{ a.handle, dimCount(shape), shape.ptr, strides, offset });
     }
 
-    /// The elements from start[d] on, shape[d] of them, in each of a's dimensions: a view with a's strides. In dimension
-    /// 0 of a type with blocks both are multiples of the block's length.
+    /// The elements start[d] to start[d] + shape[d] of each of a's dimensions: a view with a's strides. In dimension 0
+    /// of a quantised type start and shape are multiples of the block size.
     pub fn slice(self: Context, a: Tensor, start: []const i64, shape: []const i64) Error!Tensor {
         if (start.len != shape.len) return status.fail(
             self.diagnostics,
@@ -373,8 +374,8 @@ pub const Context = struct {
         return self.construct(c.tl_narrow, .{ a.handle, dim, start, length });
     }
 
-    /// a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what the
-    /// others leave. A view.
+    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is computed
+    /// from the others. A view.
     pub fn reshape(self: Context, a: Tensor, shape: []const i64) Error!Tensor {
         return self.construct(c.tl_reshape, .{ a.handle, dimCount(shape), shape.ptr });
     }
@@ -384,16 +385,16 @@ pub const Context = struct {
         return self.construct(c.tl_permute, .{ a.handle, &axes });
     }
 
-    /// A contiguous copy in another type. Integers into integers exactly; f64 and integers into each other
-    /// rounded to nearest even; everything else by way of f32, rounded to nearest even, or as the format encodes.
-    /// A value that the type cannot hold is an error of computing.
+    /// A contiguous copy in another type. Integers convert to integers exactly; f64 and integers convert to each other
+    /// rounded to nearest even; everything else goes through f32, rounded to nearest even or as the type is encoded.
+    /// Computing fails for a value that the type cannot hold.
     pub fn cast(self: Context, a: Tensor, dtype: Type) Error!Tensor {
         return self.construct(c.tl_cast, .{ a.handle, @intFromEnum(dtype) });
     }
 
-    /// Any operation by its name, with attributes by theirs: docs/ops.md lists them. An optional attribute that is 0 has
-    /// its default. Unknown, missing and malformed ones are `error.InvalidArgument`. An operand that is null is left out,
-    /// which optional ones may be.
+    /// Makes the node of any operation by name, with its attributes by name: docs/ops.md lists them. An optional
+    /// attribute of 0 has its default. Unknown, missing and malformed ones are `error.InvalidArgument`. A null operand
+    /// is left out, which is valid for optional ones.
     pub fn op(self: Context, name: [:0]const u8, src: []const ?Tensor, attrs: []const Attr) Error!Tensor {
         const handles = self.state.allocator.alloc(?*c.tl_tensor, src.len) catch return self.noMemory();
         defer self.state.allocator.free(handles);
@@ -404,20 +405,21 @@ pub const Context = struct {
         return self.construct(c.tl_op, .{ name.ptr, handles.ptr, handles.len, cattrs.ptr, cattrs.len });
     }
 
-    /// The nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of `wrt`:
-    /// F32, contiguous, of wrt's shapes, zeros where no output depends on one. They are this context's, which is
-    /// usually the outputs' youngest, and differentiable again; nothing is computed. The caller frees the list by
-    /// the context's allocator (`Options.allocator`).
+    /// Makes the nodes that compute the gradients of the sum of the outputs `ys` with respect to each tensor of `wrt`:
+    /// F32, contiguous, of the shapes of `wrt`, zeros where no output depends on a tensor. The nodes belong to this
+    /// context, which is usually that of the youngest output, and can be differentiated again; nothing is computed yet.
+    /// The caller frees the list with the context's allocator (`Options.allocator`).
     ///
-    /// Outputs and wrt are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is made of the
-    /// outputs, F32 of their shapes; with none, or null for one, it is 1, of an output of one element. Gradients
-    /// flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and through
-    /// products with weights in blocks, which are constants. They end at `stopGradient`, at indices, and where an
-    /// operation says that an operand has none. What something else writes into memory is not followed.
+    /// Outputs and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients that flow into the outputs,
+    /// F32 and of their shapes. An output of one element needs no seed: an empty list, or null for it, stands for 1.
+    /// Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
+    /// through products with quantised weights, which are constants themselves. They end at `stopGradient`, at indices,
+    /// and at operands for which an operation defines no gradient. Writes into memory by other means are not tracked.
     ///
-    /// `error.InvalidArgument`: no output, no wrt, another number of seeds, or an output of more than one element
-    /// without one. `error.TypeMismatch`, `error.ShapeMismatch`, `error.ContextMismatch`. `error.Unsupported`: nodes
-    /// that cannot be differentiated, all of them named. `error.OutOfMemory`. After an error nothing was appended.
+    /// `error.InvalidArgument`: no output, no `wrt`, a wrong number of seeds, or an output of more than one element
+    /// without a seed. `error.TypeMismatch`, `error.ShapeMismatch`, `error.ContextMismatch`. `error.Unsupported`: some
+    /// nodes cannot be differentiated; the message names all of them. `error.OutOfMemory`. A failed call appends no
+    /// nodes.
     pub fn gradients(self: Context, ys: []const Tensor, seeds: []const ?Tensor, wrt: []const Tensor) Error![]Tensor {
         if (seeds.len != 0 and seeds.len != ys.len) return status.fail(
             self.diagnostics,
@@ -438,7 +440,7 @@ pub const Context = struct {
         const made = allocator.alloc(Tensor, wrt.len) catch return self.noMemory();
         errdefer allocator.free(made);
         const first_seed: ?[*]const ?*c.tl_tensor = if (given.len == 0) null else given.ptr;
-        // Under the lock, as this call too would take the error that another thread's constructor just left.
+        // Locked, because this call too would take the error that another thread's constructor has just left.
         self.state.lock();
         defer self.state.unlock();
         const err = status.errorOf(self.diagnostics);
@@ -462,14 +464,14 @@ pub const Context = struct {
         return Graph.init(self, outputs);
     }
 
-    /// The handles of tensors, to be freed by the state's allocator.
+    /// The handles of tensors; free them with the state's allocator.
     pub fn handlesOf(self: Context, tensors: []const Tensor) Error![]?*c.tl_tensor {
         const handles = self.state.allocator.alloc(?*c.tl_tensor, tensors.len) catch return self.noMemory();
         for (handles, tensors) |*to, from| to.* = from.handle;
         return handles;
     }
 
-    /// Calls a constructor of the C library with the context's handle before the arguments, and takes its error.
+    /// Calls a constructor of the C library with the context's handle as the first argument, and takes its error.
     pub fn construct(self: Context, comptime function: anytype, args: anytype) Error!Tensor {
         self.state.lock();
         defer self.state.unlock();
@@ -486,12 +488,12 @@ pub const Context = struct {
     }
 };
 
-/// tl_gguf_tensor with the context first, as all other constructors have it.
+/// tl_gguf_tensor with the context as the first parameter, as in all other constructors.
 fn ggufLeaf(ctx: ?*c.tl_context, file: *c.tl_gguf, name: [*:0]const u8) ?*c.tl_tensor {
     return c.tl_gguf_tensor(file, ctx, name);
 }
 
-/// More dimensions than an i32 counts are as wrong as five.
+/// More dimensions than an i32 counts are as invalid as five.
 fn dimCount(ne: []const i64) i32 {
     return std.math.cast(i32, ne.len) orelse std.math.maxInt(i32);
 }

@@ -1,4 +1,4 @@
-//! GGUF files: metadata and tensors, read and written.
+//! Reading and writing of GGUF files: metadata and tensors.
 
 const std = @import("std");
 const c = @import("c.zig");
@@ -35,10 +35,10 @@ pub const GgufType = enum(c.tl_gguf_type) {
     }
 };
 
-/// A file that was opened and checked; where it is one of several parts, NAME-00001-of-00003.gguf, all of them.
+/// An opened and checked file; for a shard of a split file, NAME-00001-of-00003.gguf, all shards.
 ///
-/// Names, texts and data that the methods hand out live until `deinit`. A context with tensors over the file keeps
-/// the bytes that they lie in, so the file may go before.
+/// Names, texts and data that the methods return live until `deinit`. A context with tensors over the file keeps
+/// the bytes that they lie in, so the file may be released earlier.
 pub const Gguf = struct {
     handle: *c.tl_gguf,
     diagnostics: ?*Diagnostics,
@@ -54,8 +54,8 @@ pub const Gguf = struct {
         data: []const u8,
     };
 
-    /// Maps a file: it must not be changed while it, or a tensor over it, is in use. `error.Io`: it cannot be
-    /// opened; `error.Format`: it is not what the format allows, and the message says at which byte.
+    /// Maps a file, which must not be changed while it, or a tensor over it, is in use. `error.Io`: it cannot be
+    /// opened; `error.Format`: its contents violate the format, and the message has the offset of the byte.
     pub fn open(path: [:0]const u8, diagnostics: ?*Diagnostics) Error!Gguf {
         var handle: ?*c.tl_gguf = null;
         try status.checkAbi(diagnostics);
@@ -71,7 +71,7 @@ pub const Gguf = struct {
         return .{ .handle = handle.?, .diagnostics = diagnostics };
     }
 
-    /// `open` for bytes that must stay as they are until the file and all contexts with tensors over it are gone.
+    /// `open` for bytes that must stay unchanged until the file and all contexts with tensors over it are gone.
     pub fn openMemory(bytes: []const u8, diagnostics: ?*Diagnostics) Error!Gguf {
         var handle: ?*c.tl_gguf = null;
         try status.checkAbi(diagnostics);
@@ -92,17 +92,17 @@ pub const Gguf = struct {
         self.* = undefined;
     }
 
-    /// The format's version, 2 or 3.
+    /// The version of the format, 2 or 3.
     pub fn version(self: Gguf) u32 {
         return c.tl_gguf_version(self.handle);
     }
 
-    /// What the offsets of tensors are multiples of.
+    /// The alignment of tensors: their offsets are multiples of it.
     pub fn alignment(self: Gguf) usize {
         return c.tl_gguf_alignment(self.handle);
     }
 
-    /// The number of files that it consists of.
+    /// The number of shards, 1 for a file that is not split.
     pub fn nParts(self: Gguf) usize {
         return c.tl_gguf_n_parts(self.handle);
     }
@@ -120,15 +120,15 @@ pub const Gguf = struct {
         return c.tl_gguf_find(self.handle, name.ptr) >= 0;
     }
 
-    /// The type of a key's value; null where there is no such key.
+    /// The type of a key's value; null if the key does not exist.
     pub fn typeOf(self: Gguf, name: [:0]const u8) ?GgufType {
         const index = std.math.cast(usize, c.tl_gguf_find(self.handle, name.ptr)) orelse return null;
         return @enumFromInt(c.tl_gguf_kv_type(self.handle, index));
     }
 
-    /// A value as T: u64 and i64 take integers of any type where they fit, f64 floats and integers that it holds
-    /// exactly, bool bools, []const u8 strings. `error.TypeMismatch`: another value; `error.InvalidArgument`: no
-    /// such key.
+    /// A value as T: u64 and i64 accept integers of any type if they fit, f64 accepts floats and integers that it
+    /// represents exactly, bool accepts bools, []const u8 accepts strings. `error.TypeMismatch`: another value;
+    /// `error.InvalidArgument`: the key does not exist.
     pub fn get(self: Gguf, comptime T: type, name: [:0]const u8) Error!T {
         const index = try self.find(name);
         if (T == []const u8) {
@@ -149,7 +149,7 @@ pub const Gguf = struct {
         return out;
     }
 
-    /// The number of an array's elements. `error.TypeMismatch`: the value is no array.
+    /// The number of an array's elements. `error.TypeMismatch`: the value is not an array.
     pub fn arrayLen(self: Gguf, name: [:0]const u8) Error!usize {
         const index = try self.find(name);
         if (c.tl_gguf_array_type(self.handle, index) < 0) return status.fail(
@@ -161,14 +161,14 @@ pub const Gguf = struct {
         return @intCast(c.tl_gguf_array_n(self.handle, index));
     }
 
-    /// Copies an array whose elements are exactly T's into `out`, from element `first` on.
+    /// Copies elements of an array whose type is exactly T into `out`, starting at element `first`.
     pub fn readArray(self: Gguf, comptime T: type, name: [:0]const u8, first: usize, out: []T) Error!void {
         const index = try self.find(name);
         const kind = @intFromEnum(GgufType.of(T));
         try status.check(c.tl_gguf_array_read(self.handle, index, kind, first, out.len, out.ptr, self.err()));
     }
 
-    /// One element of an array, as `get` gives values.
+    /// One element of an array, converted as `get` converts values.
     pub fn element(self: Gguf, comptime T: type, name: [:0]const u8, i: usize) Error!T {
         const index = try self.find(name);
         if (T == []const u8) {
@@ -207,7 +207,7 @@ pub const Gguf = struct {
         };
     }
 
-    /// The index of a tensor; null where there is none of that name.
+    /// The index of a tensor; null if there is none with that name.
     pub fn findTensor(self: Gguf, name: [:0]const u8) ?usize {
         return std.math.cast(usize, c.tl_gguf_tensor_find(self.handle, name.ptr));
     }
@@ -222,23 +222,23 @@ pub const Gguf = struct {
     }
 };
 
-/// A file in the making: keys and tensors are declared, then data come. Nobody sees it under its name before
-/// `finish`; one that is given back before leaves what was there. One thread at a time.
+/// A file being written: first declare keys and tensors, then write the data. It appears under its name only in
+/// `finish`; releasing the writer earlier leaves an existing file as it was. One thread at a time.
 pub const GgufWriter = struct {
     handle: *c.tl_gguf_writer,
     diagnostics: ?*Diagnostics,
 
     pub const Options = struct {
-        /// 2 or 3.
+        /// The version of the format: 2 or 3.
         version: u32 = 3,
-        /// What the offsets of tensors are multiples of: a power of two from 8 on.
+        /// The alignment of tensors: their offsets become multiples of it. A power of two, at least 8.
         alignment: u32 = 32,
-        /// The most bytes of a file; what is more goes to further parts. 0 = one file.
+        /// The most bytes per file; more data go to further shards. 0 = one file.
         split_size: u64 = 0,
         diagnostics: ?*Diagnostics = null,
     };
 
-    /// `error.Io`: no file can be made in that folder. `error.InvalidArgument`: options that are none.
+    /// `error.Io`: no file can be made in that folder. `error.InvalidArgument`: invalid options.
     pub fn init(path: [:0]const u8, options: Options) Error!GgufWriter {
         var params: c.tl_gguf_writer_params = undefined;
         var handle: ?*c.tl_gguf_writer = null;
@@ -256,8 +256,8 @@ pub const GgufWriter = struct {
         self.* = undefined;
     }
 
-    /// Sets a key to a number or bool of exactly T. `error.InvalidArgument`: the key is set already, no name or the
-    /// writer's own, or data were written already. So do all setters.
+    /// Sets a key to a number or bool of exactly T. `error.InvalidArgument`: the key is already set, has an invalid
+    /// name or belongs to the writer, or data were already written. All setters return these errors.
     pub fn set(self: GgufWriter, comptime T: type, key: [:0]const u8, value: T) Error!void {
         const setter = switch (T) {
             u8 => c.tl_gguf_writer_set_u8,
@@ -305,17 +305,18 @@ pub const GgufWriter = struct {
         ));
     }
 
-    /// Copies all keys of a file but those that are set already, general.alignment and split.*.
+    /// Copies all keys of a file except those that are already set, general.alignment and split.*.
     pub fn copyKeys(self: GgufWriter, file: Gguf) Error!void {
         try status.check(c.tl_gguf_writer_copy_kv(self.handle, file.handle, self.err()));
     }
 
-    /// Adds a tensor under its own name; its data are read by `finish`, or by `write` for one behind it.
+    /// Adds a tensor under its own name; its data are read by `finish`, or earlier by a `write` for a tensor after
+    /// it.
     pub fn add(self: GgufWriter, tensor: Tensor) Error!void {
         try status.check(c.tl_gguf_writer_add_tensor(self.handle, tensor.handle, self.err()));
     }
 
-    /// Declares a tensor whose data come by `write`, after those before it. An empty ne is a scalar.
+    /// Declares a tensor whose data `write` supplies, after the data of earlier ones. An empty ne is a scalar.
     pub fn declare(self: GgufWriter, name: [:0]const u8, dtype: Type, ne: []const i64) Error!void {
         const n_dims = std.math.cast(i32, ne.len) orelse std.math.maxInt(i32);
         try status.check(c.tl_gguf_writer_declare_tensor(
@@ -328,18 +329,19 @@ pub const GgufWriter = struct {
         ));
     }
 
-    /// The next bytes of the first declared tensor that lacks some. `error.InvalidArgument`: more than it lacks.
+    /// Writes the next bytes of the first declared tensor that is incomplete. `error.InvalidArgument`: more bytes
+    /// than it lacks.
     pub fn write(self: GgufWriter, data: []const u8) Error!void {
         try status.check(c.tl_gguf_writer_write_data(self.handle, data.ptr, data.len, self.err()));
     }
 
-    /// Writes what is left, brings it to the disk and gives the file its name. `error.InvalidArgument`: a tensor
-    /// lacks data or is not computed; `error.Busy`: one is in use; it may be called again.
+    /// Writes the remaining data, flushes them to the disk and gives the file its name. `error.InvalidArgument`: a
+    /// tensor lacks data or is not computed; `error.Busy`: one is in use. It may be called again after either.
     pub fn finish(self: GgufWriter) Error!void {
         try status.check(c.tl_gguf_writer_finish(self.handle, self.err()));
     }
 
-    /// The number of files; 0 before data were written.
+    /// The number of shards; 0 before data were written.
     pub fn nParts(self: GgufWriter) usize {
         return c.tl_gguf_writer_n_parts(self.handle);
     }

@@ -1,4 +1,4 @@
-//! Graphs: what is to be computed, in which order.
+//! Graphs: the nodes to compute, and their order.
 
 const std = @import("std");
 const c = @import("c.zig");
@@ -10,26 +10,26 @@ const Tensor = @import("tensor.zig").Tensor;
 const Diagnostics = status.Diagnostics;
 const Error = status.Error;
 
-/// The context of the graph that this thread computes, for the tensors that its observer is shown.
+/// The context of the graph that this thread computes, for the tensors that its observer gets.
 threadlocal var state_of_run: ?*State = null;
 
-/// The nodes that some outputs need, in an order in which they can be computed. Immutable, computed as often
-/// as you like, with leafs rewritten in between. Keeps the memory of all contexts that it reaches alive.
+/// The nodes that some outputs need, in an order in which they can be computed. Immutable; it can be computed any
+/// number of times, with new values in its leafs. Keeps the memory of all contexts that it reaches alive.
 pub const Graph = struct {
     handle: *c.tl_graph,
     state: *State,
     diagnostics: ?*Diagnostics,
 
-    /// Post-order from each output in turn, every tensor once. `context` owns the graph's memory.
+    /// Builds the graph: post-order from each output in turn, every tensor once. `context` owns the graph's memory.
     /// `error.InvalidArgument`: no output. `error.ContextMismatch`: different devices. `error.OutOfMemory`.
     pub fn init(context: Context, outputs: []const Tensor) Error!Graph {
         return build(context, outputs, null);
     }
 
-    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted. Where they
-    /// would take more, nodes that gradients read are computed again in place of being kept until then: cheap ones first.
-    /// Results have the same bits; `planText` says which nodes run again. `error.OutOfMemory` also where no way within
-    /// `memory` is found: the message has the least bytes that one was found for.
+    /// Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces. To stay within
+    /// the limit, nodes that gradients read are recomputed instead of kept, cheap ones first. Results have the same
+    /// bits; `planText` lists the nodes that run twice. `error.OutOfMemory` also if no plan within `memory` is found:
+    /// the message has the fewest bytes for which one was found.
     pub fn initWithin(context: Context, outputs: []const Tensor, memory: usize) Error!Graph {
         return build(context, outputs, memory);
     }
@@ -38,7 +38,7 @@ pub const Graph = struct {
         const handles = try context.handlesOf(outputs);
         defer context.state.allocator.free(handles);
         var handle: ?*c.tl_graph = null;
-        // Under the lock, as this call too would take the error that another thread's constructor just left.
+        // Locked, because this call too would take the error that another thread's constructor has just left.
         context.state.lock();
         defer context.state.unlock();
         const err = status.errorOf(context.diagnostics);
@@ -56,7 +56,7 @@ pub const Graph = struct {
         self.* = undefined;
     }
 
-    /// The number of nodes, views included.
+    /// The number of nodes, including views.
     pub fn nNodes(self: Graph) usize {
         return c.tl_graph_n_nodes(self.handle);
     }
@@ -65,19 +65,19 @@ pub const Graph = struct {
         return c.tl_graph_n_leafs(self.handle);
     }
 
-    /// The nodes in the order in which they are computed, views included; one that is computed again for gradients
-    /// (`initWithin`) as often as it is computed. The caller frees the slice. The graph's context must still be there, and its
-    /// tensors' contexts when they are used.
+    /// The nodes in the order of computation, including views. A node that is recomputed for gradients (`initWithin`)
+    /// appears once for each time it is computed. The caller frees the slice. The graph's context must still exist, and
+    /// its tensors' contexts when they are used.
     pub fn listNodes(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
         return self.listed(allocator, c.tl_graph_nodes);
     }
 
-    /// The leafs that the nodes read or write; the same holds.
+    /// The leafs that the nodes read or write, under the conditions of `listNodes`.
     pub fn listLeafs(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
         return self.listed(allocator, c.tl_graph_leafs);
     }
 
-    /// The outputs in the order in which they were given; the same holds.
+    /// The outputs in the order in which they were given, under the conditions of `listNodes`.
     pub fn listOutputs(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
         return self.listed(allocator, c.tl_graph_outputs);
     }
@@ -87,13 +87,13 @@ pub const Graph = struct {
         return context.listed(allocator, list, self.handle);
     }
 
-    /// Computes the graph and returns when the results are there. The first run on a backend makes a plan, later
-    /// ones use it again.
+    /// Computes the graph and returns when the results are complete. The first run on a backend makes a plan, which
+    /// later runs reuse.
     ///
     /// `error.InvalidArgument`: a leaf has no data yet. `error.ContextMismatch`: the data live on another device.
-    /// `error.Unsupported`: no kernel of the backend takes a node. `error.Busy`: a context is in use, or this is
-    /// the backend's own callback. `error.Aborted`: the callback stopped it. `error.Unavailable`: in a forked
-    /// child. `error.OutOfMemory`. After an error the outputs count as not computed.
+    /// `error.Unsupported`: no kernel of the backend supports a node. `error.Busy`: a context is in use, or the call
+    /// comes from the backend's own callback. `error.Aborted`: the callback stopped the run. `error.Unavailable`: in a
+    /// forked child. `error.OutOfMemory`. After an error the outputs count as not computed.
     pub fn compute(self: Graph, backend: Backend) Error!void {
         const outer = state_of_run; // a callback may compute another graph
         state_of_run = self.state;
@@ -101,10 +101,10 @@ pub const Graph = struct {
         try status.check(c.tl_graph_compute(self.handle, backend.handle, status.errorOf(self.diagnostics)));
     }
 
-    /// Has the coming runs call `function(user, done, total)` on the thread that computes, after each node and on
-    /// the CPU every 10 ms or so while a node takes longer. It returns whether to go on, and `compute` fails with
-    /// `error.Aborted` if not; after the last node it changes nothing, as the results are there. `user` is a pointer
-    /// that must live until the callback is replaced or the graph is gone. `error.Busy`: it is being computed.
+    /// Makes future runs call `function(user, done, total)` on the thread that computes, after each node and on the CPU
+    /// about every 10 ms while a node takes longer. It returns whether to continue; if not, `compute` fails with
+    /// `error.Aborted`. After the last node the answer has no effect, as the results are complete. `user` is a pointer
+    /// that must live until the callback is replaced or the graph is freed. `error.Busy`: the graph is being computed.
     pub fn setProgress(
         self: Graph,
         user: anytype,
@@ -119,17 +119,17 @@ pub const Graph = struct {
         try status.check(c.tl_graph_set_progress(self.handle, Trampoline.call, data, status.errorOf(self.diagnostics)));
     }
 
-    /// `error.Busy`: the graph is being computed.
+    /// Removes the callback. `error.Busy`: the graph is being computed.
     pub fn clearProgress(self: Graph) Error!void {
         try status.check(c.tl_graph_set_progress(self.handle, null, null, status.errorOf(self.diagnostics)));
     }
 
-    /// Has the coming runs call `function(user, node, done, total)` with each node that computes something, when its result is
-    /// there, on the thread that computes. Until it returns, `Tensor.read` and its like read the node's result on this thread,
-    /// also an intermediate one's; other tensors of a context that the run writes are `error.Busy`. Views have no result of
-    /// their own. Each node runs by itself meanwhile: that is slower, and has the same bits. It returns whether to go on, as
-    /// of `setProgress`. `user` is a pointer that must live until the observer is replaced or the graph is gone.
-    /// `error.Busy`: the graph is being computed.
+    /// Makes future runs call `function(user, node, done, total)` with each node that computes something, when its
+    /// result is complete, on the thread that computes. Until it returns, `Tensor.read` and similar functions can read
+    /// the node's result on this thread, even if it is an intermediate; other tensors of a context that the run writes
+    /// are `error.Busy`. Views have no result of their own. Each node runs separately, which is slower and gives the
+    /// same bits. The observer returns whether to continue, as for `setProgress`. `user` is a pointer that must live
+    /// until the observer is replaced or the graph is freed. `error.Busy`: the graph is being computed.
     pub fn setObserver(
         self: Graph,
         user: anytype,
@@ -137,7 +137,7 @@ pub const Graph = struct {
     ) Error!void {
         const Trampoline = struct {
             fn call(data: ?*anyopaque, node: ?*c.tl_tensor, done: usize, total: usize) callconv(.c) bool {
-                // Messages go nowhere: the graph's may be in use by another thread.
+                // Discards messages, because another thread may be using the graph's diagnostics.
                 const shown: Tensor = .{ .handle = node.?, .state = state_of_run.?, .diagnostics = null };
                 return function(@ptrCast(@alignCast(data)), shown, done, total);
             }
@@ -146,28 +146,29 @@ pub const Graph = struct {
         try status.check(c.tl_graph_set_observer(self.handle, Trampoline.call, data, status.errorOf(self.diagnostics)));
     }
 
-    /// `error.Busy`: the graph is being computed.
+    /// Removes the observer. `error.Busy`: the graph is being computed.
     pub fn clearObserver(self: Graph) Error!void {
         try status.check(c.tl_graph_set_observer(self.handle, null, null, status.errorOf(self.diagnostics)));
     }
 
-    /// Whether the coming runs look at each result and fail with `error.InvalidArgument` at the first one with a NaN, or
-    /// with an infinity where no operand has one; the message names operation, tensor, element and value. Taken for meant
-    /// are infinities of leafs, of diagMaskInf, of an infinite fill, and whatever is made of them. Each node runs by itself
-    /// meanwhile, and its result is read: that is slow, and has the same bits. `error.Busy`: it is being computed.
+    /// Makes future runs check each result and fail with `error.InvalidArgument` at the first that has a NaN, or an
+    /// infinity although no operand has one; the message names the operation, tensor, element and value. Infinities of
+    /// leafs, of diagMaskInf, of an infinite fill and of results computed from them count as intended. Each node runs
+    /// separately and its result is read, which is slow and gives the same bits. `error.Busy`: the graph is being
+    /// computed.
     pub fn setCheckFinite(self: Graph, on: bool) Error!void {
         try status.check(c.tl_graph_set_check_finite(self.handle, on, status.errorOf(self.diagnostics)));
     }
 
-    /// The graph in Graphviz' DOT language; the caller frees it.
+    /// The graph in Graphviz's DOT language; the caller frees it.
     pub fn dot(self: Graph, allocator: std.mem.Allocator) Error![]u8 {
         const text = try self.textAlloc(allocator, c.tl_graph_dot, .{self.handle}, .{});
         if (text.len > 0) return text;
         return self.noMemory();
     }
 
-    /// What the plan for a backend chose, a line per node: kernel, threads, memory, and why better kernels
-    /// refused; the caller frees it. Errors as of `compute`.
+    /// The plan for a backend as text, a line per node: kernel, threads, memory, and why better kernels refused; the
+    /// caller frees it. Errors as for `compute`.
     pub fn planText(self: Graph, backend: Backend, allocator: std.mem.Allocator) Error![]u8 {
         var failure: c.tl_error = .{};
         const text = try self.textAlloc(allocator, c.tl_graph_plan_text, .{ self.handle, backend.handle }, .{&failure});
@@ -177,9 +178,9 @@ pub const Graph = struct {
         return text;
     }
 
-    /// The bytes that computing the graph takes of each device of the backend, in the order of joining: leafs and outputs
-    /// there, intermediates, workspace, what is copied there, packed copies of constants; the caller frees them. Leafs need no
-    /// data. Errors as of `compute`.
+    /// Bytes that computing the graph takes on each device of the backend, in the order of joining: leafs and outputs
+    /// there, intermediates, workspace, transfers to the device, packed copies of constants. The caller frees them.
+    /// Leafs need no data. Errors as for `compute`.
     pub fn planBytes(self: Graph, backend: Backend, allocator: std.mem.Allocator) Error![]usize {
         const bytes = allocator.alloc(usize, backend.deviceCount()) catch return self.noMemory();
         errdefer allocator.free(bytes);
@@ -187,8 +188,8 @@ pub const Graph = struct {
         return bytes;
     }
 
-    /// A text from a function that returns the length it needs. The text may grow between two calls (another
-    /// thread names a tensor), so it asks until one fits.
+    /// Gets a text from a function that returns the length it needs. The text may grow between two calls (another
+    /// thread names a tensor), so it repeats until the text fits.
     fn textAlloc(
         self: Graph,
         allocator: std.mem.Allocator,

@@ -1,9 +1,9 @@
-//! Statuses as errors, and where the messages go.
+//! Statuses as errors, and diagnostics for their messages.
 
 const std = @import("std");
 const c = @import("c.zig");
 
-/// A value for each status of the C library but success.
+/// A value for each status of the C library except success.
 pub const Error = error{
     /// An argument is out of range, unknown or contradicts another one.
     InvalidArgument,
@@ -11,51 +11,51 @@ pub const Error = error{
     ShapeMismatch,
     /// The operands' types do not fit the operation.
     TypeMismatch,
-    /// Operands live on different devices, or their contexts would refer to each other in a circle.
+    /// Operands live on different devices, or their contexts would refer to each other in a cycle.
     ContextMismatch,
-    /// Valid, but no kernel of this backend does it.
+    /// The call is valid, but this backend has no kernel for it.
     Unsupported,
-    /// The device or instruction set is not there, or the library is too old.
+    /// The device or instruction set is missing, or the library is too old.
     Unavailable,
     /// A memory limit, a caller's buffer or the machine's memory is exhausted; nothing was changed.
     OutOfMemory,
     /// A context is in use; try again later.
     Busy,
-    /// A progress callback stopped the run.
+    /// A callback stopped the run.
     Aborted,
     /// The operating system refused a file operation.
     Io,
-    /// A file's contents are not what its format allows.
+    /// A file's contents violate its format.
     Format,
     /// The device failed.
     Device,
     /// A defect of the library: please report it with the message.
     Internal,
-    /// A status that this binding does not know, from a later library: see `Diagnostics.code`.
+    /// A status of a later library that this binding does not know: see `Diagnostics.code`.
     UnknownStatus,
 };
 
-/// Receives the message of a failure. Lives as long as what it was given to, and is used by one thread at
-/// a time. A call that succeeds clears it.
+/// Receives the message of a failure. It must live as long as the object it was given to, and is used by one thread at
+/// a time. A successful call clears it.
 pub const Diagnostics = struct {
     raw: c.tl_error = .{},
 
-    /// What went wrong, for people; empty after success. Where that has more than 255 bytes, " ... " stands for its middle. Valid
-    /// until the next call that it is given to.
+    /// The message for display; empty after success. In a message of more than 255 bytes, " ... " replaces the middle.
+    /// Valid until the next call that gets these diagnostics.
     pub fn message(self: *const Diagnostics) []const u8 {
         return std.mem.sliceTo(&self.raw.message, 0);
     }
 
-    /// All of the message, of the last 64 in the process that were too long for `message`; the caller frees it.
+    /// The whole message, if it is one of the process's last 64 that were too long for `message`; the caller frees it.
     pub fn text(self: *const Diagnostics, allocator: std.mem.Allocator) error{OutOfMemory}![]u8 {
         const whole = try allocator.alloc(u8, c.tl_error_text(&self.raw, null, 0) + 1);
         errdefer allocator.free(whole);
-        // Others may have pushed it out meanwhile: then this is shorter.
+        // Others may have replaced it meanwhile: then the text is shorter.
         const length = @min(c.tl_error_text(&self.raw, whole.ptr, whole.len), whole.len - 1);
         return allocator.realloc(whole, length);
     }
 
-    /// The C library's number of the status, TL_STATUS_SHAPE_MISMATCH.
+    /// The C library's number of the status, such as TL_STATUS_SHAPE_MISMATCH.
     pub fn code(self: *const Diagnostics) c.tl_status {
         return self.raw.code;
     }
@@ -64,13 +64,13 @@ pub const Diagnostics = struct {
         self.raw.code = code_;
         self.raw.text = 0;
         @memset(&self.raw.message, 0);
-        // One byte stays free for the NUL; what is longer is cut.
+        // One byte stays free for the NUL; a longer message is cut.
         var writer: std.Io.Writer = .fixed(self.raw.message[0 .. self.raw.message.len - 1]);
         writer.print(fmt, args) catch return;
     }
 };
 
-/// Where C is to put its error: null where nobody wants the message.
+/// The error struct for C; null if nobody needs the message.
 pub fn errorOf(diagnostics: ?*Diagnostics) ?*c.tl_error {
     return if (diagnostics) |d| &d.raw else null;
 }
@@ -95,7 +95,7 @@ pub fn check(code: c.tl_status) Error!void {
     };
 }
 
-/// A failure that this binding found itself.
+/// Reports a failure that this binding found itself.
 pub fn fail(diagnostics: ?*Diagnostics, comptime code: c.tl_status, comptime fmt: []const u8, args: anytype) Error {
     if (diagnostics) |d| d.set(code, fmt, args);
     comptime std.debug.assert(code != c.TL_STATUS_OK);
@@ -103,7 +103,7 @@ pub fn fail(diagnostics: ?*Diagnostics, comptime code: c.tl_status, comptime fmt
     unreachable;
 }
 
-/// A shape as the library's messages write it, "[4, 3]": print it with {f}.
+/// A shape formatted as in the library's messages, "[4, 3]": print it with {f}.
 pub const ShapeText = struct {
     ne: []const i64,
 
@@ -123,7 +123,7 @@ pub fn abiVersion() u32 {
     return c.tl_abi_version();
 }
 
-/// Fails where the library that was loaded does not fit c.zig: a crash would be the alternative.
+/// Fails if the loaded library does not fit c.zig, instead of crashing later.
 pub fn checkAbi(diagnostics: ?*Diagnostics) Error!void {
     return compareAbi(c.TL_ABI_VERSION, abiVersion(), diagnostics);
 }
@@ -139,8 +139,8 @@ pub fn compareAbi(wanted: u32, library: u32, diagnostics: ?*Diagnostics) Error!v
     );
 }
 
-/// The tensors that a function of the C library lists, null where one was left out; the caller frees the slice. The list may
-/// grow between two calls, so it asks until all fit.
+/// The tensors that a function of the C library lists, null for one that was left out; the caller frees the slice. The
+/// list may grow between two calls, so it repeats until all fit.
 pub fn listed(
     allocator: std.mem.Allocator,
     diagnostics: ?*Diagnostics,
@@ -161,7 +161,8 @@ pub fn noListMemory(diagnostics: ?*Diagnostics) Error {
     return fail(diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "list: no memory for the tensors", .{});
 }
 
-/// What a function that returns the whole text's length has put into the buffer, its NUL left out.
+/// The text that a function has put into the buffer, without its NUL; the function returned the length of the whole
+/// text.
 pub fn copied(length: usize, buffer: []u8) []u8 {
     return buffer[0..@min(length, buffer.len -| 1)];
 }

@@ -1,4 +1,4 @@
-//! Tensors: shapes, strides, and the way of data in and out.
+//! Tensors: shapes and strides, and reading and writing of data.
 
 const std = @import("std");
 const c = @import("c.zig");
@@ -8,25 +8,25 @@ const Type = @import("types.zig").Type;
 const Diagnostics = status.Diagnostics;
 const Error = status.Error;
 
-/// A leaf with data of its own, or a node that an operation makes and a graph computes. Belongs to its
-/// context and is valid until that is gone or reset. A small value: copy it.
+/// A leaf with data of its own, or a node that an operation makes and a graph computes. Belongs to its context and is
+/// valid until the context is freed or reset. A small value: copy it.
 ///
-/// Data go in ne order, dimension 0 fastest, whatever the strides. Readable are leafs, the outputs of a graph
-/// that was computed without error, and views of either; leafs and views of leafs may be written. Otherwise,
-/// for a constant, for a leaf without data and for a slice of another length the functions fail with
-/// `error.InvalidArgument`, and the message says what to do; with `error.TypeMismatch` where the tensor's type
-/// is not T's; with `error.Busy` where the context is at work. Nothing is written on failure.
+/// Data are in ne order, dimension 0 fastest, whatever the strides. Leafs, outputs of a graph that was computed without
+/// error, and views of either are readable; leafs and views of leafs are writable. Other accesses, and those to a
+/// constant, a leaf without data or a slice of a wrong length, fail with `error.InvalidArgument`, and the message says
+/// what to do. Other errors: `error.TypeMismatch` if the tensor's type is not T's, `error.Busy` if the context is in
+/// use. Nothing is written on failure.
 pub const Tensor = struct {
     handle: *c.tl_tensor,
     state: *State,
     diagnostics: ?*Diagnostics,
 
-    /// As C takes an operand that may be left out.
+    /// The handle of an operand, or of the stand-in for one that is left out.
     pub fn handleOrNone(operand: ?Tensor) ?*c.tl_tensor {
         return if (operand) |given| given.handle else c.tl_none();
     }
 
-    /// The same tensor with its messages elsewhere, for another thread.
+    /// This tensor with other diagnostics, for another thread.
     pub fn withDiagnostics(self: Tensor, diagnostics: ?*Diagnostics) Tensor {
         return .{ .handle = self.handle, .state = self.state, .diagnostics = diagnostics };
     }
@@ -40,7 +40,7 @@ pub const Tensor = struct {
         return @intCast(c.tl_tensor_n_dims(self.handle));
     }
 
-    /// Elements per dimension, the contiguous one first; 1 in those that the tensor does not use.
+    /// Elements per dimension, the contiguous one first; 1 in dimensions that the tensor does not use.
     pub fn shape(self: Tensor) [4]i64 {
         var extents: [4]i64 = undefined;
         for (&extents, 0..) |*d, i| d.* = c.tl_tensor_ne(self.handle, @intCast(i));
@@ -54,7 +54,7 @@ pub const Tensor = struct {
         return bytes;
     }
 
-    /// Bytes of all elements packed without gaps.
+    /// Bytes of all elements when packed without gaps.
     pub fn nBytes(self: Tensor) usize {
         return c.tl_tensor_nbytes(self.handle);
     }
@@ -63,14 +63,14 @@ pub const Tensor = struct {
         return @intCast(c.tl_tensor_n_elements(self.handle));
     }
 
-    /// The operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
+    /// The operation that computes the tensor, "mul_mat"; "leaf" for a leaf.
     pub fn op(self: Tensor) [:0]const u8 {
         return std.mem.span(c.tl_tensor_op(self.handle).?);
     }
 
-    /// What the operation takes, in the order of docs/ops.md, null for an operand that was left out; nothing for a leaf. The
-    /// caller frees the slice. Where operands live in other contexts, nodes made of them alone by methods of the tensor go to
-    /// this tensor's.
+    /// The operands of the tensor's operation in the order of docs/ops.md, null for an operand that was left out; empty
+    /// for a leaf. The caller frees the slice. If operands live in other contexts, nodes that methods of these tensors
+    /// make of them alone go into this tensor's context.
     pub fn sources(self: Tensor, allocator: std.mem.Allocator) Error![]?Tensor {
         const handles = try status.listed(allocator, self.diagnostics, c.tl_tensor_sources, self.handle);
         defer allocator.free(handles);
@@ -89,49 +89,50 @@ pub const Tensor = struct {
         return c.tl_context_id(owner);
     }
 
-    /// "" where the tensor has no name. Valid until it is named anew; where another thread may do that, `copyName`.
+    /// The tensor's name; "" if it has none. Valid until it is renamed; if another thread may do that, use `copyName`.
     pub fn name(self: Tensor) [:0]const u8 {
         return std.mem.span(c.tl_tensor_name(self.handle).?);
     }
 
-    /// As much of the name as fits into the buffer and a NUL.
+    /// Copies as much of the name as fits into the buffer, with a NUL.
     pub fn copyName(self: Tensor, buffer: []u8) []u8 {
         return status.copied(c.tl_tensor_copy_name(self.handle, buffer.ptr, buffer.len), buffer);
     }
 
-    /// Names the tensor, for messages and dumps; UTF-8, the text is copied, null takes the name away.
+    /// Names the tensor for messages and dumps; UTF-8, the text is copied, null removes the name.
     pub fn setName(self: Tensor, text: ?[:0]const u8) Error!void {
         const ptr = if (text) |t| t.ptr else null;
         try status.check(c.tl_tensor_set_name(self.handle, ptr, self.err()));
     }
 
-    /// A promise that a leaf's contents stay as they are: every later write and operation that targets it
-    /// fails, and plans may keep a packed copy. There is no way back.
+    /// Promises that a leaf's contents never change: every later write to it, and every operation that targets it,
+    /// fails, and plans may keep a packed copy. The promise cannot be withdrawn.
     pub fn setConstant(self: Tensor) Error!void {
         try status.check(c.tl_tensor_set_constant(self.handle, self.err()));
     }
 
-    /// Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until
-    /// then: less memory for more time, and the same bits. It runs again together with what it is made of and is marked
-    /// too; what is not is kept for it. An output is kept in any case; a view counts for what it is a view of.
-    /// `error.InvalidArgument`: a leaf, a view of one, or a node that writes into an operand.
+    /// Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
+    /// until then. Recomputation takes less memory and more time, and gives the same bits. The node is recomputed
+    /// together with the marked nodes that it is computed from; results of unmarked nodes are kept for it. Outputs are
+    /// kept in any case; marking a view marks the node that it is a view of. `error.InvalidArgument`: a leaf, a view of
+    /// a leaf, or a node that writes into an operand.
     pub fn setRecompute(self: Tensor, recompute: bool) Error!void {
         try status.check(c.tl_tensor_set_recompute(self.handle, recompute, self.err()));
     }
 
-    /// Says which device computes this node in graphs that a joined backend runs (`Backend.join`); null leaves it open again.
-    /// A view counts for what it is a view of. `error.InvalidArgument`: a leaf, a view of one, or an unknown
-    /// device.
+    /// Chooses the device that computes this node in graphs that a joined backend runs (`Backend.join`); null lets the
+    /// backend choose again. Placing a view places the node that it is a view of. `error.InvalidArgument`: a leaf, a
+    /// view of a leaf, or an unknown device.
     pub fn place(self: Tensor, device: ?[:0]const u8) Error!void {
         try status.check(c.tl_tensor_place(self.handle, if (device) |wanted| wanted.ptr else null, self.err()));
     }
 
-    /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend
-    /// computed a product with the whole tensor and `Backend.packedMemory` grew by its copy. All that reads the
-    /// tensor has the same bits as before; it cannot be mapped any more. The copy is the context's then, and
-    /// outlives the backend. A leaf of a mapped GGUF file gives its pages back and stays as it is.
-    /// `error.Unsupported` where no copy can stand in for it (types whose blocks cannot be rebuilt, such as
-    /// IQ2), `error.OutOfMemory` where the context's limit does not allow for the copy, `error.Busy`.
+    /// Frees a constant's original data if a packed copy can replace them: after a CPU backend has computed a product
+    /// with the whole tensor and `Backend.packedMemory` grew by its copy. Every reader of the tensor gets the same bits
+    /// as before; it can no longer be mapped. The context then owns the copy, which outlives the backend. A leaf of a
+    /// mapped GGUF file releases its pages and otherwise stays as it is. `error.Unsupported` if no copy can replace the
+    /// data (types whose blocks cannot be rebuilt, such as IQ2), `error.OutOfMemory` if the copy exceeds the context's
+    /// limit, `error.Busy`.
     pub fn dropOriginal(self: Tensor) Error!void {
         try status.check(c.tl_tensor_drop_original(self.handle, self.err()));
     }
@@ -144,7 +145,7 @@ pub const Tensor = struct {
 
     /// Reads the whole tensor into memory that the caller frees.
     pub fn readAlloc(self: Tensor, comptime T: type, allocator: std.mem.Allocator) Error![]T {
-        // Before memory is asked for: what cannot be read may be of any size.
+        // Checked before memory is allocated: a tensor that cannot be read may have any size.
         try self.readAt(T, 0, &.{});
         const out = allocator.alloc(T, self.nElements()) catch
             return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "read: no memory for the elements", .{});
@@ -153,7 +154,7 @@ pub const Tensor = struct {
         return out;
     }
 
-    /// Reads out.len elements from the element at `first` on.
+    /// Reads out.len elements, starting at the element `first`.
     pub fn readAt(self: Tensor, comptime T: type, first: usize, out: []T) Error!void {
         try self.sameType(T, "read");
         try self.readBytes(first *| @sizeOf(T), std.mem.sliceAsBytes(out));
@@ -165,34 +166,34 @@ pub const Tensor = struct {
         try self.writeAt(T, 0, data);
     }
 
-    /// Overwrites data.len elements from the element at `first` on.
+    /// Overwrites data.len elements, starting at the element `first`.
     pub fn writeAt(self: Tensor, comptime T: type, first: usize, data: []const T) Error!void {
         try self.sameType(T, "write");
         try self.writeBytes(first *| @sizeOf(T), std.mem.sliceAsBytes(data));
     }
 
-    /// Reads the elements as they are stored, from a byte offset into the packed elements on.
+    /// Reads stored bytes of the elements, starting at a byte offset into the packed elements.
     pub fn readBytes(self: Tensor, offset: usize, out: []u8) Error!void {
         try status.check(c.tl_tensor_read(self.handle, out.ptr, offset, out.len, self.err()));
     }
 
-    /// Overwrites the elements as they are stored, from a byte offset into the packed elements on.
+    /// Overwrites stored bytes of the elements, starting at a byte offset into the packed elements.
     pub fn writeBytes(self: Tensor, offset: usize, bytes: []const u8) Error!void {
         try status.check(c.tl_tensor_write(self.handle, bytes.ptr, offset, bytes.len, self.err()));
     }
 
-    /// Reads the whole tensor of any type converted to f32, rounded to nearest even where it is wider.
+    /// Reads the whole tensor of any type, converted to f32 and rounded to nearest even if it is wider.
     pub fn readF32(self: Tensor, out: []f32) Error!void {
         try status.check(c.tl_tensor_read_f32(self.handle, out.ptr, out.len, self.err()));
     }
 
-    /// Overwrites the whole tensor of any type. Integer types take the nearest integer, ties to even; a value
-    /// out of range or NaN is `error.InvalidArgument` naming its position.
+    /// Overwrites the whole tensor of any type. Integer types round to the nearest integer, ties to even; a value out
+    /// of range or NaN is `error.InvalidArgument` naming its position.
     pub fn writeF32(self: Tensor, data: []const f32) Error!void {
         try status.check(c.tl_tensor_write_f32(self.handle, data.ptr, data.len, self.err()));
     }
 
-    /// Reads one element converted to f32.
+    /// Reads one element, converted to f32.
     pub fn getF32(self: Tensor, index: [4]i64) Error!f32 {
         var value: f32 = undefined;
         try status.check(c.tl_tensor_get_f32(self.handle, index[0], index[1], index[2], index[3], &value, self.err()));
@@ -204,7 +205,7 @@ pub const Tensor = struct {
         try status.check(c.tl_tensor_set_f32(self.handle, index[0], index[1], index[2], index[3], value, self.err()));
     }
 
-    /// Opens the tensor's own memory, without a copy; `Mapping.deinit` ends that. `error.Unavailable`: the data
+    /// Maps the tensor's own memory, without a copy; `Mapping.deinit` ends the mapping. `error.Unavailable`: the data
     /// is not in host memory.
     pub fn map(self: Tensor, comptime access: Access) Error!Mapping(access) {
         var address: ?*anyopaque = null;
@@ -213,20 +214,20 @@ pub const Tensor = struct {
         return .{ .bytes = first[0..self.span()], .tensor = self };
     }
 
-    /// The first element's address in host memory; null where the data is elsewhere, not there yet or
-    /// constant. Stands outside all locks: `map` is the safe way.
+    /// The first element's address in host memory; null if the data is elsewhere, does not exist yet or is constant.
+    /// Takes no locks: `map` is the safe way.
     pub fn dataAddress(self: Tensor) ?*anyopaque {
         return c.tl_tensor_data(self.handle);
     }
 
-    /// Whether gradients of this tensor flow to `t`; where not, `Context.gradients` gives zeros.
+    /// Whether gradients of this tensor flow to `t`. If not, `Context.gradients` returns zeros for it.
     pub fn gradientsReach(self: Tensor, t: Tensor) Error!bool {
         var reach = false;
         try status.check(c.tl_gradients_reach(self.handle, t.handle, &reach, status.errorOf(self.diagnostics)));
         return reach;
     }
 
-    /// "mul_mat scores: f32 [4, 3]", by {f}.
+    /// Formats the tensor, "mul_mat scores: f32 [4, 3]", with {f}.
     pub fn format(self: Tensor, writer: *std.Io.Writer) std.Io.Writer.Error!void {
         const text = self.name();
         try writer.print("{s}{s}{s}: {s} {f}", .{
@@ -238,7 +239,7 @@ pub const Tensor = struct {
         });
     }
 
-    /// Bytes from the first to behind the last element.
+    /// Bytes from the first element to the end of the last.
     fn span(self: Tensor) usize {
         if (self.nElements() == 0) return 0;
         var extents = self.shape();
@@ -272,15 +273,15 @@ pub const Tensor = struct {
     }
 };
 
-/// What a mapping is for.
+/// The purpose of a mapping.
 pub const Access = enum(c.tl_access) {
-    /// Others may read at the same time.
+    /// Reading: others may read at the same time.
     read = c.TL_ACCESS_READ,
-    /// Nobody else reads, writes or computes in this context.
+    /// Writing: nobody else reads, writes or computes in this context.
     write = c.TL_ACCESS_WRITE,
 };
 
-/// A tensor's memory, from the first to behind the last element, gaps of the strides included.
+/// A tensor's memory, from the first element to the end of the last, including gaps of the strides.
 pub fn Mapping(comptime access: Access) type {
     return struct {
         bytes: if (access == .read) []const u8 else []u8,

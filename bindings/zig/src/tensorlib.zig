@@ -1,23 +1,23 @@
-//! Tensors, computation graphs and fast kernels, by way of tensorlib's C ABI.
+//! Tensors, computation graphs and fast kernels, through tensorlib's C ABI.
 //!
 //! Shapes list the contiguous dimension first: 4 rows of 2 are {2, 4}, as in the C library and in GGUF
 //! files; the reverse of NumPy's order.
 //!
-//! Operations take operands, then what must be given, then a struct of options: `ctx.scale(a, 2, .{ .bias = 1 })`,
-//! `ctx.scale(a, 2, .{})`. An operand that may be left out is null: `ctx.glu(a, null, .swiglu, .{})`.
+//! Operations take operands, then required attributes, then a struct of options:
+//! `ctx.scale(a, 2, .{ .bias = 1 })`, `ctx.scale(a, 2, .{})`. An operand that may be left out is null:
+//! `ctx.glu(a, null, .swiglu, .{})`.
 //!
-//! Errors: whatever can fail returns `Error`, which has a value per status of the C library. The message,
-//! which names operation, shapes and what would be valid, goes to the `Diagnostics` that was given, if any.
-//! No input ends the process.
+//! Errors: everything that can fail returns `Error`, which has a value per status of the C library. The message,
+//! which names the operation, the shapes and what would be valid, goes to the given `Diagnostics`, if any. No
+//! input ends the process.
 //!
-//! Ownership: `Backend`, `Context` and `Graph` are handles that `deinit` gives back, once and in any order;
-//! a handle must not be used after that. A `Tensor` belongs to its context and is valid until the context's
-//! `deinit` or `reset`. Slices are read or filled during the call and never kept, unless a comment says so.
+//! Ownership: `Backend`, `Context` and `Graph` are handles that `deinit` releases, once and in any order; a handle
+//! must not be used after that. A `Tensor` belongs to its context and is valid until the context's `deinit` or
+//! `reset`. Slices are read or filled during the call and never kept, unless a comment says so.
 //!
-//! Threads: handles may be copied, and every function may be called from any thread, except that a
-//! `Diagnostics` belongs to one thread at a time: see `Context.withDiagnostics`. Computing, reading and writing
-//! in one context exclude each other without waiting: who comes second gets `error.Busy`. Building tensors may
-//! go on meanwhile.
+//! Threads: handles may be copied, and every function may be called from any thread, except that a `Diagnostics`
+//! belongs to one thread at a time: see `Context.withDiagnostics`. Computing, reading and writing in one context
+//! exclude each other without waiting: the second caller gets `error.Busy`. Building tensors may go on meanwhile.
 
 const status = @import("status.zig");
 const types = @import("types.zig");
@@ -26,7 +26,7 @@ const quantizing = @import("quantize.zig");
 const tensor = @import("tensor.zig");
 const gguf = @import("gguf.zig");
 
-/// The C functions themselves, for what the types here do not offer.
+/// The C functions themselves, for everything that the types here do not offer.
 pub const c = @import("c.zig");
 /// The C functions of operations.
 pub const c_ops = @import("gen/c_ops.zig");

@@ -4,8 +4,8 @@ const std = @import("std");
 const c = @import("c.zig");
 const status = @import("status.zig");
 
-/// How elements are stored; the numbers are GGUF's. The library may know more than these names: ask for
-/// traits.
+/// How elements are stored; the numbers are those of GGUF. The library may have more types than these: ask for
+/// their traits.
 pub const Type = enum(c.tl_type) {
     f32 = c.TL_TYPE_F32,
     f16 = c.TL_TYPE_F16,
@@ -44,7 +44,7 @@ pub const Type = enum(c.tl_type) {
     q2_0 = c.TL_TYPE_Q2_0,
     _,
 
-    /// The type that stores values of T as they are. BF16 has none: write and read it as f32, or as bytes.
+    /// The type that stores values of T unchanged. BF16 has none: write and read it as f32, or as bytes.
     pub fn of(comptime T: type) Type {
         return switch (T) {
             f32 => .f32,
@@ -59,24 +59,24 @@ pub const Type = enum(c.tl_type) {
     }
 
     /// Finds a type by its name, in upper or lower case. `error.InvalidArgument`: there is none; the message
-    /// lists all.
+    /// lists all names.
     pub fn fromName(type_name: [:0]const u8, diagnostics: ?*status.Diagnostics) status.Error!Type {
         var found: c.tl_type = undefined;
         try status.check(c.tl_type_from_name(type_name.ptr, &found, status.errorOf(diagnostics)));
         return @enumFromInt(found);
     }
 
-    /// "f32"; "unknown type" where the library has none of this number.
+    /// The type's name, "f32"; "unknown type" for an unknown number.
     pub fn name(self: Type) [:0]const u8 {
         return std.mem.span(c.tl_type_name(@intFromEnum(self)) orelse "unknown type");
     }
 
-    /// Elements per block, 1 for plain types; 0 where there is no such type.
+    /// Elements per block, 1 for plain types; 0 for an unknown type.
     pub fn blockSize(self: Type) usize {
         return @intCast(c.tl_type_block_size(@intFromEnum(self)));
     }
 
-    /// Bytes per block; 0 where there is no such type.
+    /// Bytes per block; 0 for an unknown type.
     pub fn size(self: Type) usize {
         return c.tl_type_size(@intFromEnum(self));
     }
@@ -86,13 +86,13 @@ pub const Type = enum(c.tl_type) {
         return @enumFromInt(c.tl_type_kind(@intFromEnum(self)));
     }
 
-    /// The type that the format's reference implementation rounds activations to in products with weights of this
-    /// type, for those who compare with it. This library's products round as `Context.mulMat` says.
+    /// The type that the reference implementation rounds activations to in products with weights of this type,
+    /// for comparisons with it. Products of this library round as `Context.mulMat` says.
     pub fn partner(self: Type) Type {
         return @enumFromInt(c.tl_type_partner(@intFromEnum(self)));
     }
 
-    /// How many types the library has.
+    /// The number of types in the library.
     pub fn count() usize {
         return c.tl_type_count();
     }
@@ -107,11 +107,11 @@ pub const Type = enum(c.tl_type) {
 pub const Kind = enum(c.tl_kind) {
     /// A plain float.
     floating = c.TL_KIND_FLOATING,
-    /// A plain integer: indices and storage, no operand of arithmetic.
+    /// A plain integer: for indices and storage, not for arithmetic.
     integer = c.TL_KIND_INTEGER,
-    /// Blocks of quantised weights.
+    /// A quantised type for weights.
     weight = c.TL_KIND_WEIGHT,
-    /// Blocks that activations are quantised to on the way into a product; no operand.
+    /// A quantised type that products convert activations to; no operand has it.
     activation = c.TL_KIND_ACTIVATION,
     _,
 };

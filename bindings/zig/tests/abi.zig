@@ -1,5 +1,5 @@
-//! src/c.zig against a translation of the C header: the same functions with the same parameters, the same
-//! structs byte by byte, the same constants, and nothing left out on either side.
+//! Compares src/c.zig with a translation of the C header: the same functions with the same parameters,
+//! the same structs byte by byte, the same constants, and nothing left out on either side.
 
 const std = @import("std");
 const c = @import("tensorlib").c;
@@ -9,7 +9,7 @@ const header = @import("header");
 const header_names = namesOf(header);
 const c_names = namesOf(c) ++ namesOf(c_ops);
 
-/// The declarations that are the ABI's: not what the translation adds, and not the macros of compilers.
+/// The declarations of the ABI, without those that the translation adds and without compilers' macros.
 fn namesOf(comptime module: type) []const []const u8 {
     @setEvalBranchQuota(1_000_000);
     comptime var names: []const []const u8 = &.{};
@@ -61,7 +61,7 @@ test "every declaration is the same" {
     try std.testing.expectEqual(0, failures);
 }
 
-/// Why c.zig's declaration differs from the header's; empty where it does not.
+/// How c.zig's declaration differs from the header's; empty if it does not.
 fn differs(comptime name: []const u8) []const u8 {
     const theirs = @field(header, name);
     const ours = if (@hasDecl(c, name)) @field(c, name) else @field(c_ops, name);
@@ -71,7 +71,7 @@ fn differs(comptime name: []const u8) []const u8 {
     return "";
 }
 
-/// Nullability and many-item pointers are c.zig's own knowledge; all that the ABI knows is compared.
+/// c.zig alone knows about nullability and many-item pointers; everything that the ABI knows is compared.
 fn typesDiffer(comptime Theirs: type, comptime Ours: type) []const u8 {
     const theirs = @typeInfo(withoutOptional(Theirs));
     const ours = @typeInfo(withoutOptional(Ours));
@@ -99,7 +99,7 @@ fn typesDiffer(comptime Theirs: type, comptime Ours: type) []const u8 {
             if (a.len != ours.array.len) return "another length";
             return typesDiffer(a.child, ours.array.child);
         },
-        // The translation calls a struct's type struct_tl_context.
+        // The translation names a struct's type struct_tl_context.
         .@"opaque" => {
             if (std.mem.eql(u8, lastWord(@typeName(Theirs)), lastWord(@typeName(Ours)))) return "";
             return @typeName(Theirs) ++ " in the header, " ++ @typeName(Ours) ++ " in c.zig";
@@ -120,7 +120,7 @@ fn structsDiffer(comptime Theirs: type, comptime Ours: type) []const u8 {
     for (theirs.fields, ours.fields) |f, g| {
         if (!std.mem.eql(u8, f.name, g.name)) return "field " ++ f.name ++ " is called " ++ g.name;
         if (@offsetOf(Theirs, f.name) != @offsetOf(Ours, g.name)) return "field " ++ f.name ++ " is at another place";
-        // A pointer to the struct itself would lead here for ever; there is none.
+        // A pointer to the struct itself would recurse forever; there is none.
         const why = typesDiffer(f.type, g.type);
         if (why.len > 0) return "field " ++ f.name ++ ": " ++ why;
     }

@@ -7,12 +7,12 @@ pub const Case = struct {
     /// Leafs and operations in order.
     steps: std.ArrayList(Step) = .empty,
     outs: std.ArrayList(Expected) = .empty,
-    /// Of the error that the last operation must give.
+    /// The code of the error that the last operation must return.
     code: ?[]const u8 = null,
-    /// The tensor whose computing must give it, where the operation itself need not.
+    /// The tensor whose computing must return it, if the operation itself need not.
     fails: ?[]const u8 = null,
     words: std.ArrayList([]const u8) = .empty,
-    /// For the CPU: elsewhere computing must be unsupported.
+    /// Only for the CPU: elsewhere computing must be unsupported.
     cpu_only: bool = false,
 };
 
@@ -48,7 +48,7 @@ pub const Leaf = struct {
     }
 };
 
-/// A leaf whose type has blocks, given byte by byte.
+/// A leaf of a quantised type, given byte by byte.
 pub const Blocks = struct {
     dtype: []const u8,
     ne: [4]i64,
@@ -58,10 +58,10 @@ pub const Blocks = struct {
 pub const Op = struct {
     name: []const u8,
     src: []const []const u8,
-    /// As the file has them. One that is absent is 0, which stands for its default.
+    /// As the file has them. An absent attribute is 0, which stands for its default.
     attrs: std.StringHashMapUnmanaged([:0]const u8) = .empty,
 
-    /// "" where it is absent.
+    /// "" if it is absent.
     pub fn text(self: Op, name: []const u8) [:0]const u8 {
         return self.attrs.get(name) orelse "";
     }
@@ -83,7 +83,7 @@ pub const Op = struct {
         return std.fmt.parseFloat(f64, given);
     }
 
-    /// Exactly so many.
+    /// A list of exactly n numbers.
     pub fn list(self: Op, comptime n: usize, name: []const u8) ![n]i64 {
         var values: [n]i64 = @splat(0);
         const given = self.attrs.get(name) orelse return values;
@@ -111,8 +111,8 @@ pub const Expected = struct {
 /// Where parsing stopped, for the message.
 pub const Position = struct { line: usize = 0 };
 
-/// All cases of one file's text. A line that the grammar does not have is an error, never skipped. Everything
-/// is allocated in the arena, and refers to the text.
+/// All cases in the text of one file. A line that the grammar does not have is an error and is never skipped.
+/// Everything is allocated in the arena, and refers to the text.
 pub fn parse(arena: std.mem.Allocator, text: []const u8, position: *Position) ![]const Case {
     var cases: std.ArrayList(Case) = .empty;
     var open = false;

@@ -1,7 +1,7 @@
 //! Runs the cases that all languages share: `cases FOLDER`.
 //!
-//! Environment: TENSORLIB_DEVICE (default cpu), TENSORLIB_ISA (the engine's own; it is an error here where the
-//! backend does not run at that instruction set), TENSORLIB_TEST_THREADS (default 2).
+//! Environment: TENSORLIB_DEVICE (default cpu), TENSORLIB_ISA (read by the engine; it is an error here if the
+//! backend does not run with that instruction set), TENSORLIB_TEST_THREADS (default 2).
 
 const std = @import("std");
 const tl = @import("tensorlib");
@@ -19,7 +19,7 @@ pub fn main(init: std.process.Init) !u8 {
     var diagnostics: tl.Diagnostics = .{};
     const device = init.environ_map.get("TENSORLIB_DEVICE") orelse "cpu";
     const threads = init.environ_map.get("TENSORLIB_TEST_THREADS") orelse "2";
-    // Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+    // A joined device such as "cuda:0+cpu" places leafs on each of its devices in turn.
     var parts: std.ArrayList(tl.Backend) = .empty;
     defer for (parts.items) |*part| part.deinit();
     var names_of = std.mem.splitScalar(u8, device, '+');
@@ -80,7 +80,7 @@ fn caseFiles(io: std.Io, arena: std.mem.Allocator, folder: []const u8) ![]const 
     return paths.items;
 }
 
-/// Runs a case and counts it; a failure is written with its reason.
+/// Runs a case and counts it; prints a failure with its reason.
 fn judge(
     gpa: std.mem.Allocator,
     case: *const Case,
@@ -96,7 +96,7 @@ fn judge(
         counts.passed += 1;
         return;
     } else |err| {
-        // A device may lack kernels; the CPU has all.
+        // A device may lack kernels; the CPU has all of them.
         if (err == error.Unsupported and !std.mem.eql(u8, backend.device(), "cpu")) {
             counts.skipped += 1;
             try out.print("SKIP {s}: {s}\n", .{ case.name, run.diagnostics.message() });
@@ -114,7 +114,8 @@ const Run = struct {
     arena: std.mem.Allocator,
     case: *const Case,
     backend: tl.Backend,
-    /// Those that it is joined of, or itself: nodes are in the first one's context, leafs in each one's in turn.
+    /// The backends that were joined, or the backend itself: nodes are in the first one's context, leafs in each
+    /// one's in turn.
     parts: []const tl.Backend,
     diagnostics: tl.Diagnostics = .{},
     tensors: std.StringHashMapUnmanaged(tl.Tensor) = .empty,
@@ -159,7 +160,7 @@ const Run = struct {
         }
     }
 
-    /// By the method of each operation's own.
+    /// Makes an operation by its own method.
     fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
         const src = try self.arena.alloc(?tl.Tensor, op.src.len);
         for (op.src, src) |id, *to| {

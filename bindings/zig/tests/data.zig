@@ -1,4 +1,4 @@
-//! The way of data in and out, names, and the life of contexts.
+//! Reading and writing of data, names, and the lifetime of contexts.
 
 const std = @import("std");
 const tl = @import("tensorlib");

@@ -1,11 +1,11 @@
-//! Every way into the library with something that it must refuse, and where the messages go.
+//! Every function of the library with input that it must refuse, and where its messages go.
 
 const std = @import("std");
 const tl = @import("tensorlib");
 const expect = std.testing.expect;
 const expectError = std.testing.expectError;
 
-/// Checks a failure and the words of its message; the same table as the other languages'.
+/// Checks a failure and the words of its message; the table is the same in the other languages.
 const Table = struct {
     diagnostics: *tl.Diagnostics,
     seen: usize = 0,
@@ -114,7 +114,7 @@ test "bad input" {
     try t.refuse("type/unknown", error.InvalidArgument, tl.Type.fromName("f33", &diagnostics), &.{ "f33", "f32" });
     try expect(t.seen == 56);
 
-    // None of it left an error behind or changed anything.
+    // No failure left an error or changed anything.
     try cpu.compute(&.{sum});
     try sum.read(f32, &eight);
     try std.testing.expectEqualSlices(f32, &.{ 0, 2, 4, 6, 8, 10, 12, 14 }, &eight);
@@ -140,7 +140,7 @@ test "errors come without diagnostics too" {
     try expectError(error.ShapeMismatch, ctx.add(a, try ctx.tensor(.f32, &.{3})));
     try expectError(error.InvalidArgument, ctx.graph(&.{}));
     try expectError(error.InvalidArgument, tl.Backend.init(.{ .device = "abacus" }));
-    _ = try ctx.add(a, a); // the failures above are gone
+    _ = try ctx.add(a, a); // the failures above are cleared
 }
 
 test "handles of one context write to their own diagnostics" {

@@ -1,4 +1,4 @@
-//! GGUF files: what was written is read, and what is wrong is an error.
+//! GGUF files: written files read back equal, and invalid ones are errors.
 
 const std = @import("std");
 const tl = @import("tensorlib");
@@ -8,7 +8,7 @@ const expectEqualSlices = std.testing.expectEqualSlices;
 const expectEqualStrings = std.testing.expectEqualStrings;
 const expectError = std.testing.expectError;
 
-/// A path in a folder of its own, from the test's working directory.
+/// A path in a temporary folder, relative to the test's working directory.
 fn pathIn(buffer: []u8, tmp: *const std.testing.TmpDir, name: []const u8) ![:0]u8 {
     return std.fmt.bufPrintSentinel(buffer, ".zig-cache/tmp/{s}/{s}", .{ tmp.sub_path, name }, 0);
 }

@@ -32,7 +32,7 @@ test "a graph is computed again for each new input" {
         try graph.compute(cpu);
         try expectValues(&.{ 3 * v, 30 }, y);
     }
-    try expectError(error.InvalidArgument, inner.read(f32, &got)); // computed on the way, but no output
+    try expectError(error.InvalidArgument, inner.read(f32, &got)); // computed, but not an output
 }
 
 test "a failed run writes its reason" {
@@ -94,7 +94,7 @@ test "a callback watches, is kept out, and stops" {
     var ctx = try tl.Context.init(.{});
     defer ctx.deinit();
     const x = try ctx.tensorFrom(f32, &.{2}, &.{ 0, 1 });
-    // Three steps: a copy is not joined with the sums beside it.
+    // Three steps: the copy is not fused with the sums around it.
     const twice = try ctx.add(x, x);
     const y = try ctx.add(try ctx.cont(twice), twice);
     var graph = try ctx.graph(&.{y});
@@ -144,7 +144,7 @@ fn tryBuilding(shared: tl.Context, square: tl.Tensor, width: i64) !void {
 }
 
 test "threads that build in one context get their own errors" {
-    var ctx = try tl.Context.init(.{}); // the default allocator is safe for threads
+    var ctx = try tl.Context.init(.{}); // the default allocator is thread-safe
     defer ctx.deinit();
     const square = try ctx.tensor(.f32, &.{ 3, 3 });
     var failures: std.atomic.Value(usize) = .init(0);

@@ -1,4 +1,4 @@
-//! What contexts, tensors and graphs tell of themselves; observers; busy timeouts; long messages.
+//! Introspection of contexts, tensors and graphs; observers; busy timeouts; long messages.
 
 const std = @import("std");
 const tl = @import("tensorlib");

@@ -9,7 +9,7 @@ const expectError = std.testing.expectError;
 
 extern "c" fn setenv(name: [*:0]const u8, value: [*:0]const u8, overwrite: c_int) c_int;
 
-/// Before anything in this process asks for the devices.
+/// Must run before anything in this process asks for the devices.
 fn askForVirtualDevices() !void {
     try expect(setenv("TENSORLIB_CPU_VIRTUAL_DEVICES", "2", 1) == 0);
 }

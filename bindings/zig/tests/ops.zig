@@ -1,4 +1,5 @@
-//! Each operation once with numbers that can be checked by eye; the shared case files hold the rest.
+//! Each operation once with numbers that can be checked by eye; the shared case files contain the
+//! rest.
 
 const std = @import("std");
 const tl = @import("tensorlib");
@@ -32,7 +33,7 @@ test "operations" {
         .{ .op = "dup", .tensor = try ctx.dup(column), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 1, 4 } },
         .{ .op = "cpy", .tensor = try ctx.cpy(a, target), .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
         .{ .op = "cast", .tensor = try ctx.cast(a, .f16), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
-        // Options are a struct literal, an operand that is left out is null.
+        // Options are a struct literal; an operand that is left out is null.
         .{ .op = "scale", .tensor = try ctx.scale(column, 2, .{ .bias = 0.5 }), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 2.5, 8.5 } },
         .{ .op = "scale", .tensor = try ctx.scale(column, 2, .{}), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 2, 8 } },
         .{ .op = "glu", .tensor = try ctx.glu(reshaped, null, .reglu, .{}), .ne = .{ 1, 3, 1, 1 }, .want = &.{ 0, 6, 20 } },

@@ -1,4 +1,4 @@
-//! Floats to storage types and back.
+//! Conversion between floats and storage types.
 
 const std = @import("std");
 const tl = @import("tensorlib");

@@ -1,11 +1,11 @@
-// Encoder gives the vector of a text whose tokens are given, by a model of the
-// BERT family.
+// Encoder prints the vector of a text, given as tokens, by a model of the BERT
+// family.
 //
 //	go run . MODEL.gguf TOKEN...
 //
-// MODEL.gguf is of the architecture bert. The vector is the mean of the tokens'
+// MODEL.gguf has the architecture bert. The vector is the mean of the tokens'
 // vectors in the last layer, whatever pooling the file names, divided by its length.
-// It is printed an element a line, with six digits behind the point.
+// It is printed one element a line, with six digits after the point.
 // TENSORLIB_DEVICE names the device; the CPU is the default.
 package main
 

@@ -2,7 +2,7 @@
 
 from .model import Case
 
-# b's shape beside a's: all ones, a row, a column, one dimension each, divisors that are not 1.
+# Shapes of b relative to a's: all ones, a row, a column, one dimension each, divisors other than 1.
 BROADCASTS = [
     ("scalar", (7, 5), (1,)),
     ("scalar_4d", (3, 5, 2, 4), (1, 1, 1, 1)),

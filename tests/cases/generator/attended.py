@@ -1,8 +1,8 @@
-"""Attention of one query in float64, as books have it, with a bound of what an engine may be off by: u = 2^-24 a rounding of F32.
+"""Attention of one query in float64, by the textbook formula, with a bound of an engine's error: u = 2^-24 is a rounding of F32.
 
 A product of n elements is off by at most (n + 3) u of the sum of the magnitudes: its additions, and the query's two factors. e^x is off by
-its logit's error, an ulp, and a rounding of the difference to the largest. An engine adds up to 256 keys one after the other and goes on
-block by block, 144 of them at least in all but the last, each of which may cost an exponential and three roundings of what was added before.
+its logit's error, an ulp, and a rounding of the difference to the largest. An engine adds up to 256 keys one after the other and continues
+block by block. All blocks but the last have at least 144 keys, and each may cost an exponential and three roundings of the previous sum.
 """
 
 import math

@@ -126,7 +126,7 @@ def attentions():
     for dtype in ("f32", "f16", "q8_0"):
         c = Case(f"attention/flash_cache_{dtype}")
         places = c.numbers(9, 2, 5)
-        # (Into a format with blocks rows are encoded, of which nothing exact is said; blocks are moved.)
+        # Encoding rows to a quantised type has no exact result to compare with, so blocks are moved.
         rows = c.blocks("q8_0", 32, 3) if dtype == "q8_0" else c.leaf(32, 3)
         empty = lambda: c.blocks("q8_0", 32, 16) if dtype == "q8_0" else c.leaf(32, 16, dtype=dtype, put=dict.fromkeys(range(512), 0))  # noqa: E731
         keys, values = c.set_rows(empty(), rows, places), c.set_rows(empty(), rows, places)

@@ -1,4 +1,4 @@
-"""Formats with blocks: products, rows by number, copies and casts to plain types, of every format."""
+"""Quantised types: products, rows by number, copies and casts to plain types, of every type."""
 
 from .formats import FORMATS
 from .model import Case
@@ -75,7 +75,7 @@ def casts():
         yield c.out(c.cpy(c.blocks(name, n, 3), c.leaf(3, n)))
         c = Case(f"cpy/{name}_to_transposed_f16")
         yield c.out(c.cpy(c.blocks(name, n, 2), c.transpose(c.leaf(2, n, dtype="f16"))))
-        # The same type: whole blocks move.
+        # Equal types: whole blocks move.
         c = Case(f"dup/{name}_of_a_view")
         a = c.blocks(name, n, 4)
         size = FORMATS[name][1]

@@ -20,7 +20,7 @@ def casts():
     for to in FLOATS:
         c = Case(f"cast/f32_to_{to}_hard")
         yield c.out(c.cast(c.leaf(len(HARD), put=dict(enumerate(HARD))), to))
-        # The same from a strided source, where another loop may do it.
+        # Repeats the case with a strided source, which another loop may convert.
         c = Case(f"cast/f32_to_{to}_hard_transposed")
         a = c.leaf(3, len(HARD), put={3 * i + 1: v for i, v in enumerate(HARD)})
         yield c.out(c.cast(c.transpose(a), to))

@@ -1,6 +1,7 @@
-"""Random numbers by a counter, in plain Python: Philox4x32-10 in whole numbers, and what is made of its words, each step rounded.
+"""Random numbers by a counter, in plain Python: Philox4x32-10 in integers, and the values made of its words, each step rounded.
 
-Python's floats are float64, whose sums, products, quotients and square roots are rounded once each, as the engine's must be: all is exact.
+Python's floats are float64, whose sums, products, quotients and square roots are each rounded once, as the engine's must
+be: everything is exact.
 """
 
 import math

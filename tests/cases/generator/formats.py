@@ -1,7 +1,7 @@
-"""The storage formats with blocks, element by element, as their document states them.
+"""The quantised types, element by element, as their document describes them.
 
-`FORMATS[name]` has the elements and bytes of a block and `value(block, e)`, an element in float64, rounded once to F32:
-all products are exact, so that is the engine's value to the bit. The grids are data, read from the engine's table of
+`FORMATS[name]` has the elements and bytes of a block and `value(block, e)`, an element in float64, rounded once to F32.
+All products are exact, so that is the engine's value to the bit. The grids are data, read from the engine's table of
 codes, which tests/cpp/formats_test.cpp checks against their checksums.
 """
 

@@ -1,8 +1,9 @@
-"""The formulas of elementwise operations in float64, as books have them, and how far an engine may be off.
+"""The textbook formulas of elementwise operations in float64, and the error that an engine may make.
 
-Each is a function of the operands' elements and the attributes; its bound is relative to the result, or the size of what a
-result is summed from. Exact ones are computed in F32 with one rounding, and float64 has digits enough that rounding its result
-is the same. cpp/math/README.md has the engine's bounds: exp 1 ulp, the other functions 2, activations 1e-6.
+Each is a function of the operands' elements and the attributes. Its bound is relative to the result, or to the size of
+the terms that the result is a sum of. Exact operations are computed in F32 with one rounding; float64 has enough digits
+that rounding its result gives the same value. cpp/math/README.md has the engine's bounds: exp 1 ulp, the other
+functions 2, activations 1e-6.
 """
 
 import math
@@ -161,7 +162,7 @@ FUNCTIONS = {
     "hardsigmoid": (hardsigmoid, ACTIVATION),
     "leaky_relu": (lambda x, slope: slope * x if x <= 0 else x, 0, "slope"),
     "xielu": (xielu, ACTIVATION, "alpha_n", "alpha_p", "beta", "eps"),
-    # Of gate and up.
+    # Gates: functions of gate and up.
     "reglu": (lambda a, b: relu(a) * b, 0),
     "geglu": (lambda a, b: gelu(a) * b, ACTIVATION),
     "swiglu": (lambda a, b: silu(a) * b, ACTIVATION),

@@ -1,4 +1,4 @@
-"""Gradients where functions end, bend or leave the range of floats: what they are to be is written down here, as differences say nothing there."""
+"""Gradients where functions end, bend or leave the range of floats: the expected values are written here, because differences say nothing there."""
 
 import math
 

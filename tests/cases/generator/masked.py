@@ -1,6 +1,5 @@
-"""Sparse products in plain Python: the neurons that a rule calls active, and nothing of all others. A result that no active neuron has a part
-in is exactly 0; all others have the bounds of tensors.py: axpy's sums are of as many terms as there are neurons, and of one partial sum for
-each 128 of them."""
+"""Sparse products in plain Python: only the neurons that a rule calls active take part. A result without active neurons is exactly 0; all
+others have the bounds of tensors.py: axpy's sums have as many terms as there are neurons, and one partial sum for each 128 of them."""
 
 import math
 

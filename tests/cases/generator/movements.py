@@ -1,4 +1,4 @@
-"""Operations that move elements, in plain Python: which element of an operand each of the result's is, or that it is 0."""
+"""Operations that move elements, in plain Python: each element of the result is an element of an operand, or 0."""
 
 import math
 

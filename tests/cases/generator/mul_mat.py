@@ -11,8 +11,8 @@ def product(name, m, n, k, a_batch=(), b_batch=()):
 
 
 def sizes():
-    # 17 is prime: with steps 5 and 7, and 11 and 3, each size meets m, n and k twice, each time beside
-    # other sizes, in 34 cases instead of 4,913.
+    # 17 is prime: with steps 5 and 7, and 11 and 3, each size meets m, n and k twice, combined with
+    # other sizes each time, in 34 cases instead of 4,913.
     for n_step, k_step, shift in ((5, 7, 3), (11, 3, 8)):
         for i, m in enumerate(SIZES):
             n, k = SIZES[(n_step * i + shift) % 17], SIZES[(k_step * i + 2 * shift) % 17]
@@ -102,7 +102,8 @@ def strided():
     a = c.leaf(24, 20)
     yield c.out(c.mul_mat(c.view(a, (15, 12), (96,), 4 * (24 * 5 + 3)), c.leaf(15, 8)))
     c = Case("mul_mat/window_of_transposed")
-    a = c.transpose(c.leaf(24, 20))  # {20, 24}, strides 96 and 4 bytes; a view starts anew in its memory
+    # {20, 24}, strides 96 and 4 bytes; a view ignores them and describes the memory itself
+    a = c.transpose(c.leaf(24, 20))
     yield c.out(c.mul_mat(c.view(a, (20, 10), (96,), 8), c.leaf(20, 3)))
     c = Case("mul_mat/slices_with_gaps")
     a = c.view(c.leaf(16, 6, 8), (16, 6, 4), (64, 768), 384)
@@ -152,7 +153,7 @@ def special():
         c = Case(f"mul_mat/{label}")
         return c.out(c.mul_mat(c.leaf(k, m, put=a_put), c.leaf(k, n, put=b_put)))
 
-    # One row of the result each, or one column, and nothing beside it.
+    # Only the row or the column of the result that reads the special value is affected.
     yield pair("nan_in_a", 9, 7, 13, {4 * 13 + 12: nan}, {})
     yield pair("nan_in_b", 9, 7, 13, {}, {2 * 13: nan})
     yield pair("nan_in_both", 18, 17, 16, {0: nan}, {17 * 16 - 1: nan})

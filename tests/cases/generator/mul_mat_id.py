@@ -185,7 +185,7 @@ def numbers_that_are_none():
     c = Case("mul_mat_id/error_all_numbers")
     yield fails("", c, c.leaf(4, 3, 2), c.leaf(4, 1, 30), c.numbers(*[2] * 30, shape=(1, 30)), ("element 0 of ids is 2",))
     c = Case("mul_mat_id/error_then_used")
-    # What comes behind it runs on zeros: a NaN there would be an error of its own.
+    # Later nodes run on zeros, because a NaN there would be an error of its own.
     product_ = c.mul_mat_id(c.leaf(12, 6, 2), c.leaf(12, 1, 3), c.numbers(0, 9, 1, shape=(1, 3)))
     yield c.fails_computing(c.cast(product_, "i32"), "INVALID_ARGUMENT", ("mul_mat_id", "element 1 of ids is 9"))
 

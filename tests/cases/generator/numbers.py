@@ -1,8 +1,8 @@
-"""Rounding to the storage types, and how numbers are written in the case files.
+"""Rounding to the storage types, and the notation of numbers in the case files.
 
-A value here is a Python float (float64). `ROUND[type](v)` gives the value that the type would hold, rounded
-to nearest, ties to even. F32 is rounded by way of float64 results of one addition: harmless, because 53
-significand bits are more than 2 * 24 + 2, so rounding twice equals rounding once.
+A value is a Python float (float64). `ROUND[type](v)` gives the value that the type would hold, rounded to nearest,
+ties to even. F32 is rounded by way of float64 results of one addition. That is harmless, because 53 significand bits
+are more than 2 * 24 + 2, so rounding twice equals rounding once.
 """
 
 import math

@@ -55,7 +55,7 @@ class Steps:
         for place in range(self.n_state):
             c = self.case(f"state_{place}")
             a, grad, state = c.leaf(6, 3), c.leaf(6, 3), self.state(c, 6, 3)
-            # What stands behind the step sees what it wrote.
+            # A node after the step sees what the step wrote.
             yield c.out(c.add(self.step(c, a, grad, state, self.given(c)), state[place]))
         c = self.case("twice")
         a, state = c.leaf(5, 3), self.state(c, 5, 3)

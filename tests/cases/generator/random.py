@@ -3,7 +3,8 @@
 from .model import Case
 
 INF, NAN = float("inf"), float("nan")
-# Each half, and both, of seed and counter. (Leafs are filled by way of F32, which has these.)
+# Each half, and both, of seed and counter. Leafs are filled by way of F32, which represents these
+# values.
 STATES = {"zero": (0, 0), "small": (7, 3), "negative": (-1, -2), "high": (5 << 32, 3 << 40), "far": (-(1 << 63), 1 << 62)}
 STATE = STATES["small"]
 

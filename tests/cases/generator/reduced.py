@@ -1,9 +1,9 @@
-"""Operations that make few elements of many, in plain Python: the oracle, as tensors.py has it for the others.
+"""Operations that reduce many elements to few, in plain Python: the oracle, as in tensors.py for the other operations.
 
-A sum of n elements is off by the errors that come in and by rounding: an engine adds 1024 of them in at most 36
-additions each in F32, whose bound is gamma_36 of the sum of the magnitudes, adds these sums in F64, where nothing
-comes to a 2^-24th, and rounds the result once, gamma_38 in all. A running sum adds up what lies before each 1024 elements
-in the same way, rounds it, and adds what comes after that, in fewer additions: gamma_39. A mean is rounded after its division.
+A sum of n elements has the errors of its elements and of rounding. An engine adds 1024 elements in at most 36 additions
+each in F32, whose bound is gamma_36 of the sum of the magnitudes. It adds these sums in F64, where errors stay below a
+2^-24th, and rounds the result once: gamma_38 in all. A running sum adds all elements before each 1024 in the same way,
+rounds the sum, and adds the elements after that in fewer additions: gamma_39. A mean is rounded after its division.
 """
 
 import math

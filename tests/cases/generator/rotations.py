@@ -1,7 +1,7 @@
-"""Rotary positions in float64, by the formula of the operation's documentation, with a bound of what an engine may be off by.
+"""Rotary positions in float64, by the formula of the operation's documentation, with a bound of an engine's error.
 
-u = 2^-24 is a rounding of F32. An angle brought to [-pi, pi] is rounded by 2 u at most; sine and cosine are within 2 units in the last
-place, which are 2 u below 1; then come the roundings of the factor, of two products and of their sum: 8 u of the pair's elements.
+u = 2^-24 is a rounding of F32. An angle brought to [-pi, pi] is rounded by 2 u at most. Sine and cosine are within 2 units in the last place,
+which are 2 u below 1. Then the factor, two products and their sum are rounded: 8 u of the pair's elements in all.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Norms and soft_max of one row in float64, as books have them, with a bound of what an engine may be off by.
+"""Norms and soft_max of one row in float64, by the textbook formulas, with a bound of an engine's error.
 
 u = 2^-24 is a rounding of F32. A sum of n elements is off by at most 37 u, or n u where that is less, of the sum of their magnitudes:
-36 additions in F32 of 1024 elements, the rest in F64. Bounds
-of what follows are first-order sums of roundings, 1 % up for the orders beyond.
+36 additions in F32 of 1024 elements, the rest in F64. The bounds of the following steps are first-order sums of roundings, increased by 1 %
+for the higher orders.
 """
 
 import math

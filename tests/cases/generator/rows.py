@@ -50,7 +50,7 @@ def get_refusals():
     yield c.fails_computing(c.get_rows(c.leaf(4, 50), c.numbers(*[i % 61 for i in range(400)])), "INVALID_ARGUMENT",
                             ("element 50 of rows is 50",))
     c = Case("get_rows/error_then_used")
-    # What comes behind it runs on zeros, and the numbers are still there for the message.
+    # Later nodes run on zeros, and the numbers are still there for the message.
     taken = c.get_rows(c.leaf(8, 4), c.cast(c.leaf(2, put={0: 1, 1: 77}), "i32"))
     total = c.add(c.add(taken, c.leaf(8, 2)), c.leaf(8, 2))
     yield c.fails_computing(c.mul_mat(total, c.leaf(8, 3)), "INVALID_ARGUMENT", ("element 1 of rows is 77",))

@@ -1,6 +1,6 @@
-"""Steps of optimisers in plain Python, by their formulas, each operation rounded to F32: all is exact.
+"""Optimiser steps in plain Python, by their formulas, each operation rounded to F32: everything is exact.
 
-Python's floats have more than twice F32's digits, so one operation rounded to F64 and then to F32 is rounded once.
+Python's floats have more than twice F32's digits, so an operation rounded to F64 and then to F32 is rounded once.
 """
 
 import math

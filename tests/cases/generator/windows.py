@@ -1,4 +1,4 @@
-"""Operations whose windows slide over an operand, in plain Python: pooling, im2col, convolutions; and upscaling."""
+"""Operations with sliding windows, in plain Python: pooling, im2col, convolutions; and upscaling."""
 
 import math
 

@@ -1,5 +1,5 @@
-// What .cu files include: the runtime's calls and CUDA's built-ins as host C++. Kernel files are compiled with
-// -fsanitize=thread (see kernel_options.cmake), so that each of their memory accesses reaches the simulator.
+// The header that .cu files include: the runtime's calls and CUDA's built-ins as host C++. Kernel files are compiled
+// with -fsanitize=thread (see kernel_options.cmake), so that each of their memory accesses reaches the simulator.
 #pragma once
 
 #include "cuda_runtime_api.h"

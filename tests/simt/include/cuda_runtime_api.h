@@ -1,5 +1,5 @@
 // The calls of the CUDA runtime that tensorlib uses, as the simulated GPU offers them. Names, signatures and
-// numbers are CUDA 13's; what each call does here, and where it is stricter, is in tests/simt/README.md.
+// numbers are CUDA 13's; tests/simt/README.md says how each call behaves here and where it is stricter.
 #pragma once
 
 #include "simt/vector_types.hpp"
@@ -8,7 +8,8 @@
 
 #define CUDART_VERSION 13000
 
-// Of int, so that a number which has no name is a value like others, also for the undefined-behaviour sanitizer.
+// Its underlying type is int, so that a number without a name is a valid value too, also for the
+// undefined-behaviour sanitizer.
 enum cudaError : int {
 #define SIMT_ERROR(name, number, text) name = number,
 #include "simt/error_list.inc"
@@ -158,10 +159,12 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, std::si
 
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
 
-// Of the simulator alone, for an allocator that cuts an allocation into blocks of its own.
-// In the stream's order, and captured like other work: the bytes count as not written. They are accessible after.
+// The next three calls exist only in the simulator, for an allocator that cuts an allocation into blocks of its
+// own. This one acts in the stream's order and is captured like other work: the bytes count as not written, and
+// are accessible afterwards.
 cudaError_t simt_mark_unwritten(void *p, std::size_t size, cudaStream_t stream);
-// At once, whatever is queued: no kernel, copy or memset may touch the bytes; or the bytes count as not written.
+// These two act at once, whatever is queued: after the first, no kernel, copy or memset may touch the bytes; after
+// the second, the bytes count as not written.
 cudaError_t simt_mark_no_access(void *p, std::size_t size);
 cudaError_t simt_mark_unwritten_now(void *p, std::size_t size);
 

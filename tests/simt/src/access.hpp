@@ -1,7 +1,7 @@
 // The checks of memory accesses: by kernels, through the compiler's callbacks, and by copies and memsets.
 //
-// Work that runs has a range of tags: the first stands for all of it (or several of its blocks), the second for
-// its atomic accesses, then one per block. Tags below `floor` belong to work that is known to have happened before.
+// Running work has a range of tags: the first stands for all of it (or several of its blocks), the second for its
+// atomic accesses, then one per block. Tags below `floor` belong to work that is known to have happened before.
 #pragma once
 
 #include "clock.hpp"

@@ -1,4 +1,4 @@
-// What compiled kernels call: the thread sanitizer's callbacks, one per access, and memcpy and its kin.
+// The functions that compiled kernels call: the thread sanitizer's callbacks, one per access, and memcpy and its kin.
 #include "shared_memory.hpp"
 #include "tags.hpp"
 

@@ -1,4 +1,4 @@
-// What the environment asks for, and chance that can be repeated.
+// The settings of the environment, and a repeatable random generator.
 #pragma once
 
 #include <cuda_runtime_api.h>

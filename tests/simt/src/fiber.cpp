@@ -25,13 +25,13 @@ constexpr std::size_t stride = guard_size + fiber_stack_size;
 
 std::uintptr_t pool = 0;
 
-// Of the flow that switched last: its stack, which the next arrival learns from the sanitizer.
+// The stack of the flow that switched last. The next flow to arrive learns it from the sanitizer.
 #if defined(__SANITIZE_ADDRESS__)
 const void *host_stack = nullptr;
 std::size_t host_stack_size = 0;
 bool to_fiber = false;
 
-// Of a fiber that has ended or was abandoned there are frames left, which the sanitizer still guards.
+// Frames of a fiber that has ended or was abandoned are still guarded by the sanitizer; this removes their guards.
 void clean_stack(int stack) { __asan_unpoison_memory_region(reinterpret_cast<void *>(FiberPool::base(stack)), fiber_stack_size); }
 
 void before_switch(Fiber &from, const Fiber &to, bool from_ends) {

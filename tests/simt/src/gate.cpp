@@ -1,4 +1,4 @@
-// The gate that every call passes, the last error, reports, and the state's life.
+// The gate that every call passes, the last error, reports, and the lifetime of the state.
 #include "host_guard.hpp"
 #include "state.hpp"
 

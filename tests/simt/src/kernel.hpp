@@ -1,4 +1,4 @@
-// A kernel that runs: its blocks one after another, the threads of a block as fibers in turns.
+// A running kernel: its blocks one after another, the threads of a block as fibers in turns.
 #pragma once
 
 #include "access.hpp"

@@ -1,16 +1,16 @@
-// A device's memory and what is known of each byte.
+// A device's memory and the known state of each byte.
 //
 //   region    | guard | 256 B | allocation | tail | guard | 256 B | allocation | ...
 //
-// One range of addresses per device, reserved once, four times the memory that it may hand out. It is inaccessible
-// but while the runtime runs queued work. An allocation starts 256 bytes into a page (what cudaMalloc promises and
-// no more, so that a kernel that wants 512 shows) and is followed by inaccessible bytes and pages.
+// Each device has one range of addresses, reserved once, four times the memory that it may hand out. It is
+// accessible only while the runtime runs queued work. An allocation starts 256 bytes into a page (cudaMalloc
+// promises no more, so a kernel that needs 512 fails) and is followed by inaccessible bytes and pages.
 //
 // Shadows, reserved with the region and zero until touched:
 //   state   a byte per byte: unwritten (0), written, no access
 //   writer  a tag per word of 4 bytes: who wrote it last; the low 4 bits say which of its bytes
 //   reader  likewise
-// A page's owner is found in a table; zero is nobody. So a new allocation costs a few entries, whatever its size.
+// A table gives a page's owner; zero is nobody. A new allocation therefore costs a few entries, whatever its size.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -85,7 +85,7 @@ bool races(std::uint64_t tag) { return tag != running.lane_tag && concurrent(tag
 void note_read(Tags &tags, std::size_t offset, std::size_t n) {
     if (races(tags.writer)) race(offset, n, tags.writer, true, Access::read);
     if (!races(tags.reader)) {
-        // Earlier readers of this warp are behind a __syncwarp; to other warps this lane stands for them.
+        // Earlier readers of this warp are ordered by a __syncwarp; for other warps this lane stands for them.
         tags.reader = running.lane_tag;
     } else if ((tags.reader & several_warps) == 0) {
         tags.reader = running.lane_tag | (warp_of(tags.reader) == warp_of(running.lane_tag) ? several_lanes : several_warps);

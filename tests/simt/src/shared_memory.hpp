@@ -1,11 +1,11 @@
-// The block's shared memory: one buffer, used by one block after the other, and what is known of each byte.
+// The block's shared memory: one buffer, used by one block after the other, and the known state of each byte.
 //
 // A word of 4 bytes, or each byte of one that is accessed in parts, has a tag for its last writer and one for its last
 // readers:
 //   bits 63..30 interval between __syncthreads, 29..16 the warp's count of __syncwarp, 15..14 readers: one lane,
 //   several of one warp, several warps; 13..4 the lane
 // Two accesses of different lanes are ordered if their intervals differ, or if the lanes are of one warp and its
-// counts differ. Interval numbers go on from block to block, so nothing need be cleared.
+// counts differ. Interval numbers continue from block to block, so nothing need be cleared.
 #pragma once
 
 #include "access.hpp"

@@ -1,4 +1,4 @@
-// Who accessed a word last: the part of the checks that every access runs.
+// The last accesses of a word: the part of the checks that every access runs.
 #pragma once
 
 #include "access.hpp"

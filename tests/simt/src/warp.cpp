@@ -1,4 +1,4 @@
-// Barriers, and what the lanes of a warp do together.
+// Barriers and the collective operations of a warp's lanes.
 #include "access.hpp"
 #include "kernel.hpp"
 #include "shared_memory.hpp"
@@ -118,7 +118,8 @@ void warp_collective(WarpFunction function, const char *name, unsigned mask, con
 
 namespace {
 
-// A partial mask orders only its lanes. It counts for the whole warp here: races beside it are missed, none invented.
+// A partial mask orders only its lanes. Here it counts for the whole warp, so races with the other lanes are missed,
+// but none is invented.
 void synchronise_warp(const WarpExchange &) { kernel.warps[this_lane()->index / 32].epoch++; }
 
 struct ShuffleIn {

@@ -1,4 +1,4 @@
-//! The file of digits: lines of 64 pixels of 0 to 16 and a digit.
+//! Reads the file of digits: lines of 64 pixels of 0 to 16 and a digit.
 
 const std = @import("std");
 
@@ -6,7 +6,7 @@ pub const pixels = 64;
 pub const references = 1000;
 
 pub const Images = struct {
-    /// Of all images, one after the other.
+    /// All images, one after the other.
     pixels: []const f32,
     digits: []const u8,
 
@@ -27,8 +27,8 @@ pub const Split = struct { known: Images, asked: Images };
 
 pub const Error = error{ WrongCount, NotAPixel, NotADigit, TooShort, OutOfMemory };
 
-/// Reads the references and the others. Lines that are empty or begin with # are skipped. After an error
-/// `line` is the line that it is about; for error.TooShort the last one.
+/// Reads the references and the queries. Skips empty lines and lines that begin with #. After an error
+/// `line` is the number of the line that caused it; for error.TooShort, of the last line.
 pub fn parse(arena: std.mem.Allocator, text: []const u8, line: *usize) Error!Split {
     var values: std.ArrayList(f32) = .empty;
     var digits: std.ArrayList(u8) = .empty;

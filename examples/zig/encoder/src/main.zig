@@ -1,10 +1,10 @@
-//! A text encoder of the BERT family: the vector of a text whose tokens are given.
+//! A text encoder of the BERT family: prints the vector of a text, given as tokens.
 //!
 //!     zig build run -- MODEL.gguf TOKEN...
 //!
-//! MODEL.gguf is of the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever
-//! pooling the file names, divided by its length. It is printed an element a line, with six digits behind the
-//! point. TENSORLIB_DEVICE names the device; the CPU is the default.
+//! MODEL.gguf has the architecture bert. The vector is the mean of the tokens' vectors in the last layer, whatever
+//! pooling the file names, divided by its length. It is printed one element a line, with six digits after the point.
+//! TENSORLIB_DEVICE names the device; the CPU is the default.
 
 const std = @import("std");
 const tl = @import("tensorlib");

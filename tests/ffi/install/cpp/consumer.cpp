@@ -1,4 +1,4 @@
-// The C++ quickstart, as a program outside the tree has it.
+// The C++ quickstart, as a program outside the tree.
 #include <cstdio>
 
 #include <tensorlib/tensorlib.hpp>

@@ -1,6 +1,6 @@
-// What device code calls of the simulator: positions, shared memory, barriers, exchange within a warp, asynchronous
-// copies. Everything here is a call into code that is not instrumented, so none of it counts as a memory access
-// of the kernel. Outside of a kernel each of these ends the process with a message.
+// The simulator's functions for device code: positions, shared memory, barriers, exchange within a warp,
+// asynchronous copies. Each is a call into code that is not instrumented, so none of it counts as a memory access
+// of the kernel. Outside a kernel each ends the process with a message.
 #pragma once
 
 #include "simt/vector_types.hpp"

@@ -1,4 +1,4 @@
-// What tests may ask of the simulator beyond the calls of the runtime.
+// The simulator's functions for tests, in addition to the calls of the runtime.
 #pragma once
 
 #include <cstddef>
