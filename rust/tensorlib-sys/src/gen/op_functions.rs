@@ -1,10 +1,10 @@
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
-//! # Operations, a function each
+//! # Functions of operations
 //!
 //! Arguments are the operands, then the required attributes, then a struct of the optional attributes. NULL for
 //! that struct selects the defaults, as does 0 for any of its members. It is read during the call only. For an
 //! optional operand, tl_none() leaves it out. The context owns the result; on failure a function returns NULL.
-//! The chapter before says what holds for all operations.
+//! The chapter on operations says what holds for all of them.
 //!
 //! `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
 //!

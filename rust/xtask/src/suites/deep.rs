@@ -41,6 +41,11 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     })
 }
 
+pub fn site(run: &mut Run) -> Result<(), String> {
+    run.check("site", crate::site::build(run.ws));
+    Ok(())
+}
+
 pub fn long(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     super::cpp::all_programs(run, &build, &[("TENSORLIB_DEEP", "1")])?;
