@@ -54,7 +54,7 @@ struct Context<'a> {
     /// The operations of all families, and those whose functions are generated.
     ops: Vec<&'a OpModel>,
     generated: Vec<&'a OpModel>,
-    /// Of the latter.
+    /// What the latter use.
     uses: Uses,
 }
 

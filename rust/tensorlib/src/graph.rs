@@ -82,6 +82,7 @@ impl Graph {
     /// # Ok::<(), Error>(())
     /// ```
     ///
+    /// # Errors
     /// As [`Graph::new`]; [`Error::OutOfMemory`] also if no plan within `memory` is found: the message has the fewest
     /// bytes for which one was found.
     pub fn within(outputs: &[&Tensor], memory: usize) -> Result<Self> {

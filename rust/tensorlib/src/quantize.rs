@@ -97,6 +97,7 @@ impl Tensor {
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     ///
+    /// # Errors
     /// As [`Tensor::to_vec`] if this tensor cannot be read, and as [`DType::quantize`]; [`Error::InvalidArgument`] if
     /// rows are not whole blocks; [`Error::OutOfMemory`].
     pub fn quantize(&self, dtype: DType) -> Result<Tensor> {
