@@ -41,7 +41,8 @@
  *   Structs    Structs that begin with struct_size may grow at the end in later versions. Set struct_size to
  *              sizeof; bytes beyond the struct that the library knows must be zero.
  *   Text       UTF-8, NUL-terminated.
- */#ifndef TENSORLIB_H
+ */
+#ifndef TENSORLIB_H
 #define TENSORLIB_H
 
 #include <stdbool.h>
