@@ -78,6 +78,33 @@ fn patterns_first_match_wins() {
     tool(&bad).expect(1, &["rows10.weight", "rows of 10", "hint"]);
 }
 
+/// Such tensors have two dimensions, but models add their rows: quantised, the model could not be opened.
+#[test]
+fn tensors_that_are_added_keep_their_types() {
+    let folder = Folder::new("quantize-added");
+    let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
+    let x = values(64 * 4, 0);
+    let added = ["blk.0.ffn_gate_exps.bias", "position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
+    let all: Vec<(&str, &[i64], &[f32])> =
+        added.iter().chain(&["blk.0.attn_q.weight"]).map(|name| (*name, &[64, 4][..], &x[..])).collect();
+    write_gguf(&input, &all);
+    let ended = tool(&["quantize", &input, &output, "--type", "q8_0"]);
+    ended.expect(0, &["5 tensors", "f32: 4 (added, not multiplied)"]);
+    let want: Vec<(String, String)> = all
+        .iter()
+        .map(|(name, ..)| (name.to_string(), if added.contains(name) { "f32" } else { "q8_0" }.into()))
+        .collect();
+    assert_eq!(types(&output), want);
+    for name in added {
+        let keep = |dtype: &str| {
+            let keep = format!("{name}={dtype}");
+            tool(&["quantize", &input, &output, "--force", "--type", "q8_0", "--keep", &keep])
+        };
+        keep("bf16").expect(0, &["bf16: 1 (by --keep)"]);
+        keep("q4_0").expect(1, &[name, "models add its rows, which takes f32, f16 or bf16"]);
+    }
+}
+
 #[test]
 fn what_is_skipped_is_left_out() {
     let folder = Folder::new("quantize-skip");

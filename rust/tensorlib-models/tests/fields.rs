@@ -369,18 +369,7 @@ fn experts_of_older_files_and_newer_folders() {
     let folder = Folder::new("fields-experts");
     let gguf = model("llama with experts");
     let tensors = gguf.spec.tensors(6, DType::F32);
-    let mut apart = Tensors::default();
-    for (name, stored) in &tensors.all {
-        if stored.shape.len() < 3 {
-            apart.all.insert(name.clone(), stored.clone());
-            continue;
-        }
-        for (i, bytes) in stored.bytes.chunks(stored.bytes.len() / stored.shape[2] as usize).enumerate() {
-            let mut one = stored.clone();
-            (one.shape, one.bytes) = (stored.shape[..2].to_vec(), bytes.to_vec());
-            apart.all.insert(name.replace("_exps", &format!(".{i}")), one);
-        }
-    }
+    let mut apart = tensors.with_experts_apart();
     let path = gguf_of(&folder, &gguf, &apart, &[]);
     expect_logits(&path, &gguf.spec, &tensors);
     assert_eq!(open(&path).warnings(), [""; 0]);

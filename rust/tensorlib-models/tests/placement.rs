@@ -107,6 +107,40 @@ fn a_model_fits_into_its_budgets_or_says_what_is_missing() {
     }
 }
 
+/// Tensors that are so small that an outline loads their values are converted too.
+#[test]
+fn outlines_convert_what_models_convert() {
+    let backend = BackendOptions::new().threads(2).open("cpu").unwrap();
+    let folder = Folder::new("placement-converted");
+    let mut paths = files(&folder);
+    for (i, model) in all().into_iter().filter(|model| model.gguf.is_some() && model.spec.experts.is_some()).enumerate()
+    {
+        let path = folder.path(&format!("apart-{i}.gguf"));
+        model.spec.tensors(1, DType::F32).with_experts_apart().write_gguf(&path, &model.metadata());
+        paths.push((model.name, path));
+    }
+    let types = [DType::F32, DType::F16, DType::BF16, DType::Q4_0];
+    for (name, path) in paths {
+        for dtype in types {
+            let how = DecoderOptions::new().context(64).stored_as(dtype);
+            let found = outline(&path, &backend, &how, &Placement::default()).tensors;
+            let memory = Decoder::open(&path, &backend, &how).unwrap().memory();
+            let bytes: usize = found.iter().map(|placed| placed.bytes).sum();
+            assert_eq!((found.len(), bytes), (memory.tensors, memory.stored), "{name} as {dtype}");
+        }
+    }
+    let (path, spec) = (folder.path("encoder"), Spec::new());
+    write_folder(&path, &spec, &spec.tensors(4, DType::F32), "bert", "");
+    for dtype in types {
+        let how = EncoderOptions::new().stored_as(dtype);
+        // SAFETY: nobody changes the file.
+        let found = unsafe { Encoder::outline(&path, &backend, &how) }.unwrap().tensors;
+        let memory = Encoder::open(&path, &backend, &how).unwrap().memory();
+        let bytes: usize = found.iter().map(|placed| placed.bytes).sum();
+        assert_eq!((found.len(), bytes), (memory.tensors, memory.stored), "encoder as {dtype}");
+    }
+}
+
 #[test]
 fn encoders_spread_too() {
     let (backend, alone) = (joined(), BackendOptions::new().threads(2).open("cpu:0").unwrap());

@@ -56,3 +56,9 @@ pub fn dims(shape: &[i64]) -> &[i64] {
     let n = shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
     &shape[..n]
 }
+
+/// Whether models add the rows of the GGUF tensor of this name to activations instead of multiplying by them. Additions
+/// take no quantised types, and these tensors are small. The biases of a layer's experts have two dimensions, too.
+pub fn is_added(name: &str) -> bool {
+    name.ends_with(".bias") || ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"].contains(&name)
+}

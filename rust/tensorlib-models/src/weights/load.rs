@@ -5,7 +5,7 @@ use super::segments::{expert_names, Segment};
 use super::{check, Files, Weights};
 use crate::files::{pieces, Entry, SafeSet};
 use crate::{Error, Result};
-use tensorlib::{Context, DType, Gguf, Tensor};
+use tensorlib::{DType, Gguf, Tensor};
 
 /// The number of bytes, or floats, of a tensor that are read at a time.
 const PIECE: usize = 4 << 20;
@@ -35,7 +35,7 @@ impl Weights {
         let leaf = match self.is_shape_alone(shape.iter().product(), name) {
             true => self.shape_alone(name, stored, shape)?,
             false => {
-                let leaf = self.context(name).zeros(to, shape)?;
+                let leaf = self.context_with_data(name).zeros(to, shape)?;
                 leaf.set_name(name)?;
                 let mut at = 0;
                 for info in infos {
@@ -72,10 +72,7 @@ impl Weights {
         if self.is_shape_alone(shape.iter().product(), name) {
             return self.shape_alone(name, dtype, shape);
         }
-        let leaf = match self.devices.is_outline() {
-            true => Context::on(self.devices.part(name)).zeros(dtype, shape)?,
-            false => self.context(name).zeros(dtype, shape)?,
-        };
+        let leaf = self.context_with_data(name).zeros(dtype, shape)?;
         leaf.set_name(name)?;
         let mut at = 0;
         for (Segment { entry, first, elements }, scales) in segments.iter().zip(&scales) {

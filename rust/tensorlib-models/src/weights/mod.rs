@@ -13,7 +13,7 @@ pub use device_map::{DeviceMap, Rows};
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
 
-use crate::files::{dims, nbytes, SafeSet, Source};
+use crate::files::{dims, is_added, nbytes, SafeSet, Source};
 use crate::placement::Placed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
@@ -22,9 +22,6 @@ use load::check_range;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
-
-/// Matrices that are never converted: they are small, and rows of them are added unchanged.
-const SMALL: [&str; 3] = ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
 
 /// A loaded tensor, or some rows of it.
 #[derive(Clone)]
@@ -115,6 +112,15 @@ impl Weights {
         &self.contexts[self.devices.device(name)]
     }
 
+    /// The context for a leaf with data. An outline's own contexts allocate nothing, so there each such leaf gets a
+    /// context of its own.
+    fn context_with_data(&self, name: &str) -> Context {
+        match self.devices.is_outline() {
+            true => Context::on(self.devices.part(name)),
+            false => self.context(name).clone(),
+        }
+    }
+
     /// Makes a leaf of these values, which the files do not have.
     pub fn made(&self, values: &[f32]) -> Result<Tensor> {
         let leaf = self.contexts[0].zeros(DType::F32, [values.len() as i64])?;
@@ -192,7 +198,7 @@ impl Weights {
                 self.taken.borrow_mut().insert(name.to_string());
                 match self.is_shape_alone(info.shape.iter().product(), name) {
                     true => self.shape_alone(name, info.dtype, shape)?,
-                    false => self.converted(name, file.tensor(self.context(name), name)?)?,
+                    false => self.converted(name, file.tensor(&self.context_with_data(name), name)?)?,
                 }
             }
             Files::Hub { set, entries, names } => {
@@ -273,7 +279,7 @@ impl Weights {
     /// Small tensors are always loaded, because models compute with their values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
-        self.devices.is_outline() && elements >= LARGE && !SMALL.contains(&name)
+        self.devices.is_outline() && elements >= LARGE && !is_added(name)
     }
 
     fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {
@@ -284,7 +290,7 @@ impl Weights {
 
     /// The type that a matrix is converted to.
     fn wanted(&self, name: &str, stored: DType, shape: &[i64]) -> Option<DType> {
-        let is_matrix = shape.len() > 1 && stored.kind() != Kind::Integer && !SMALL.contains(&name);
+        let is_matrix = shape.len() > 1 && stored.kind() != Kind::Integer && !is_added(name);
         self.stored_as.filter(|to| is_matrix && *to != stored && shape[0] % to.block_size() == 0)
     }
 

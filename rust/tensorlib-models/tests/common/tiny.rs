@@ -80,6 +80,23 @@ impl Tensors {
         made
     }
 
+    /// These tensors with one tensor per expert instead of stacks, as older GGUF files have them.
+    pub fn with_experts_apart(&self) -> Tensors {
+        let mut made = Tensors::default();
+        for (name, stored) in &self.all {
+            if stored.shape.len() < 3 {
+                made.all.insert(name.clone(), stored.clone());
+                continue;
+            }
+            for (i, bytes) in stored.bytes.chunks(stored.bytes.len() / stored.shape[2] as usize).enumerate() {
+                let mut one = stored.clone();
+                (one.shape, one.bytes) = (stored.shape[..2].to_vec(), bytes.to_vec());
+                made.all.insert(name.replace("_exps", &format!(".{i}")), one);
+            }
+        }
+        made
+    }
+
     fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();
