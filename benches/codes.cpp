@@ -58,7 +58,7 @@ struct Operands {
           column_scales(depth / simd::scaled_bytes * columns),
           c(rows * columns),
           bytes(depth * columns * format.column_bytes),
-          starts(depth / format.scale_group * columns),
+          starts(2 * depth / format.scale_group * columns),
           sum_pairs(depth / format.scale_group * columns) {
         std::vector<float> weights(static_cast<std::size_t>(rows * depth));
         fill_normal(weights, 1, 1e-2f);
