@@ -8,9 +8,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace tensorlib::core {
 
@@ -100,8 +102,22 @@ struct KernelPlan {
     // it writes the result there. It promises nothing for other slots: the planner lets the result overwrite a slot only if no other slot
     // reads the same memory.
     unsigned may_overwrite = 0;
-    // The kernel's own decisions (tile and block sizes), as it likes.
-    std::array<std::int64_t, 8> choice{};
+    // The kernel's own decisions, such as block sizes, which plan() keeps and its steps read.
+    alignas(std::int64_t) std::array<std::byte, 64> decisions{};
+
+    // D is a struct of plain data, or one that begins with it.
+    template <class D>
+    void keep(const D &decided) noexcept {
+        static_assert(std::is_trivially_copyable_v<D> && sizeof(D) <= sizeof decisions);
+        std::memcpy(decisions.data(), &decided, sizeof decided);
+    }
+    template <class D>
+    D kept() const noexcept {
+        static_assert(std::is_trivially_copyable_v<D> && sizeof(D) <= sizeof decisions);
+        D decided;
+        std::memcpy(&decided, decisions.data(), sizeof decided);
+        return decided;
+    }
 
     std::int64_t &chunks(Stage stage) noexcept { return n_chunks[static_cast<std::size_t>(stage)]; }
     std::int64_t chunks(Stage stage) const noexcept { return n_chunks[static_cast<std::size_t>(stage)]; }

@@ -16,8 +16,10 @@ namespace tensorlib::core {
 // Columns of a round: their union of neurons is what is read.
 constexpr std::int64_t sparse_columns = 128;
 
-// Where KernelPlan::choice of sparse products has the threads that the workspace was planned for.
-constexpr std::size_t choice_threads = 0;
+// What the plans of sparse products keep: the number of threads that the workspace was planned for.
+struct PlannedThreads {
+    int count;
+};
 
 // A matrix [N, T] whose columns of a round are read as floats: where they lie, or from a stage in the workspace.
 class FloatColumns {

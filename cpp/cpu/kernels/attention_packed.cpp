@@ -38,7 +38,10 @@ constexpr std::int64_t round_floats = std::int64_t{1} << 20;
 // So few columns leave lanes of a panel empty: they read keys and values where they are, at memory's speed.
 constexpr std::int64_t few_columns = 16;
 
-enum Choice { choice_groups };
+// What plan() decides: the groups that a round packs.
+struct Decisions {
+    std::int64_t groups;
+};
 
 struct Blocking {
     Shape shape;
@@ -266,7 +269,7 @@ const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t near = round_floats / std::max<std::int64_t>(one.group_floats, 1);
     const std::int64_t groups = std::clamp<std::int64_t>(near, std::min<std::int64_t>(p.n_threads, one.shape.groups()), one.shape.groups());
     const Blocking b(p.node, std::max<std::int64_t>(groups, 1), simd);
-    plan.choice[choice_groups] = b.groups_per_round;
+    plan.keep(Decisions{b.groups_per_round});
     plan.n_rounds = b.rounds();
     plan.chunks(Stage::prepare) = b.groups_per_round * b.blocks;
     plan.chunks(Stage::compute) = b.groups_per_round * b.chunks_per_group;
@@ -276,7 +279,7 @@ const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_packed(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan.choice[choice_groups], slice.simd);
+    const Blocking b(*step.node, step.plan.kept<Decisions>().groups, slice.simd);
     if (slice.stage == Stage::prepare) {
         prepare(b, step, slice);
     } else {

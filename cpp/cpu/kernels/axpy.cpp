@@ -139,11 +139,11 @@ void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = std::max<std::int64_t>(b.rows.chunks(), 1);
     plan.chunks(Stage::combine) = b.rows.combine_chunks();
     plan.workspace = b.parts.size;
-    plan.choice[choice_threads] = p.n_threads;
+    plan.keep(PlannedThreads{p.n_threads});
 }
 
 void run_axpy(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.simd);
+    const Blocking b(*step.node, step.plan, step.plan.kept<PlannedThreads>().count, slice.simd);
     const std::int64_t K = step.dst.ne[0], first = slice.round * sparse_columns, n = std::min(sparse_columns, b.tokens - first);
     float *c = reinterpret_cast<float *>(step.dst.data) + first * K;
     if (slice.stage == Stage::prepare) {

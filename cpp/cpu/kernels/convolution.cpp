@@ -33,9 +33,12 @@ using ops::Convolution;
 // As of the packed product: B panels of a block of outputs and of KC stay in the second-level cache.
 constexpr std::int64_t largest_nc = 516, panels_per_chunk = 4;
 
-enum Choice { choice_mc, choice_kc, choice_nc };
+// What plan() decides: the sizes of a block of positions, of products and of outputs.
+struct Decisions {
+    std::int64_t MC, KC, NC;
+};
 
-// Sizes that follow from the node and the choice, and where a thread has its parts.
+// Sizes that follow from the node and the decisions, and where a thread has its parts.
 struct Blocking {
     Convolution c;
     std::int64_t phases, K, MC, KC, NC;  // K: of the phase that has most
@@ -44,13 +47,13 @@ struct Blocking {
     WorkspaceParts thread;
     std::size_t panel, row, tiles;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
+    Blocking(const Tensor &node, const Decisions &decided, const simd::SimdTable &simd) noexcept
         : c(ops::convolution_of(node)),
           phases(phases_of(c)),
           K(most_products(c)),
-          MC(plan.choice[choice_mc]),
-          KC(plan.choice[choice_kc]),
-          NC(plan.choice[choice_nc]),
+          MC(decided.MC),
+          KC(decided.KC),
+          NC(decided.NC),
           blocks(ceil_div(c.outputs, NC)),
           chunks_per_image(ceil_div(most_positions(c), MC)),
           panels(ceil_div(NC, simd.gemm.columns)),
@@ -100,13 +103,15 @@ void plan_convolution(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Convolution c = ops::convolution_of(p.node);
     const std::int64_t MR = simd.gemm.rows, T = p.n_threads, positions = Blocking::most_positions(c);
-    plan.choice[choice_nc] = even_block(c.outputs, largest_nc, simd.gemm.columns);
-    plan.choice[choice_kc] = even_block(std::max<std::int64_t>(1, Blocking::most_products(c)), packed::largest_kc, 16);
+    Decisions decided{};
+    decided.NC = even_block(c.outputs, largest_nc, simd.gemm.columns);
+    decided.KC = even_block(std::max<std::int64_t>(1, Blocking::most_products(c)), packed::largest_kc, 16);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, ceil_div(positions, MR) * c.images / (4 * T)) * MR);
-    plan.choice[choice_mc] = even_block(positions, mc, MR);
-    const Blocking blocking(p.node, plan, simd);
+    decided.MC = even_block(positions, mc, MR);
+    plan.keep(decided);
+    const Blocking blocking(p.node, decided, simd);
     if (leaves_zeros(c)) {
         const Layout &result = p.node.layout;
         plan.chunks(Stage::set_up) = chunks_for(result.n_elements(), static_cast<std::int64_t>(result.nbytes()), T);
@@ -220,7 +225,7 @@ void clear_result(const Step &step, const Slice &slice) noexcept {
 
 void run_convolution(const Step &step, const Slice &slice) noexcept {
     if (slice.stage == Stage::set_up) return clear_result(step, slice);
-    const Blocking blocking(*step.node, step.plan, slice.simd);
+    const Blocking blocking(*step.node, step.plan.kept<Decisions>(), slice.simd);
     if (slice.stage == Stage::prepare) {
         pack_kernel(blocking, step, slice);
     } else {

@@ -194,8 +194,13 @@ void run(const Step &step, const Slice &slice) noexcept;
 // are these.
 void plan_of(const Problem &problem, const Layout &a, const Layout &b, KernelPlan &plan) noexcept;
 void run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept;
-// From this of KernelPlan::choice on, whoever calls these may have decisions of its own.
-constexpr int first_free_choice = 6;
+// What plan_of() decides: sizes of blocks, how many blocks of columns a round has, and what is multiplied by what. A caller with decisions
+// of its own keeps them in a struct that begins with these.
+enum class Product : std::uint8_t;
+struct Decisions {
+    std::int64_t MC, KC, NC, blocks_per_round;
+    Product product;
+};
 }  // namespace packed
 
 }  // namespace tensorlib::core

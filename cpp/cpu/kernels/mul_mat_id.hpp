@@ -98,21 +98,22 @@ void scatter(const Step &step, const Entry *slots, std::int64_t n, const float *
 // Fetches the lines that it will store into: columns lie anywhere.
 void fetch_targets(const Step &step, const Entry *slots, std::int64_t n, std::int64_t first, std::int64_t rows) noexcept;
 
-// What both products are cut into. Kept in KernelPlan::choice but for what follows from the shapes.
-enum Choice { choice_kc, choice_places, choice_rows, choice_count };
-static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+// What the plans of both products decide: the elements of a block of k, the columns of a round, the rows of a chunk.
+struct Decisions {
+    std::int64_t KC, places, rows_per_chunk;
+};
 
 struct Blocking {
     Slots slots;
     std::int64_t K, M, KC, places, rows_per_chunk, row_chunks;
 
-    Blocking(const Tensor &node, const KernelPlan &plan) noexcept
+    Blocking(const Tensor &node, const Decisions &decided) noexcept
         : slots(node.layout.n_rows(), node.src[0]->layout.ne[2]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
-          KC(plan.choice[choice_kc]),
-          places(plan.choice[choice_places]),
-          rows_per_chunk(plan.choice[choice_rows]),
+          KC(decided.KC),
+          places(decided.places),
+          rows_per_chunk(decided.rows_per_chunk),
           row_chunks(ceil_div(M, rows_per_chunk)) {}
 
     Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.round, places}; }

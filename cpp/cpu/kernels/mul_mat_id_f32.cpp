@@ -29,7 +29,7 @@ struct FloatBlocking : Blocking {
     std::size_t panels, decoded, tile;
 
     FloatBlocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
-        : Blocking(node, plan),
+        : Blocking(node, plan.kept<Decisions>()),
           MR(simd.gemm.rows),
           NR(simd.gemm.columns),
           as_they_lie(tiles_as_it_lies(node.src[0]->layout, simd)),
@@ -161,10 +161,10 @@ void by_expert::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
-    plan.choice[choice_kc] = even_block(a.ne[0], plan.copies[0].used() ? packed::few_columns_kc : packed::largest_kc,
-                                        std::max<std::int64_t>(16, traits(a.type).block_size));
-    plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, simd.gemm.rows, packed::largest_mc / simd.gemm.rows);
+    const std::int64_t block = std::max<std::int64_t>(16, traits(a.type).block_size);
+    plan.keep(Decisions{.KC = even_block(a.ne[0], plan.copies[0].used() ? packed::few_columns_kc : packed::largest_kc, block),
+                        .places = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows()),
+                        .rows_per_chunk = rows_of_chunk(p, simd.gemm.rows, packed::largest_mc / simd.gemm.rows)});
     const FloatBlocking b(p.node, plan, simd);
     plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
 }

@@ -28,7 +28,7 @@ struct Bytes : Blocking {
     std::size_t codes, code_scales, code_offsets, row, tile;
 
     Bytes(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
-        : Blocking(node, plan),
+        : Blocking(node, plan.kept<Decisions>()),
           format(simd.integer.formats[dtype_index(node.src[0]->layout.type)]),
           rows(simd.integer.rows),
           columns(simd.integer.columns),
@@ -120,9 +120,9 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable::IntegerFormat &format = simd.integer.formats[dtype_index(a.type)];
     const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2]));
     const auto bytes = static_cast<std::int64_t>(of_place.size);
-    plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, simd::scaled_bytes);
-    plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, simd.integer.rows, most_panels);
+    plan.keep(Decisions{.KC = even_block(a.ne[0], integer::largest_kc, simd::scaled_bytes),
+                        .places = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows()),
+                        .rows_per_chunk = rows_of_chunk(p, simd.integer.rows, most_panels)});
     const Bytes b(p.node, plan, simd);
     plan.rounding = rounding_of(b.layout.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);

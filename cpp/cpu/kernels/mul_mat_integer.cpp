@@ -28,11 +28,12 @@ namespace {
 constexpr std::int64_t largest_nc = 1020;
 using integer::columns_per_chunk;
 
-// The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_kc, choice_nc, choice_blocks_per_round, choice_panels_per_chunk, choice_count };
-static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+// What plan() decides.
+struct Decisions {
+    std::int64_t KC, NC, blocks_per_round, panels_per_chunk;
+};
 
-// Sizes that follow from the shapes and the choice, and where a block's columns and a thread's panel have their parts.
+// Sizes that follow from the shapes and the decisions, and where a block's columns and a thread's panel have their parts.
 struct Blocking {
     const simd::SimdTable::IntegerFormat &format;
     ColumnBlocks blocks;
@@ -46,12 +47,14 @@ struct Blocking {
     std::size_t codes, code_scales, code_offsets, row;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
+        : Blocking(node, plan, plan.kept<Decisions>(), simd) {}
+    Blocking(const Tensor &node, const KernelPlan &plan, const Decisions &decided, const simd::SimdTable &simd) noexcept
         : format(simd.integer.formats[dtype_index(node.src[0]->layout.type)]),
-          blocks(node.layout, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
+          blocks(node.layout, decided.NC, decided.blocks_per_round),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
-          KC(plan.choice[choice_kc]),
-          panels_per_chunk(plan.choice[choice_panels_per_chunk]),
+          KC(decided.KC),
+          panels_per_chunk(decided.panels_per_chunk),
           rows(simd.integer.rows),
           columns(simd.integer.columns),
           panels(ceil_div(M, rows)),
@@ -186,11 +189,13 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
     const std::int64_t panels = ceil_div(p.node.layout.ne[0], simd.integer.rows);
     const bool straight_through = plan.copies[0].used() && NC <= format.packed_columns;
-    plan.choice[choice_kc] = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, simd::scaled_bytes);
-    plan.choice[choice_nc] = NC;
-    plan.choice[choice_blocks_per_round] = per_round;
+    Decisions decided{.KC = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, simd::scaled_bytes),
+                      .NC = NC,
+                      .blocks_per_round = per_round,
+                      .panels_per_chunk = 1};
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
-    plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
+    decided.panels_per_chunk = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
+    plan.keep(decided);
     const Blocking blocking(p.node, plan, simd);
     plan.rounding = rounding_of(blocking.activations.one);
     plan.n_rounds = blocking.blocks.rounds();

@@ -29,7 +29,13 @@
 
 namespace tensorlib::core {
 
+// What a panel of A holds by what one of B does. Words of pairs are two of k.
+enum class packed::Product : std::uint8_t { floats, pairs, halves_by_floats, pairs_by_floats };
+
 namespace {
+
+using packed::Decisions;
+using packed::Product;
 
 // NC: for one block of k the B panels of a block of columns (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of
 // A meet them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
@@ -37,15 +43,9 @@ constexpr std::int64_t largest_nc = 516;
 // B panels packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
 
-// What a panel of A holds by what one of B does. Words of pairs are two of k.
-enum class Product : std::int64_t { floats, pairs, halves_by_floats, pairs_by_floats };
 std::int64_t elements_per_word(Product product) noexcept {
     return product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1;
 }
-
-// The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_mc, choice_kc, choice_nc, choice_blocks_per_round, choice_product, choice_count };
-static_assert(choice_count <= packed::first_free_choice);
 
 const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &simd) noexcept {
     switch (product) {
@@ -56,7 +56,7 @@ const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &sim
     }
 }
 
-// Sizes that follow from the shapes and the choice, and where a thread has its parts. K and KC are in words.
+// Sizes that follow from the shapes and the decisions, and where a thread has its parts. K and KC are in words.
 struct Blocking {
     ColumnBlocks blocks;
     Product product;
@@ -76,15 +76,16 @@ struct Blocking {
     // added up.
     std::size_t panel, decoded, row, tiles;
 
-    Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
-        : blocks(c, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
-          product(static_cast<Product>(plan.choice[choice_product])),
+    Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const Decisions &decided,
+             const simd::SimdTable &simd) noexcept
+        : blocks(c, decided.NC, decided.blocks_per_round),
+          product(decided.product),
           per_word(elements_per_word(product)),
           b_floats(product == Product::pairs_by_floats ? 2 : 1),
           K(a.ne[0] / per_word),
           M(c.ne[0]),
-          MC(plan.choice[choice_mc]),
-          KC(plan.choice[choice_kc]),
+          MC(decided.MC),
+          KC(decided.KC),
           row_blocks(ceil_div(M, MC)),
           panels_per_block(ceil_div(blocks.NC, simd.gemm.columns)),
           MR(simd.gemm.rows),
@@ -288,28 +289,27 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &c = p.node.layout;
     const std::int64_t MR = simd.gemm.rows, NR = simd.gemm.columns, T = p.n_threads;
-    plan.choice[choice_product] = static_cast<std::int64_t>(product);
+    Decisions decided{.MC = 0, .KC = 0, .NC = even_block(c.ne[1], largest_nc, NR), .blocks_per_round = 1, .product = product};
     if (product == Product::pairs) plan.rounding = "b in bf16";
-    plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
     const std::int64_t words = even_block(a.ne[0] / elements_per_word(blocked_as),
-                                          plan.choice[choice_nc] <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
+                                          decided.NC <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
                                           std::max<std::int64_t>(16, traits(a.type).block_size));
-    plan.choice[choice_kc] = words * elements_per_word(blocked_as) / elements_per_word(product);
+    decided.KC = words * elements_per_word(blocked_as) / elements_per_word(product);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
-    const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
+    const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], decided.NC) * c.ne[2] * c.ne[3];
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
-    plan.choice[choice_mc] = even_block(c.ne[0], mc, MR);
-    plan.choice[choice_blocks_per_round] = 1;
+    decided.MC = even_block(c.ne[0], mc, MR);
 
-    const Blocking each(a, b, c, plan, simd);  // the sizes of a block do not depend on how many there are in a round
+    const Blocking each(a, b, c, plan, decided, simd);  // the sizes of a block do not depend on how many there are in a round
     // As few blocks as give every thread four chunks: what is packed is read back from a cache that is near.
     const std::int64_t few = std::max(packed::near_floats / each.block_floats(), T > 1 ? ceil_div(4 * T, each.row_blocks) : 1);
     const std::int64_t most = std::max<std::int64_t>(packed::round_floats / each.block_floats(), 1);
     const std::int64_t per_round = std::min({few, most, each.blocks.count});
-    plan.choice[choice_blocks_per_round] = per_round;
-    const Blocking blocking(a, b, c, plan, simd);
+    decided.blocks_per_round = per_round;
+    plan.keep(decided);
+    const Blocking blocking(a, b, c, plan, decided, simd);
     plan.n_rounds = blocking.blocks.rounds();
     plan.chunks(Stage::prepare) = per_round * blocking.pack_chunks_per_block();
     plan.chunks(Stage::compute) = per_round * blocking.row_blocks;
@@ -346,7 +346,7 @@ void packed::run(const Step &step, const Slice &slice) noexcept {
 }
 
 void packed::run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept {
-    const Blocking blocking(a, b, step.node->layout, step.plan, slice.simd);
+    const Blocking blocking(a, b, step.node->layout, step.plan, step.plan.kept<Decisions>(), slice.simd);
     if (slice.stage == Stage::prepare) {
         pack_columns(blocking, step, slice);
     } else {

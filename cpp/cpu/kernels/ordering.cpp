@@ -94,16 +94,17 @@ SortEntry *sort_part(const Step &step, const LineReader &reader, std::int64_t ro
     return sort_entries(entries, room, part.end - part.begin);
 }
 
-// Which of the workspace's parts is a chunk's: one for each thread, or for each chunk where there are fewer.
-enum { choice_by_chunk = 7 };
-std::int64_t plan_places(const Problem &p, KernelPlan &plan) noexcept {
-    const std::int64_t chunks = plan.chunks(Stage::compute);
-    plan.choice[choice_by_chunk] = chunks <= p.n_threads;
-    return std::min<std::int64_t>(chunks, p.n_threads);
-}
-std::int64_t place_of_slice(const Step &step, const Slice &slice) noexcept {
-    return step.plan.choice[choice_by_chunk] ? slice.chunk : slice.thread;
-}
+// The workspace's parts: one per thread, or one per chunk if there are fewer chunks.
+struct ScratchParts {
+    bool per_chunk;
+
+    ScratchParts() = default;
+    ScratchParts(const Problem &p, const KernelPlan &plan) noexcept : per_chunk(plan.chunks(Stage::compute) <= p.n_threads) {}
+    std::int64_t count(const Problem &p, const KernelPlan &plan) const noexcept {
+        return per_chunk ? plan.chunks(Stage::compute) : p.n_threads;
+    }
+    std::int64_t part_of(const Slice &slice) const noexcept { return per_chunk ? slice.chunk : slice.thread; }
+};
 
 // Sorting takes about as long as moving so many times the bytes.
 constexpr std::int64_t moves_of_sorting = 20;
@@ -111,14 +112,16 @@ constexpr std::int64_t moves_of_sorting = 20;
 void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), moves_of_sorting * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
-    plan.workspace = static_cast<std::size_t>(plan_places(p, plan) * 2 * c.ne[0]) * sizeof(SortEntry);
+    const ScratchParts scratch(p, plan);
+    plan.keep(scratch);
+    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * 2 * c.ne[0]) * sizeof(SortEntry);
 }
 
 void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.ne[0];
     if (n == 0) return;
     const LineReader reader(step, false, slice.simd);
-    SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + place_of_slice(step, slice) * 2 * n;
+    SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + step.plan.kept<ScratchParts>().part_of(slice) * 2 * n;
     const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
         const SortEntry *sorted = sort_part(step, reader, row, {0, n}, entries, entries + n);
@@ -129,7 +132,10 @@ void run_sort_rows(const Step &step, const Slice &slice) noexcept {
 // ---- argsort of fewer and longer rows than there are threads: parts of a row are sorted, then merged in pairs, a round for each doubling.
 // A chunk makes the same range of its row in each round; of the two runs that it merges it finds where its range begins (taken_of_a).
 
-enum { choice_parts };
+// What plan_sort_parts() decides: the parts of a row.
+struct SortDecisions {
+    std::int64_t parts;
+};
 
 std::int64_t parts_of_rows(const Problem &p) noexcept {
     const Layout &c = p.node.layout;
@@ -144,14 +150,14 @@ const char *refuse_sort_parts(const Problem &p) noexcept { return parts_of_rows(
 void plan_sort_parts(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
     const std::int64_t parts = parts_of_rows(p);
-    plan.choice[choice_parts] = parts;
+    plan.keep(SortDecisions{parts});
     for (std::int64_t together = 1; together < parts; together *= 2) plan.n_rounds++;
     plan.chunks(Stage::compute) = c.n_rows() * parts;
     plan.workspace = static_cast<std::size_t>(2 * c.n_elements()) * sizeof(SortEntry);
 }
 
 void run_sort_parts(const Step &step, const Slice &slice) noexcept {
-    const std::int64_t n = step.node->layout.ne[0], parts = step.plan.choice[choice_parts];
+    const std::int64_t n = step.node->layout.ne[0], parts = step.plan.kept<SortDecisions>().parts;
     const std::int64_t row = slice.chunk / parts, number = slice.chunk % parts;
     const auto begin_of = [&](std::int64_t part) { return part_of(n, std::min(part, parts), parts).begin; };
     const Range part{begin_of(number), begin_of(number + 1)};
@@ -178,7 +184,11 @@ void run_sort_parts(const Step &step, const Slice &slice) noexcept {
 
 // ---- top_k: of a row, or of parts of few long ones, the first k are kept while it is read once, then sorted.
 
-enum { choice_row_parts, choice_room };
+// What plan_top_k() decides: the parts of a row, and the entries that a selection has room for.
+struct TopDecisions {
+    std::int64_t parts, room;
+    ScratchParts scratch;
+};
 
 std::int64_t k_of(const Tensor &node) noexcept { return node.layout.ne[0]; }
 
@@ -187,13 +197,14 @@ void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t rows = a.n_rows(), n = a.ne[0], k = k_of(p.node), T = p.n_threads;
     std::int64_t parts = 1;
     if (T > 1 && rows > 0 && rows < 2 * T) parts = std::clamp<std::int64_t>(n / std::max(shortest_part, 4 * k), 1, ceil_div(4 * T, rows));
-    plan.choice[choice_row_parts] = parts;
     // Elements are kept until there are so many, then cut down to k. More room means fewer cuts, but more that is kept in between.
-    plan.choice[choice_room] = std::min(n, 2 * k + 32);
+    const std::int64_t room = std::min(n, 2 * k + 32);
     plan.chunks(Stage::compute) =
         parts > 1 ? rows * parts : chunks_for(rows, 2 * static_cast<std::int64_t>(a.nbytes() + p.node.layout.nbytes()), T);
     // Kept elements of a chunk, and those of the parts.
-    plan.workspace = static_cast<std::size_t>(plan_places(p, plan) * plan.choice[choice_room]) * sizeof(SortEntry);
+    const ScratchParts scratch(p, plan);
+    plan.keep(TopDecisions{parts, room, scratch});
+    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * room) * sizeof(SortEntry);
     if (parts == 1) return;
     plan.chunks(Stage::combine) = chunks_for(rows, rows * parts * k * static_cast<std::int64_t>(sizeof(SortEntry)), T);
     plan.workspace += static_cast<std::size_t>(rows * parts * k) * sizeof(SortEntry);
@@ -276,7 +287,8 @@ void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexce
 
 void run_top_k(const Step &step, const Slice &slice) noexcept {
     const Layout &a = step.node->src[0]->layout;
-    const std::int64_t n = a.ne[0], k = k_of(*step.node), parts = step.plan.choice[choice_row_parts], room = step.plan.choice[choice_room];
+    const auto [parts, room, scratch] = step.plan.kept<TopDecisions>();
+    const std::int64_t n = a.ne[0], k = k_of(*step.node);
     if (k == 0) return;
     auto *of_parts = reinterpret_cast<SortEntry *>(step.workspace);
     if (slice.stage == Stage::combine) {
@@ -289,7 +301,7 @@ void run_top_k(const Step &step, const Slice &slice) noexcept {
         return;
     }
     const LineReader reader(step, false, slice.simd);
-    SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + place_of_slice(step, slice) * room;
+    SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + scratch.part_of(slice) * room;
     if (parts > 1) {
         SortEntry *found = of_parts + slice.chunk * k;
         const std::int64_t count = select(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.simd);

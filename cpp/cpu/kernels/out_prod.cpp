@@ -31,8 +31,11 @@ Layout read_layout(const Layout &a) noexcept {
     return floats;
 }
 
-// Where in the workspace a is decoded to: behind what the product has.
-constexpr std::size_t choice_decoded = packed::first_free_choice;
+// What plan_product() decides, and where in the workspace a is decoded to: after what the product uses.
+struct Decisions {
+    packed::Decisions product;
+    std::size_t decoded_at;
+};
 
 const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[1] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
@@ -45,14 +48,14 @@ void plan_product(const Problem &p, KernelPlan &plan) noexcept {
     packed::plan_of(p, transposed(read_layout(a)), transposed(p.node.src[1]->layout), plan);
     if (!is_decoded(a)) return;
     const std::size_t at = round_up(plan.workspace, 64);
-    plan.choice[choice_decoded] = static_cast<std::int64_t>(at);
+    plan.keep(Decisions{plan.kept<packed::Decisions>(), at});
     plan.workspace = at + static_cast<std::size_t>(a.n_elements()) * sizeof(float);
     plan.chunks(Stage::set_up) = chunks_for(a.n_rows(), a.n_elements() * static_cast<std::int64_t>(sizeof(float)), p.n_threads);
 }
 
 void run_product(const Step &step, const Slice &slice) noexcept {
     const Layout &a = step.node->src[0]->layout, read = read_layout(a);
-    std::byte *decoded = step.workspace + step.plan.choice[choice_decoded];
+    std::byte *decoded = step.workspace + step.plan.kept<Decisions>().decoded_at;
     if (slice.stage == Stage::set_up) {
         const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::set_up));
         for (std::int64_t row = rows.begin; row < rows.end; row++) {

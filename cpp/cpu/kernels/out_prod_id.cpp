@@ -24,6 +24,11 @@ constexpr std::int64_t most_rows = 256;
 // Groups of b's elements that are read together, as whole cache lines of each column.
 constexpr std::int64_t groups = 8;
 
+// What the plan decides.
+struct RowsPerChunk {
+    std::int64_t count;
+};
+
 // What the product is cut into. Its matrices are {N, M}, its columns are what is summed over.
 struct Cut {
     Slots slots;
@@ -56,7 +61,7 @@ void by_expert::plan_outer_products(const Problem &p, KernelPlan &plan) noexcept
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const std::int64_t MR = simd.gemm.rows, rows = p.node.layout.ne[0] == 0 ? MR : rows_of_chunk(p, MR, most_rows / MR);
     const Cut cut(p.node, rows, simd);
-    plan.choice[choice_rows] = rows;
+    plan.keep(RowsPerChunk{rows});
     plan.chunks(Stage::set_up) = 1;
     plan.chunks(Stage::compute) = p.node.layout.n_elements() == 0 ? 0 : cut.slots.experts * cut.row_chunks;
     plan.workspace = cut.slots.parts.size + static_cast<std::size_t>(p.n_threads) * cut.thread.size;
@@ -121,7 +126,7 @@ void ignore(const Step &, std::int64_t) noexcept {}
 }  // namespace
 
 void by_expert::run_outer_products(const Step &step, const Slice &slice) noexcept {
-    const Cut cut(*step.node, step.plan.choice[choice_rows], slice.simd);
+    const Cut cut(*step.node, step.plan.kept<RowsPerChunk>().count, slice.simd);
     if (slice.stage == Stage::set_up) return set_up(cut.slots, step, ignore);
     const std::int64_t expert = slice.chunk / cut.row_chunks, first = slice.chunk % cut.row_chunks * cut.rows_per_chunk;
     const Range rows{first, std::min(first + cut.rows_per_chunk, cut.N)};

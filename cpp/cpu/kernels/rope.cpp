@@ -18,11 +18,16 @@ std::size_t angle_bytes(std::int64_t pairs) noexcept {
     return round_up(static_cast<std::size_t>(pairs) * (sizeof(double) + 4 * sizeof(float)), 64);
 }
 
+// What plan_rope() keeps: where the threads' parts begin.
+struct AnglesAt {
+    std::size_t offset;
+};
+
 void plan_rope(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
     plan.may_overwrite = FloatRows::may_overwrite(p.node);
     const std::size_t rows = FloatRows::workspace(p.node, p.n_threads);
-    plan.choice[0] = static_cast<std::int64_t>(rows);
+    plan.keep(AnglesAt{rows});
     plan.workspace = rows + static_cast<std::size_t>(p.n_threads) * angle_bytes(rotation_of(p.node).pairs);
     plan.chunks(Stage::compute) = chunks_for(c.ne[2] * c.ne[3], 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
 }
@@ -32,7 +37,8 @@ class Angles {
 public:
     Angles(const Step &step, const Slice &slice, const Rotation &rotation) noexcept
         : simd_(slice.simd.rotations), rotation_(rotation), positions_(step.src[1]), n_tokens_(step.dst.ne[2]) {
-        std::byte *own = step.workspace + step.plan.choice[0] + static_cast<std::size_t>(slice.thread) * angle_bytes(rotation.pairs);
+        std::byte *own =
+            step.workspace + step.plan.kept<AnglesAt>().offset + static_cast<std::size_t>(slice.thread) * angle_bytes(rotation.pairs);
         const std::int64_t n = rotation.pairs;
         rates_ = reinterpret_cast<double *>(own);
         cos_ = reinterpret_cast<float *>(rates_ + n);

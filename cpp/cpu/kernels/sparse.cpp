@@ -83,7 +83,7 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const RowProducts::Round round = b.round(step, slice);
     const std::int64_t *list = b.active.list(step.workspace), count = b.active.count(step.workspace);
     const bool panels = b.products.reads_panels(count);
-    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[choice_threads])
+    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.kept<PlannedThreads>().count)
                                           : per_chunk_of(count, step.plan.chunks(Stage::compute), b.products.least_of_chunk());
     const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
     // (Of one column the list has what is active in it.)
@@ -109,11 +109,11 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
     plan.chunks(Stage::compute) = b.products.chunks(p.n_threads);
     plan.workspace = b.parts.size;
-    plan.choice[choice_threads] = p.n_threads;
+    plan.keep(PlannedThreads{p.n_threads});
 }
 
 void run_rows(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.simd);
+    const Blocking b(*step.node, step.plan, step.plan.kept<PlannedThreads>().count, slice.simd);
     const RowProducts::Round round = b.round(step, slice);
     if (slice.stage == Stage::compute) {
         multiply_group(b, step, slice);

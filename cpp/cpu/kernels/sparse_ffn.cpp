@@ -1,22 +1,24 @@
-// sparse_ffn: a gated block of the active neurons alone, in one step.
+// sparse_ffn: a gated feed-forward block that computes only the active neurons, in one step.
 //
-//   for each round of 128 columns, with scores two phases, without three:
-//     find:   prepare: the columns as the products read them; of scores the list of active neurons   all threads
-//             compute: without scores the first projection of all neurons, and what is tested of it  s [columns][n]
-//     gate:   prepare: without scores the list                                                       one thread
-//             compute: the projections of the active rows (a chunk), activated and multiplied        z [columns][n], by places of the list
-//     down:   compute: sums of the active rows, each times z, as in axpy                             (axpy.cpp)
-//   combine:  of few columns, the slices' sums
+// The step takes 128 columns at a time, in three turns. With scores it needs no first turn.
+//   find     prepare: the columns, as the products read them                                        all threads
+//            compute: the first projection of all neurons, and the value that the rule tests        tested [columns][n]
+//   project  prepare: the list of active neurons; with scores, the columns too                      one thread lists
+//            compute: both projections of the listed rows (a chunk), activated and multiplied       z [columns][n], in list order
+//   sum      compute: the rows of the down projection, each times z, as in axpy (axpy.cpp)
+// For few columns, the stage combine adds up the sums of the slices of the list.
 //
-// With scores `find` computes nothing, and its chunks are gate's. The products are those of mul_mat_sparse (row_products.cpp), so few
-// columns read packed rows of constants, others a constant's panels where most neurons are active, and all of the first projection. A
-// round's z of 11,008 neurons and 128 columns is 5.5 MiB.
+// The products are those of mul_mat_sparse (row_products.cpp). Few columns read packed rows of constants. More columns read a constant's
+// panels for the first projection and where most neurons are active. With 11,008 neurons, z of 128 columns is 5.5 MiB.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/axpy.hpp"
 #include "cpu/kernels/row_products.hpp"
 
 #include <algorithm>
+#include <new>
+#include <span>
+#include <type_traits>
 
 namespace tensorlib::core {
 
@@ -24,120 +26,166 @@ namespace {
 
 constexpr std::size_t x_at = 0, gate_at = 1, up_at = 2, down_at = 3, scores_at = ops::ffn_operands.scores, rows_at = ops::ffn_operands.rows;
 
-enum class Phase { find, gate, down };
-
-// Which is which in KernelPlan::copies.
+// The entries of KernelPlan::copies.
 enum Copies { copy_of_gate, copy_of_up, copy_of_down };
 
-struct Blocking {
-    const Tensor &node;
+// A turn of the three: a round of the step's stages.
+enum class Turn { find, project, sum };
+
+// Everything that follows from the node and its plan. The stage set_up makes it, at the beginning of the workspace.
+struct Block {
+    // Offsets of the workspace's parts; those of a thread are relative to the thread's.
+    struct Offsets {
+        std::size_t scores, tested, z, gate, up, sums, threads, thread_of_up, thread_bytes;
+    };
+
+    std::span<const Turn> turns;
     bool scored, up_first;
     std::int64_t tokens, columns, n;
+    int n_threads;
+    TileOp activation;
+    ops::SparseRule rule;
     RowProducts gate, up;
     WeightedRows down;
-    std::int64_t unit;  // of places of a chunk
+    std::int64_t least_of_chunk;  // places of the list
     WorkspaceParts parts;
+    std::size_t own;  // this struct's offset
     ActiveRows active;
-    std::size_t scores, tested, z, of_gate, of_up, sums, threads, thread_of_up, thread_bytes;
+    Offsets at;
 
-    Blocking(const Tensor &of, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
-        : node(of),
-          scored(of.src[scores_at] != nullptr),
-          up_first(attrs_of<ops::SparseFfnAttrs>(of).first == ops::SparseFfnFirst::up),
-          tokens(of.layout.ne[1]),
+    Block(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
+        : scored(node.src[scores_at] != nullptr),
+          up_first(attrs_of<ops::SparseFfnAttrs>(node).first == ops::SparseFfnFirst::up),
+          tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          n(of.src[gate_at]->layout.ne[1]),
-          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate], simd),
-          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], simd),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], simd),
-          unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
-          active(n, of.src[rows_at] != nullptr, parts) {
-        const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
-        scores = parts.add<float>(scored ? FloatColumns::staged_floats(of.src[scores_at]->layout, columns) : 0);
-        tested = parts.add<float>(scored ? 0 : columns * n), z = parts.add<float>(columns * n);
-        of_gate = bytes(gate.shared_bytes()), of_up = bytes(up.shared_bytes()), sums = bytes(down.shared_bytes());
-        WorkspaceParts thread;
-        thread.add<std::byte>(static_cast<std::int64_t>(std::max(gate.thread_bytes(), down.thread_bytes())));
-        thread_of_up = thread.add<std::byte>(static_cast<std::int64_t>(up.thread_bytes()));
-        thread_bytes = thread.size;
-        threads = bytes(thread_bytes * static_cast<std::size_t>(plan.choice[choice_threads]));
+          n(node.src[gate_at]->layout.ne[1]),
+          n_threads(plan.kept<PlannedThreads>().count),
+          activation(formula_of(attrs_of<ops::SparseFfnAttrs>(node).activation)),
+          rule(ops::sparse_rule(node)),
+          gate(node.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate], simd),
+          up(node.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], simd),
+          down(node.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], simd),
+          least_of_chunk(std::max(gate.least_of_chunk(), up.least_of_chunk())),
+          own(parts.add<Block>(1)),
+          active(n, node.src[rows_at] != nullptr, parts),
+          at(lay_out(node)) {
+        static constexpr Turn all[] = {Turn::find, Turn::project, Turn::sum};
+        turns = scored ? std::span<const Turn>(all).subspan(1) : all;
     }
 
-    std::int64_t phases() const noexcept { return scored ? 2 : 3; }
-    std::int64_t row_chunks(std::int64_t n_threads) const noexcept { return std::max(gate.chunks(n_threads), up.chunks(n_threads)); }
-};
+    static const Block &of(const Step &step) noexcept { return *std::launder(reinterpret_cast<const Block *>(step.workspace)); }
 
-// A slice's round of columns and phase.
+    std::int64_t n_rounds() const noexcept { return ceil_div(tokens, sparse_columns) * static_cast<std::int64_t>(turns.size()); }
+    std::int64_t row_chunks() const noexcept { return std::max(gate.chunks(n_threads), up.chunks(n_threads)); }
+
+private:
+    static TileOp formula_of(ops::SparseFfnActivation activation) noexcept {
+        constexpr TileOp formulas[] = {TileOp::relu, TileOp::silu, TileOp::gelu};
+        return formulas[static_cast<std::size_t>(activation)];
+    }
+    Offsets lay_out(const Tensor &node) noexcept {
+        const auto bytes = [](WorkspaceParts &of, std::size_t size) { return of.add<std::byte>(static_cast<std::int64_t>(size)); };
+        Offsets found{};
+        found.scores = parts.add<float>(scored ? FloatColumns::staged_floats(node.src[scores_at]->layout, columns) : 0);
+        found.tested = parts.add<float>(scored ? 0 : columns * n);
+        found.z = parts.add<float>(columns * n);
+        found.gate = bytes(parts, gate.shared_bytes());
+        found.up = bytes(parts, up.shared_bytes());
+        found.sums = bytes(parts, down.shared_bytes());
+        WorkspaceParts thread;
+        bytes(thread, std::max(gate.thread_bytes(), down.thread_bytes()));
+        found.thread_of_up = bytes(thread, up.thread_bytes());
+        found.thread_bytes = thread.size;
+        found.threads = bytes(parts, thread.size * static_cast<std::size_t>(n_threads));
+        return found;
+    }
+};
+static_assert(std::is_trivially_destructible_v<Block> && alignof(Block) <= 64, "it ends with the workspace");
+
+// One turn for some columns, as a thread sees it.
 struct Work {
-    const Blocking &b;
+    const Block &b;
     const Step &step;
     const simd::SimdTable &simd;
-    Phase phase;
+    Turn turn;
     std::int64_t first, columns;
     std::byte *thread;
-    ops::SparseRule rule;
 
-    Work(const Blocking &blocking, const Step &of, const Slice &slice) noexcept
-        : b(blocking),
+    Work(const Step &of, const Slice &slice) noexcept
+        : b(Block::of(of)),
           step(of),
           simd(slice.simd),
-          phase(static_cast<Phase>(slice.round % b.phases() + (b.scored && slice.round % b.phases() > 0 ? 1 : 0))),
-          first(slice.round / b.phases() * sparse_columns),
+          turn(b.turns[static_cast<std::size_t>(slice.round) % b.turns.size()]),
+          first(slice.round / static_cast<std::int64_t>(b.turns.size()) * sparse_columns),
           columns(std::min(sparse_columns, b.tokens - first)),
-          thread(of.workspace + b.threads + static_cast<std::size_t>(slice.thread) * b.thread_bytes),
-          rule(ops::sparse_rule(*of.node)) {}
+          thread(of.workspace + b.at.threads + static_cast<std::size_t>(slice.thread) * b.at.thread_bytes) {}
 
-    RowProducts::Round round(std::size_t part) const noexcept { return {step.src[x_at], first, columns, step.workspace + part}; }
+    const std::int64_t *list() const noexcept { return b.active.list(step.workspace); }
+    std::int64_t count() const noexcept { return b.active.count(step.workspace); }
+    // Column `first` + j of tested or z.
     float *column_of(std::size_t part, std::int64_t j) const noexcept { return reinterpret_cast<float *>(step.workspace + part) + j * b.n; }
-    // A chunk's part of the list. Where a projection reads panels, chunks are of rows, so that none cuts a panel.
+    FloatColumns scores() const noexcept {
+        return b.scored ? FloatColumns(step.src[scores_at], step.workspace + b.at.scores) : FloatColumns();
+    }
+    // A chunk's part of the list. Where a projection reads panels, chunks are cut by rows, so that none cuts a panel.
     Range places(std::int64_t chunk) const noexcept {
-        const std::int64_t count = b.active.count(step.workspace), threads = step.plan.choice[choice_threads];
         std::int64_t of_panels = 0;
         for (const RowProducts *p : {&b.gate, &b.up}) {
-            if (p->reads_panels(count)) of_panels = std::max(of_panels, p->rows_of_panels(threads));
+            if (p->reads_panels(count())) of_panels = std::max(of_panels, p->rows_of_panels(b.n_threads));
         }
-        // (Groups of both are powers of two, the larger one whole ones of the other.)
-        const std::int64_t per_chunk = of_panels > 0 ? std::max(b.unit, of_panels) : per_chunk_of(count, b.row_chunks(threads), b.unit);
-        return places_of(chunk, per_chunk, b.active.list(step.workspace), count, of_panels > 0);
+        // Both sizes of groups are powers of two, so the larger one is a multiple of the other.
+        const std::int64_t per_chunk =
+            of_panels > 0 ? std::max(b.least_of_chunk, of_panels) : per_chunk_of(count(), b.row_chunks(), b.least_of_chunk);
+        return places_of(chunk, per_chunk, list(), count(), of_panels > 0);
     }
-    FloatColumns scores() const noexcept {
-        return b.scored ? FloatColumns(step.src[scores_at], step.workspace + b.scores) : FloatColumns();
-    }
-    void activate(std::int64_t n, const float *from, float *to) const noexcept {
-        constexpr TileOp formulas[] = {TileOp::relu, TileOp::silu, TileOp::gelu};
-        const auto which = static_cast<std::size_t>(attrs_of<ops::SparseFfnAttrs>(b.node).activation);
+    void activate(float *values, std::int64_t n) const noexcept {
         simd::TileArgs args{};
-        args.n = n, args.src[0] = from, args.dst = to;
-        simd.tiles.loops[static_cast<std::size_t>(formulas[which])](args);
+        args.n = n, args.src[0] = values, args.dst = values;
+        simd.tiles.loops[static_cast<std::size_t>(b.activation)](args);
     }
 };
 
-// Of scores, or of the first projection; before that is there, all neurons.
-void find_active(const Work &w) noexcept {
-    const Blocking &b = w.b;
+void prepare_columns(const Work &w, std::int64_t block_of_columns) noexcept {
+    const RowProducts::Round gate{w.step.src[x_at], w.first, w.columns, w.step.workspace + w.b.at.gate};
+    const RowProducts::Round up{w.step.src[x_at], w.first, w.columns, w.step.workspace + w.b.at.up};
+    const std::int64_t begin = block_of_columns * integer::columns_per_chunk;
+    for (std::int64_t j = begin; j < std::min(begin + integer::columns_per_chunk, w.columns); j++) {
+        w.b.gate.prepare(gate, j, w.thread);
+        w.b.up.prepare(up, j, w.thread + w.b.at.thread_of_up);
+    }
+}
+
+// Lists the active neurons; all of them in the turn that computes what is tested.
+void list_active(const Work &w) noexcept {
+    const Block &b = w.b;
     std::byte *base = w.step.workspace;
     b.active.clear(base);
     if (w.step.node->src[rows_at]) b.active.read_numbers(base, w.step, rows_at, ops::sparse_neurons(*w.step.node));
-    if (!b.scored && w.phase == Phase::find) {
+    if (w.turn == Turn::find) {
         b.active.add_all(base);
     } else {
         const FloatColumns scores = w.scores();
         if (b.scored) scores.load(w.first, w.columns, w.simd);
         for (std::int64_t j = 0; j < w.columns; j++) {
-            b.active.add(base, w.rule, b.scored ? scores.at(w.first, j) : w.column_of(b.tested, j), nullptr);
+            b.active.add(base, b.rule, b.scored ? scores.at(w.first, j) : w.column_of(b.at.tested, j), nullptr);
         }
     }
     b.active.compact(base);
 }
 
-// The rows of a chunk by one projection: calls take(place in the list, column, value), which is anything where not wanted(place, column).
+enum class Projection { gate, up };
+
+// The rows of a chunk by one projection: calls take(place in the list, column, value). The value is unspecified where not
+// wanted(place, column).
 template <class Wanted, class Take>
-void project(const Work &w, bool up, std::int64_t chunk, Wanted wanted, Take take) noexcept {
-    const Blocking &b = w.b;
+void project(const Work &w, Projection which, std::int64_t chunk, Wanted wanted, Take take) noexcept {
+    const Block &b = w.b;
+    const bool up = which == Projection::up;
     const RowProducts &products = up ? b.up : b.gate;
-    const std::int64_t *list = b.active.list(w.step.workspace), count = b.active.count(w.step.workspace);
-    products.multiply(w.step.src[up ? up_at : gate_at], list, w.places(chunk), products.reads_panels(count),
-                      w.round(up ? b.of_up : b.of_gate), w.thread + (up ? b.thread_of_up : 0), wanted, [&](const RowProducts::Tile &tile) {
+    const RowProducts::Round round{w.step.src[x_at], w.first, w.columns, w.step.workspace + (up ? b.at.up : b.at.gate)};
+    const std::int64_t *list = w.list();
+    products.multiply(w.step.src[up ? up_at : gate_at], list, w.places(chunk), products.reads_panels(w.count()), round,
+                      w.thread + (up ? b.at.thread_of_up : 0), wanted, [&](const RowProducts::Tile &tile) {
                           for (std::int64_t j = 0; j < w.columns; j++) {
                               const float *from = tile.data + j * tile.height;
                               for (std::int64_t i = 0; i < tile.n; i++) take(tile.first + i, j, from[tile.row(list, i)]);
@@ -145,57 +193,58 @@ void project(const Work &w, bool up, std::int64_t chunk, Wanted wanted, Take tak
                       });
 }
 
-// What is tested: the list has all neurons, so places are rows.
-void project_first(const Work &w, std::int64_t chunk) noexcept {
-    const Blocking &b = w.b;
+// The turn find: the list has all neurons, so places are rows.
+void find(const Work &w, std::int64_t chunk) noexcept {
+    const Block &b = w.b;
     const Range rows = w.places(chunk);
     if (rows.begin == rows.end) return;
-    project(
-        w, b.up_first, chunk, [](std::int64_t, std::int64_t) { return true; },
-        [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.tested, j)[place] = value; });
+    const auto all = [](std::int64_t, std::int64_t) { return true; };
+    const auto store = [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.at.tested, j)[place] = value; };
+    project(w, b.up_first ? Projection::up : Projection::gate, chunk, all, store);
     if (b.up_first) return;
-    for (std::int64_t j = 0; j < w.columns; j++) {
-        float *of_rows = w.column_of(b.tested, j) + rows.begin;
-        w.activate(rows.end - rows.begin, of_rows, of_rows);
-    }
+    for (std::int64_t j = 0; j < w.columns; j++) w.activate(w.column_of(b.at.tested, j) + rows.begin, rows.end - rows.begin);
 }
 
-// z of a chunk of the list: 0 where a column's neuron is not active.
+// The turn project: z of a chunk of the list, 0 where a column's neuron is inactive.
 void project_active(const Work &w, std::int64_t chunk) noexcept {
-    const Blocking &b = w.b;
-    const std::int64_t *list = b.active.list(w.step.workspace);
+    const Block &b = w.b;
+    const std::int64_t *list = w.list();
     const Range places = w.places(chunk);
     if (places.begin == places.end) return;
     const FloatColumns scores = w.scores();
     const auto tested = [&](std::int64_t place, std::int64_t j) {
         const std::int64_t row = list[place];
-        return b.scored ? scores.at(w.first, j)[b.active.neuron(w.step.workspace, row)] : w.column_of(b.tested, j)[row];
+        return b.scored ? scores.at(w.first, j)[b.active.neuron(w.step.workspace, row)] : w.column_of(b.at.tested, j)[row];
     };
-    const auto wanted = [&](std::int64_t place, std::int64_t j) { return w.rule.active(tested(place, j)); };
+    const auto wanted = [&](std::int64_t place, std::int64_t j) { return b.rule.active(tested(place, j)); };
+    const auto z = [&](std::int64_t place, std::int64_t j) -> float & { return w.column_of(b.at.z, j)[place]; };
+    const auto join = [&](std::int64_t place, std::int64_t j, float gate, float up) { z(place, j) = wanted(place, j) ? gate * up : 0; };
     if (b.scored || b.up_first) {
-        project(w, false, chunk, wanted, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.z, j)[place] = value; });
-        for (std::int64_t j = 0; j < w.columns; j++) {
-            float *z = w.column_of(b.z, j) + places.begin;
-            w.activate(places.end - places.begin, z, z);
-        }
+        project(w, Projection::gate, chunk, wanted, [&](std::int64_t place, std::int64_t j, float gate) { z(place, j) = gate; });
+        for (std::int64_t j = 0; j < w.columns; j++) w.activate(w.column_of(b.at.z, j) + places.begin, places.end - places.begin);
     }
-    const auto join = [&](std::int64_t place, std::int64_t j, float gate, float up) {
-        w.column_of(b.z, j)[place] = wanted(place, j) ? gate * up : 0;
-    };
     if (!b.scored && b.up_first) {
         for (std::int64_t j = 0; j < w.columns; j++) {
-            for (std::int64_t place = places.begin; place < places.end; place++)
-                join(place, j, w.column_of(b.z, j)[place], tested(place, j));
+            for (std::int64_t place = places.begin; place < places.end; place++) join(place, j, z(place, j), tested(place, j));
         }
         return;
     }
-    project(w, true, chunk, wanted, [&](std::int64_t place, std::int64_t j, float up) {
-        join(place, j, b.scored ? w.column_of(b.z, j)[place] : tested(place, j), up);
-    });
+    project(w, Projection::up, chunk, wanted,
+            [&](std::int64_t place, std::int64_t j, float up) { join(place, j, b.scored ? z(place, j) : tested(place, j), up); });
+}
+
+// The turn sum.
+void sum(const Work &w, std::int64_t chunk) noexcept {
+    const Block &b = w.b;
+    if (chunk >= b.down.chunks()) return;
+    float *c = reinterpret_cast<float *>(w.step.dst.data) + w.first * w.step.dst.ne[0];
+    const auto weight = [&](std::int64_t place, std::int64_t j) { return w.column_of(b.at.z, j)[place]; };
+    const WeightedRows::Work<decltype(weight)> work{w.step.src[down_at], w.list(), w.count(), w.columns, c, weight};
+    b.down.run(work, chunk, w.step.workspace + b.at.sums, w.thread);
 }
 
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
-    plan.choice[choice_threads] = p.n_threads;
+    plan.keep(PlannedThreads{p.n_threads});
     const std::int64_t tokens = p.node.layout.ne[1];
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     for (const auto &[operand, copy] : {std::pair(gate_at, copy_of_gate), std::pair(up_at, copy_of_up)}) {
@@ -204,53 +253,45 @@ void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     }
     if (WeightedRows::takes_packed_rows(p.node.src[down_at]->layout, tokens, simd))
         plan_copy(p, plan, copy_of_down, down_at, PackedAs::rows);
-    const Blocking b(p.node, plan, simd);
+    const Block b(p.node, plan, simd);
     if (b.gate.reads_rows()) plan.unread &= ~(1u << gate_at);
     if (b.up.reads_rows()) plan.unread &= ~(1u << up_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
-    plan.n_rounds = ceil_div(b.tokens, sparse_columns) * b.phases();
+    plan.n_rounds = b.n_rounds();
+    plan.chunks(Stage::set_up) = 1;
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
-    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(p.n_threads), b.down.chunks(), 1});
+    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(), b.down.chunks(), 1});
     plan.chunks(Stage::combine) = b.down.combine_chunks();
     plan.workspace = b.parts.size;
 }
 
+// Chunk 0 lists, the others take columns. The first turn of a round has both, and later ones the list alone.
 void prepare(const Work &w, std::int64_t chunk) noexcept {
     if (chunk == 0) {
-        if (w.phase == Phase::find || (w.phase == Phase::gate && !w.b.scored)) find_active(w);
-        return;
+        if (w.turn != Turn::sum) list_active(w);
+    } else if (w.turn == w.b.turns.front()) {
+        prepare_columns(w, chunk - 1);
     }
-    if (w.phase != Phase::find) return;
-    const std::int64_t begin = (chunk - 1) * integer::columns_per_chunk;
-    for (std::int64_t j = begin; j < std::min(begin + integer::columns_per_chunk, w.columns); j++) {
-        w.b.gate.prepare(w.round(w.b.of_gate), j, w.thread);
-        w.b.up.prepare(w.round(w.b.of_up), j, w.thread + w.b.thread_of_up);
+}
+
+void compute(const Work &w, std::int64_t chunk) noexcept {
+    switch (w.turn) {
+        case Turn::find: return find(w, chunk);
+        case Turn::project: return project_active(w, chunk);
+        case Turn::sum: return sum(w, chunk);
     }
 }
 
 void run_block(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, slice.simd);
-    if (slice.stage == Stage::prepare) {
-        prepare(Work(b, step, slice), slice.chunk);
-        return;
-    }
-    // Behind the stage that may write it.
-    const std::int64_t m = step.dst.ne[0], count = b.active.count(step.workspace), *list = b.active.list(step.workspace);
-    float *c = reinterpret_cast<float *>(step.dst.data);
-    if (slice.stage == Stage::combine) {
-        b.down.combine(count, b.tokens, slice.chunk, step.workspace + b.sums, c);
-        return;
-    }
-    const Work w(b, step, slice);
-    if (w.phase == Phase::down) {
-        if (slice.chunk >= b.down.chunks()) return;
-        const auto weight = [&](std::int64_t place, std::int64_t j) { return w.column_of(b.z, j)[place]; };
-        const WeightedRows::Work<decltype(weight)> work{step.src[down_at], list, count, w.columns, c + w.first * m, weight};
-        b.down.run(work, slice.chunk, step.workspace + b.sums, w.thread);
-    } else if (w.phase == Phase::find && !b.scored) {
-        project_first(w, slice.chunk);
-    } else {
-        project_active(w, slice.chunk);
+    switch (slice.stage) {
+        case Stage::set_up: new (step.workspace) Block(*step.node, step.plan, slice.simd); return;
+        case Stage::prepare: return prepare(Work(step, slice), slice.chunk);
+        case Stage::compute: return compute(Work(step, slice), slice.chunk);
+        case Stage::combine: {
+            const Block &b = Block::of(step);
+            float *c = reinterpret_cast<float *>(step.dst.data);
+            return b.down.combine(b.active.count(step.workspace), b.tokens, slice.chunk, step.workspace + b.at.sums, c);
+        }
     }
 }
 

@@ -12,8 +12,6 @@ namespace {
 // Below this many multiplications (a cube of 101) the built-in kernel is done about as soon as the library is called.
 constexpr double least_products = 1 << 20;
 
-static_assert(sizeof(CublasLt::Algorithm) == sizeof(KernelPlan::choice), "the plan keeps the library's choice");
-
 // A batch as calls that the library takes, whose slices lie at steady distances: slices of b along dimension 2, with as
 // many of a or one for all; dimension 3 too where that goes on at the same distance.
 struct Calls {
@@ -71,15 +69,14 @@ const char *mul_mat::plan_cublaslt(const Problem &p, KernelPlan &plan) noexcept 
     if (const char *reason = library_of(p).refuse()) return reason;
     CublasLt::Algorithm algorithm{};
     if (!library_of(p).choose(calls_of(p.node, allows_tf32(p)).gemm, algorithm, plan.workspace)) return "cuBLASLt has no kernel for it";
-    std::memcpy(plan.choice.data(), &algorithm, sizeof algorithm);
+    plan.keep(algorithm);
     return nullptr;
 }
 
 cudaError_t mul_mat::launch_cublaslt(const Step &step, const CudaStream &stream) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1];
     const Calls calls = calls_of(*step.node, stream.backend.allow_tf32());
-    CublasLt::Algorithm algorithm;
-    std::memcpy(&algorithm, step.plan.choice.data(), sizeof algorithm);
+    const auto algorithm = step.plan.kept<CublasLt::Algorithm>();
     const auto r3 = static_cast<std::size_t>(b.ne[3] / a.ne[3]);
     for (std::int64_t i3 = 0; i3 < calls.n3; i3++) {
         for (std::int64_t group = 0; group < calls.groups; group++) {
