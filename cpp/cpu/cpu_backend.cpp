@@ -41,7 +41,7 @@ private:
     DeviceMemory &memory_;
 };
 
-// The host's, which says that it is not.
+// Host memory that claims the host cannot access it.
 class VirtualMemory final : public DeviceMemory {
 public:
     explicit VirtualMemory(std::string device) : device_(std::move(device)) {}
@@ -83,7 +83,7 @@ const Device &cpu_device() noexcept {
 
 std::span<const Device *const> virtual_cpu_devices() noexcept {
     try {
-        // Never destroyed, as contexts may live on them until the process ends.
+        // Never destroyed, because contexts may live on these devices until the process ends.
         static const VirtualDevices *all = new VirtualDevices;
         return all->list;
     } catch (...) {
@@ -117,7 +117,8 @@ std::size_t CpuBackend::most_packed_bytes() {
          text.c_str());
 }
 
-// (The limit is read first: where it is no number, GCC 12 leaks what an initialiser of the member has taken for the object.)
+// Reads the limit first: if it is no number, GCC 12 leaks what an initialiser of the member has allocated for the
+// object.
 Ref<PackedConstants> CpuBackend::new_packed_constants(DeviceMemory &memory) {
     const std::size_t most = most_packed_bytes();
     return Ref<PackedConstants>::adopt(new PackedConstants(memory, most));
@@ -195,7 +196,7 @@ void CpuBackend::execute(const Step &step) {
 }
 
 void CpuBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) {
-    // A trace has each step by itself.
+    // A trace records each step by itself.
     if (trace()) return Backend::execute_all(steps, recording);
     if (!recording) recording = std::make_unique<StepBatches>(steps);
     std::size_t next = 0;

@@ -11,8 +11,8 @@
 namespace tensorlib::core {
 
 const Device &cpu_device() noexcept;
-// For tests of several devices: TENSORLIB_CPU_VIRTUAL_DEVICES=N adds "cpu:0" to "cpu:N-1", which compute as the CPU does, in memory that
-// the host may not follow pointers to. Asked once in a process.
+// For tests of several devices: TENSORLIB_CPU_VIRTUAL_DEVICES=N adds "cpu:0" to "cpu:N-1", which compute as the CPU
+// does, in memory that the host must not access. The variable is read once per process.
 std::span<const Device *const> virtual_cpu_devices() noexcept;
 
 class CpuBackend : public Backend {
@@ -23,7 +23,7 @@ public:
     int n_threads() const noexcept override { return pool_.size(); }
     const char *isa() const noexcept override { return isa_.name; }
     const simd::SimdTable &simd() const noexcept { return isa_.kernels; }
-    // For the holder of the backend's turn.
+    // Call with the backend's turn held.
     ThreadPool &pool() noexcept { return pool_; }
     unsigned make_copies(const Tensor &node, KernelPlan &plan) noexcept override;
 
@@ -34,7 +34,7 @@ public:
     void finish() override {}
 
 protected:
-    // Contexts may keep the object for longer, not the copies.
+    // Contexts may keep the object for longer, but not the copies.
     ~CpuBackend() override { packed_->end(); }
 
 private:
@@ -45,7 +45,7 @@ private:
     void rebuild(const Rebuilt &leaf);
     void execute_batch(std::span<const Step> steps, const StepBatches::Batch &batch);
 
-    // Of all threads. Pages that nothing has touched take no memory.
+    // Scratch memory of all threads. Untouched pages take no memory.
     class Scratch {
     public:
         explicit Scratch(int n_threads);

@@ -5,7 +5,7 @@
 namespace tensorlib::core {
 
 std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) noexcept {
-    // Four chunks a thread: one that starts late leaves at most a quarter of its share behind.
+    // Four chunks per thread: a thread that starts late leaves at most a quarter of its share to wait for.
     const std::int64_t most = n_threads == 1 ? 1 : 4 * std::int64_t{n_threads};
     return std::max<std::int64_t>(1, std::min({most, units, bytes / bytes_per_chunk}));
 }

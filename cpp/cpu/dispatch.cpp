@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t max_isas = 4;
 
-// Every ISA that a build might have, so that a misspelt name and a missing processor are told apart.
+// Every ISA that a build may have, so that a misspelt name differs from a missing processor.
 constexpr const char *known_isas[] = {"avx512", "avx2", "baseline"};
 
 bool runs(std::string_view isa, const CpuFeatures &features) {
@@ -30,22 +30,23 @@ bool runs(std::string_view isa, const CpuFeatures &features) {
     return isa == "baseline";
 }
 
-// How far ahead of its reading a product with packed panels asks for lines, by the number of columns that it has at a time. Measured:
+// Prefetch distances of products with packed panels, by the number of columns that they take at a time. Measured:
 // docs/performance/products.md, prefetch distances.
 struct Fetching {
-    int few;                  // up to so many columns are few
-    std::int64_t ahead_few;   // bytes, of panels of codes, with few columns
-    std::int64_t ahead_many;  // with more
-    int floats_from_cache;    // up to so many columns by panels of floats are read as if a cache held them: nothing is fetched
-    bool halves_as_stream;    // one column by rows of F16 and BF16: row after row, nothing is fetched
+    int few;                  // the most columns that count as few
+    std::int64_t ahead_few;   // bytes, for panels of codes, with few columns
+    std::int64_t ahead_many;  // with more columns
+    int floats_from_cache;    // up to this many columns, panels of floats are read as if they were in a cache, without
+                              // prefetching
+    bool halves_as_stream;    // one column by rows of F16 and BF16: row after row, without prefetching
 };
 
-// Zen 5, and what is not known: its prefetchers stop at a page's end.
+// Zen 5 and unknown processors: their prefetchers stop at a page's end.
 constexpr Fetching fetching_of_pages{0, 8192, 8192, 0, false};
-// Zen 3 and 4: prefetchers follow a stream by themselves, and a core's 24 buffers of misses are all there is for lines that programs ask
-// for.
+// Zen 3 and 4: their prefetchers follow a stream by themselves. A core has only 24 miss buffers for lines that programs
+// prefetch.
 constexpr Fetching fetching_of_streams{4, 0, 2048, 3, false};
-// Zen 4, on which alone rows as a stream were measured.
+// Zen 4, the only one on which rows as a stream were measured.
 constexpr Fetching fetching_of_zen4{4, 0, 2048, 3, true};
 
 const Fetching &fetching_of(const CpuFeatures &features) {
@@ -88,7 +89,8 @@ struct Isas {
             if (!runs(names[i], features)) continue;
             Isa &entry = isa[count++];
             entry.name = names[i];
-            // The baseline fills first, tuned kernels override: an ISA may leave to it what it does no better.
+            // The baseline fills first, and tuned kernels override it: an ISA may leave kernels to it that it does not
+            // improve.
             fills[n - 1](entry.kernels);
             fills[i](entry.kernels);
             enter_fetching(entry.kernels, fetching_of(features));

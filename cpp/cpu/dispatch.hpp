@@ -1,4 +1,4 @@
-// ISAs: which this build has, which this CPU can run, and each one's table of SIMD kernels.
+// ISAs: those that this build has, those that this CPU can run, and the table of SIMD kernels of each.
 #pragma once
 
 #include "cpu/simd/simd_table.hpp"
@@ -17,8 +17,9 @@ struct Isa {
 std::size_t isa_count() noexcept;
 const Isa &isa_at(std::size_t index) noexcept;
 
-// The ISA that `name` asks for, whatever the case; the best one where it is empty. Throws Error(invalid_argument) for
-// no ISA at all, Error(unavailable), naming those that are, for one that this CPU or this build lacks; `what` heads the message.
+// The ISA of that name, ignoring case; the best one if the name is empty. Throws Error(invalid_argument) if there is no
+// such ISA, and Error(unavailable), naming the available ones, if this CPU or this build lacks it. `what` heads the
+// message.
 const Isa &choose_isa(const std::string &name, const char *what = "backend_create");
 
 }  // namespace tensorlib::core

@@ -1,5 +1,6 @@
-// Rows of an operand as floats and rows of the result as they are made, for operations that take a row at a time. The step's prologue makes
-// a row of the first operand just before it is read; what follows the operation runs on each row as soon as it is there.
+// Reads rows of operands as floats and writes rows of the result, for operations that take a row at a time. The step's
+// prologue computes a row of the first operand just before it is read. The epilogue runs on each row as soon as it is
+// complete.
 #pragma once
 
 #include "base/checked.hpp"
@@ -10,11 +11,11 @@
 
 namespace tensorlib::core {
 
-// One thread's. Rows that are not floats side by side are decoded into its part of the workspace, and results that are none are made there;
-// so are those of a large result, which go past the caches from there.
+// One thread's rows. Rows that are not contiguous floats are decoded into the thread's part of the workspace, and
+// results of other types are made there. Rows of a large result are made there too, and then bypass the caches.
 class FloatRows {
 public:
-    // Bytes of all threads' parts.
+    // Bytes for all threads.
     static std::size_t workspace(const Tensor &node, int n_threads) noexcept {
         return static_cast<std::size_t>(n_threads) * 2 * row_bytes(node);
     }
@@ -24,7 +25,7 @@ public:
         return a.type == c.type && a.nb == c.nb ? 1 : 0;
     }
 
-    // may_stream: not where making a row takes longer than its lines take to come into the cache.
+    // may_stream: false if making a row takes longer than loading its lines into the cache.
     FloatRows(const Step &step, const Slice &slice, bool may_stream = true) noexcept
         : simd_(slice.simd),
           a_(step.src[0]),
@@ -35,7 +36,7 @@ public:
         std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * 2 * row;
         row_ = reinterpret_cast<float *>(own);
         other_ = reinterpret_cast<float *>(own + row);
-        // Where every row is made that is not made in the result.
+        // Rows that are not made in the result are made here.
         const TensorRef one{DType::f32, c_.ne, {sizeof(float), 0, 0, 0}, own};
         if (!step.prologue.empty())
             prologue_.emplace(step.prologue, in_place_ ? c_ : one, slice.simd, slice.scratch.prologue, ProgramRun::How{});
@@ -49,21 +50,21 @@ public:
     FloatRows(const FloatRows &) = delete;
     FloatRows &operator=(const FloatRows &) = delete;
 
-    // Row `at` of the first operand, which is of the result's shape. With a prologue to be called once for each row.
+    // Row `at` of the first operand, which has the result's shape. With a prologue, call it once for each row.
     const float *read(const RowIndex &at) noexcept {
         if (!prologue_) return read(a_, at, to(at));
         prologue_->row(at, 0, c_.ne[0]);
         return to(at);
     }
-    // Row `at` of another one, as long; until the next one is read.
+    // Row `at` of another operand of this length; valid until the next one is read.
     const float *read_other(const TensorRef &t, const RowIndex &at) const noexcept { return read(t, at, other_); }
-    // Where the row of the result is to be made, which may be where read() put that of the first operand.
+    // Where the row of the result is made, which may be where read() put the row of the first operand.
     float *to(const RowIndex &at) const noexcept { return in_place_ ? reinterpret_cast<float *>(row_address(c_, at)) : row_; }
-    // Row `at` of the result is x, less center, times factor; and it is done.
+    // Writes row `at` of the result: (x - center) times factor. The row is then complete.
     void normalised(const float *x, float center, float factor, const RowIndex &at) noexcept {
         const auto normalise = simd_.norms.normalise;
         if (program_) {
-            // What is made is still in the first-level cache.
+            // The new values are still in the L1 cache.
             for (std::int64_t i = 0, n = c_.ne[0]; i < n; i += tile_floats) {
                 const std::int64_t count = std::min(tile_floats, n - i);
                 normalise(count, x + i, center, factor, to(at) + i, false);
@@ -76,9 +77,9 @@ public:
             done(at);
         }
     }
-    // Whether that is in the result, always.
+    // Whether rows are always made in the result.
     bool in_place() const noexcept { return in_place_; }
-    // It is made.
+    // Called when the row is complete.
     void done(const RowIndex &at) noexcept {
         if (program_) {
             program_->row(at, 0, c_.ne[0]);
@@ -93,8 +94,9 @@ private:
     static std::size_t row_bytes(const Tensor &node) noexcept {
         return round_up(static_cast<std::size_t>(node.layout.ne[0]) * sizeof(float), 64);
     }
-    // Rows that are whole lines, or long beside a line, and short enough to stay in the second-level cache until they are done; unless the
-    // result lies where an operand does, whose lines are in the cache.
+    // Rows bypass the caches if they are whole lines, or long compared with a line, and short enough to stay in the L2
+    // cache until they are complete. They do not if the result lies where an operand does, whose lines are in the
+    // cache.
     static bool streams_rows(const Step &step) noexcept {
         const std::size_t row = step.dst.nb[1], line = 64;
         const auto is_result = [&](const TensorRef &t) { return t.data == step.dst.data; };

@@ -1,5 +1,6 @@
-// The storage formats' loops of the ISA baseline: those of cpp/dtype, which are compiled for the same processor. They are the
-// slowest objects of a build, and compiling cpu/simd/formats.cpp for it too would give the same machine code again.
+// The loops over storage types for the ISA baseline: those of cpp/dtype, which are compiled for the same processor.
+// They are the slowest objects of a build, and compiling cpu/simd/formats.cpp for it too would give identical machine
+// code.
 #include "cpu/simd/simd_table.hpp"
 #include "dtype/dtype.hpp"
 

@@ -21,7 +21,7 @@ const char *text_of(PackedAs as) noexcept { return as == PackedAs::panels ? "pac
 std::size_t panel_bytes(const Layout &a, const Format &format) noexcept { return static_cast<std::size_t>(format.bytes(a.ne[0])); }
 std::int64_t panels_per_slice(const Layout &a, const Format &format) noexcept { return ceil_div(a.ne[1], format.rows); }
 
-// Rows of a tensor, which may be a view of a leaf without its original: these are rebuilt a panel's rows at a time.
+// Rows of a tensor. If it is a view of a leaf without its original, a panel's rows are rebuilt at a time.
 class Rows {
 public:
     Rows(const Tensor &a, std::int64_t at_a_time, int n_threads)
@@ -30,7 +30,7 @@ public:
         of_thread_ = stage_ + static_cast<std::size_t>(at_a_time) * row_bytes_;
         buffer_.resize(of_thread_ * static_cast<std::size_t>(n_threads));
     }
-    // n rows from row i1 of a slice on, and how far apart they are.
+    // n rows of a slice, starting with row i1, and the distance between them.
     struct Span {
         const char *first;
         std::ptrdiff_t stride;
@@ -86,7 +86,7 @@ void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
         format_.pack(layout_.ne[0], from.first, from.stride, static_cast<int>(n),
                      reinterpret_cast<char *>(data_ + static_cast<std::size_t>(panel) * bytes_each_));
     };
-    // Not more chunks than a pool takes: there is no memory for as many panels.
+    // No more chunks than a pool takes: there is no memory for as many panels.
     pool.run(per_slice_ * layout_.ne[2] * layout_.ne[3], one);
 }
 
@@ -109,7 +109,7 @@ const char *PackedPanels::refusal() const noexcept {
 
 bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept { return root_offset == a.root_offset && same(layout, a.layout); }
 
-// Under the lock; null where there is none.
+// Call under the lock; null if there is none.
 template <class Accepted>
 const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accepted accepted) const noexcept {
     const auto of_root = entries_.find(a.root);
@@ -120,7 +120,7 @@ const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accep
 }
 
 const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const simd::SimdTable &simd) const noexcept {
-    // All that a stand-in has is the whole leaf.
+    // A stand-in always has the whole leaf.
     const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
     if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, simd)) return kept->data();
     const std::lock_guard guard(lock_);
@@ -135,7 +135,7 @@ const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const simd::Si
     if (format.rows == 0) return "no packed copies of this type on this ISA";
     if (format.bytes(a.layout.ne[0]) == 0)
         return as == PackedAs::panels ? "rows of a are no whole pairs" : "rows too short to be packed alone";
-    // Panels are whole: of fewer rows most of a copy would be padding.
+    // Panels are whole, so with fewer rows most of a copy would be padding.
     if (a.layout.ne[1] * 2 < format.rows) return "too few rows for a packed copy";
     return PackedPanels::bytes(a.layout, as, simd) == 0 ? "nothing to pack, or more bytes than can be counted" : nullptr;
 }

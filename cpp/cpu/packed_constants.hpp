@@ -1,9 +1,11 @@
-// Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in: in panels for
-// products of all rows, packed rows for products of some (cpu/simd/packed_rows_i8.hpp). A constant that both read has both.
+// Packed copies of constant weights. Each constant that products of this backend read has one, whatever graph it is in:
+// panels for products of all rows, packed rows for products of some (cpu/simd/packed_rows_i8.hpp). A constant that both
+// kinds read has both.
 //
-// A copy is made by all threads once a plan that uses it is to run, and exists until the backend or the constant's context goes. Plans keep
-// its address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
-// original is dropped its copy becomes the context's, and serves all backends of the ISA.
+// All threads make a copy when a plan that uses it is about to run. It exists until the backend or the constant's
+// context ends. Plans keep only its address: they run only on the backend that they were made for, and their graph
+// keeps the constant's context. When a constant's original is dropped, its copy becomes the context's and serves all
+// backends of the ISA.
 #pragma once
 
 #include "base/thread_pool.hpp"
@@ -22,16 +24,17 @@ namespace tensorlib::core {
 
 enum class PackedAs : std::uint8_t { panels, rows };
 
-// The panels of all slices of a constant, or of a view of one, and the way back to its rows. A packed row counts as a panel of one row.
+// The panels of all slices of a constant, or of a view of one, from which rows can be rebuilt. A packed row counts as a
+// panel of one row.
 class PackedPanels final : public StandIn {
 public:
-    // data() is null where there is no memory for them.
+    // data() is null if there is no memory for them.
     PackedPanels(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept;
 
     std::byte *data() const noexcept { return data_; }
-    // Whether they are the panels of such a tensor on that ISA.
+    // Whether these are the panels of such a tensor on that ISA.
     bool are_of(const Layout &a, PackedAs as, const simd::SimdTable &simd) const noexcept;
-    // Of which ISA, and in which form.
+    // Whether both have the same ISA and layout.
     bool same_format(const PackedPanels &other) const noexcept { return &format_ == &other.format_; }
     void pack(const Tensor &a, ThreadPool &pool);
 
@@ -39,7 +42,7 @@ public:
     std::size_t bytes() const noexcept override { return bytes_; }
     const char *refusal() const noexcept override;
 
-    // 0 where they are too many to count.
+    // 0 if they are too many to count.
     static std::size_t bytes(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept;
 
 private:
@@ -54,23 +57,25 @@ private:
 
 class PackedConstants final : public TensorWatcher {
 public:
-    // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
+    // Why there is never a copy of a product's first operand, whose rows are contiguous, or nullptr; a static text.
     static const char *refuse(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory) noexcept;
 
-    // The copy that a kernel plans for such an operand, or why it plans none. Nothing is made. missing: there is no memory for it.
+    // The copy that a kernel plans for such an operand, or why it plans none. Makes nothing. missing: there is no
+    // memory for it.
     static ConstantCopy plan(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory, bool missing) noexcept;
 
-    // most_bytes: what all copies together may take.
+    // most_bytes: the limit for all copies together.
     PackedConstants(const DeviceMemory &memory, std::size_t most_bytes) noexcept : memory_(memory), most_bytes_(most_bytes) {}
 
-    // The panels of a planned copy, slice after slice; null if there is no memory: a copy may take half of what the machine has left, and
-    // no more than is left of most_bytes. For the holder of the backend's turn, to which the pool belongs.
+    // The panels of a planned copy, slice after slice; null if there is no memory. A copy may take half of what the
+    // machine has left, and no more than is left of most_bytes. The pool belongs to the backend, whose turn must be
+    // held.
     const std::byte *find_or_make(const Tensor &a, PackedAs as, const simd::SimdTable &simd, ThreadPool &pool) noexcept;
 
-    // Of all copies that are the backend's.
+    // The bytes of all copies that the backend owns.
     std::size_t bytes() const noexcept;
 
-    // Gives all copies back. Makes no more.
+    // Frees all copies, and makes no more.
     void end() noexcept;
     bool ended() const noexcept override { return ended_.load(std::memory_order_acquire); }
     void tensors_gone(const Context &context) noexcept override;
@@ -78,7 +83,8 @@ public:
     void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept override;
 
 private:
-    // A view of a constant has a copy of its own. By the root, as a plan asks for each product's constant.
+    // A view of a constant has its own copy. Copies are found by root, because a plan looks up the constant of each
+    // product.
     struct Entry {
         std::size_t root_offset;
         Layout layout;
@@ -87,14 +93,14 @@ private:
     };
 
     const std::byte *find(const Tensor &a, PackedAs as, const simd::SimdTable &simd) const noexcept;
-    // The first one that is accepted(its panels).
+    // The first entry for which accepted(its panels) is true.
     template <class Accepted>
     const Entry *find_entry(const Tensor &a, Accepted accepted) const noexcept;
     ~PackedConstants() override = default;
 
     const DeviceMemory &memory_;  // of the constants
     const std::size_t most_bytes_;
-    mutable std::mutex lock_;  // contexts go at any time
+    mutable std::mutex lock_;  // contexts may end at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::size_t bytes_ = 0;
     std::atomic<bool> ended_{false};

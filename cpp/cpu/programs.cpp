@@ -14,7 +14,7 @@ TensorRef one_row(const TensorRef &t) noexcept {
     return {t.type, {n, 1, 1, 1}, {size, bytes, bytes, bytes}, t.data};
 }
 
-// i mod n; mostly there is nothing to divide.
+// i mod n; mostly no division is needed.
 std::int64_t wrapped(std::int64_t i, std::int64_t n) noexcept { return i < n ? i : n == 1 ? 0 : i % n; }
 
 }  // namespace
@@ -31,7 +31,8 @@ ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const simd:
     make_chains();
 }
 
-// The operand of an instruction that is the result of the one before it, still in the processor's registers; -1: none.
+// The operand of an instruction that is the previous one's result, still in the processor's registers; -1 if there is
+// none.
 int ProgramRun::taken_over(std::size_t i) const noexcept {
     if (i == 0 || rounds(i - 1)) return -1;
     const Instruction &now = instructions_[i];
@@ -40,7 +41,7 @@ int ProgramRun::taken_over(std::size_t i) const noexcept {
     return operands == 2 && now.from[1] == before && simd_.tiles.second[static_cast<std::size_t>(now.op)].one ? 1 : -1;
 }
 
-// Whether an instruction's result is read by others than the next, or twice by that.
+// Whether instructions other than the next one read an instruction's result, or the next one reads it twice.
 bool ProgramRun::is_kept(std::size_t i) const noexcept {
     const int place = instructions_[i].to + max_program_inputs;
     for (std::size_t j = i + 1; j < instructions_.size(); j++) {
@@ -97,7 +98,8 @@ void ProgramRun::make_chains() noexcept {
     }
 }
 
-// n elements of an input from element i0 of the result's row on, as floats: where they lie, one that stands for all, or in `buffer`.
+// n elements of an input, starting with element i0 of the result's row, as floats: in place, as one value that stands
+// for all, or in `buffer`.
 ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row, std::int64_t i0, std::int64_t n,
                                     float *buffer) const noexcept {
     const std::int64_t period = input.ne[0];
@@ -118,7 +120,7 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
 
 void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept {
     for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, read(inputs_[i], rows[i], i0, n, scratch_.buffers[i]));
-    // The last result goes to memory by itself where it can; else from a tile.
+    // The last link writes the result to memory directly if it can, otherwise by way of a tile.
     std::byte *const floats = to + static_cast<std::size_t>(i0) * sizeof(float);
     const bool long_enough = is_row_of_floats(dst_) && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream;
     const bool streams = stream_ && long_enough && reinterpret_cast<std::uintptr_t>(floats) % 64 == 0;
@@ -143,14 +145,14 @@ void ProgramRun::place_input(std::size_t i, Source source) noexcept {
     }
 }
 
-// All instructions over n elements of the inputs that are in their places.
+// Runs all instructions over n elements of the inputs, which are in their slots.
 void ProgramRun::run_chains(float *result, std::int64_t n) noexcept {
     slots_[result_slot] = {result, -1, true};
     for (int c = 0; c < n_chains_; c++) {
         const Chain &chain = chains_[c];
         simd_.tiles.run(chain.first, slots_, n_slots, n);
         if (!rounds(chain.last)) continue;
-        // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a prologue's.)
+        // Rounds as the node's own memory would: two bytes per element. A prologue's last result stays in floats.
         const Instruction &instruction = instructions_[chain.last];
         float *values = chain.last + 1 == instructions_.size() ? result : scratch_.registers[instruction.to];
         std::uint16_t rounded[tile_floats];
@@ -173,7 +175,7 @@ void ProgramRun::row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexce
 
 namespace {
 
-// A few vectors: the library's memcpy takes longer to be called.
+// For a few vectors: calling the library's memcpy takes longer.
 void copy_floats(const float *from, std::int64_t n, float *to) noexcept {
     std::int64_t i = 0;
     for (; i + 16 <= n; i += 16) std::memcpy(to + i, from + i, 16 * sizeof(float));
@@ -182,7 +184,7 @@ void copy_floats(const float *from, std::int64_t n, float *to) noexcept {
 
 }  // namespace
 
-// As read(), of several rows behind each other in `buffer`.
+// As read(), for several rows one after the other in `buffer`.
 ProgramRun::Source ProgramRun::gather(const TensorRef &input, const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n,
                                       float *buffer) const noexcept {
     const bool same = input.ne[1] == 1;
@@ -244,7 +246,7 @@ void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int
         const RowIndex at{j, batch % c.ne[2], batch / c.ne[2]};
         fetch<true>(c, at, row, rows);
         for (const TensorRef &input : step.program.inputs) {
-            // What repeats is near.
+            // Inputs that repeat are already near.
             if (input.ne == c.ne && input.nb[0] == traits(input.type).size) fetch<false>(input, at, row, rows);
         }
     }

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-// 64 KiB of floats: long enough beside the 0.1 microseconds that a chunk costs (the fastest type takes 5), short enough that
-// threads end together (the slowest takes 16 ms).
+// 64 KiB of floats: long enough compared with the 0.1 microseconds that a chunk costs (the fastest type takes 5), short
+// enough that threads end together (the slowest takes 16 ms).
 constexpr std::int64_t elements_per_chunk = 16384;
 
 void check_sizes(const char *what, const Quantization &job) {
@@ -55,13 +55,13 @@ void check_sizes(const char *what, const Quantization &job) {
          type.kind == Kind::integer ? "integers within its range" : "finite numbers");
 }
 
-// Blocks begin .. end of the matrix; the first position that the type cannot hold, or `none`.
+// Encodes blocks begin .. end of the matrix. Returns the first position that the type cannot hold, or `none`.
 std::int64_t run_blocks(const simd::SimdTable &simd, const Quantization &job, std::int64_t begin, std::int64_t end) noexcept {
     const DTypeTraits &type = traits(job.type);
     const auto encode = simd.formats[dtype_index(job.type)].encode;
     const std::int64_t blocks_per_row = job.n_per_row / type.block_size;
     auto *dst = static_cast<unsigned char *>(job.dst);
-    // Without importance rows are of no matter: a type's blocks lie back to back.
+    // Without importance, rows do not matter: a type's blocks are contiguous.
     while (begin < end) {
         const std::int64_t column = begin % blocks_per_row,
                            count = job.importance ? std::min(blocks_per_row - column, end - begin) : end - begin;
@@ -96,12 +96,12 @@ void quantize(const char *what, Backend &backend, const Quantization &job) {
     if (job.n_rows == 0 || job.n_per_row == 0) return;
     const Backend::Turn turn(backend, what);
     const std::int64_t block_size = traits(job.type).block_size, n_blocks = job.n_rows * (job.n_per_row / block_size);
-    // More elements a chunk where the pool could not count the chunks otherwise.
+    // More elements per chunk if the pool could not count the chunks otherwise.
     const std::int64_t per_chunk = std::max(elements_per_chunk / block_size, n_blocks / (ThreadPool::max_chunks / 2) + 1);
     std::atomic<std::int64_t> bad{none};
     auto task = [&](std::int64_t chunk, int) noexcept {
         const std::int64_t begin = chunk * per_chunk;
-        // Chunks behind a bad value are not wanted any more; those before it are: they may hold an earlier one.
+        // Chunks after a bad value are skipped. Those before it are not, because they may hold an earlier one.
         if (begin * block_size > bad.load(std::memory_order_relaxed)) return;
         atomic_min(bad, run_blocks(cpu->simd(), job, begin, std::min(n_blocks, begin + per_chunk)));
     };
@@ -124,7 +124,7 @@ void dequantize(const char *what, DType type, const void *src, float *dst, std::
         decode(src, dst, n);
         return;
     }
-    // Blocks hold numbers of two and four bytes: through aligned memory, one by one.
+    // Blocks hold numbers of two and four bytes, so each is copied to aligned memory.
     const auto *from = static_cast<const unsigned char *>(src);
     alignas(double) unsigned char block[largest_block];
     for (std::int64_t i = 0; i < n; i += t.block_size, from += t.size) {

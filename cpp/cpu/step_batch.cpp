@@ -8,16 +8,16 @@ namespace tensorlib::core {
 
 namespace {
 
-// More of them gain nothing: by then each thread has enough, and each is compared with all others.
+// More steps gain nothing: by then each thread has enough work, and each step is compared with all others.
 constexpr std::size_t most_steps = 256;
 
-// What a step touches: [begin, end).
+// The bytes that a step touches: [begin, end).
 struct Bytes {
     const std::byte *begin, *end;
     bool written;
 };
 
-// From the first element to the last, and all that lies between them.
+// From the first element to the last, including everything between them.
 Bytes bytes_of(const TensorRef &t, bool written) noexcept {
     std::size_t last = 0;
     for (std::size_t d = 0; d < max_dims; d++) last += static_cast<std::size_t>(std::max<std::int64_t>(t.ne[d] - 1, 0)) * t.nb[d];
@@ -31,7 +31,7 @@ bool is_batchable(const Step &step) noexcept {
 // Collects what the steps of a group touch.
 class Touched {
 public:
-    // Whether the step may run at the same time as those that were taken; it is taken then.
+    // Takes the step if it may run at the same time as those already taken, and returns whether it did.
     bool take(const Step &step) {
         std::vector<Bytes> own;
         for (std::size_t s = 0; s < step.src.size(); s++) {

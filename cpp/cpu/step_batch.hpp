@@ -1,5 +1,6 @@
-// Steps that run as one: consecutive ones of a kernel that says so (CpuKernel::batchable) and share nothing that one of them writes. Their
-// chunks are handed to the threads all at once, so that many small ones, each too small for a second thread, use all threads.
+// Steps that run as one: consecutive steps of a kernel that allows it (CpuKernel::batchable), none of which writes what
+// another one touches. Their chunks are handed to the threads together, so that many small steps, each too small for a
+// second thread, use all threads.
 #pragma once
 
 #include "cpu/cpu_kernel.hpp"
@@ -11,7 +12,7 @@
 
 namespace tensorlib::core {
 
-// Those of a plan, found once.
+// The batches of a plan, found once.
 class StepBatches final : public Backend::Recording {
 public:
     explicit StepBatches(std::span<const Step> steps);
@@ -19,7 +20,7 @@ public:
     // Steps [begin, end), and the numbers of their chunks, one step after the other.
     struct Batch {
         std::size_t begin, end;
-        std::vector<std::int64_t> first_chunk;  // of each, and one more for the end
+        std::vector<std::int64_t> first_chunk;  // of each step, and one more for the end
         double bytes = 0;
 
         std::int64_t n_chunks() const noexcept { return first_chunk.back(); }

@@ -1,5 +1,5 @@
-// What a thread's programs compute with between memory and the processor's registers. It is the backend's: a thread may have a stack of
-// 128 KiB, as is musl's default, and this is 70.
+// The buffers of a thread's programs between memory and the processor's registers. The backend owns them: a thread's
+// stack may have only 128 KiB, which is musl's default, and those of one program take 70 KiB.
 #pragma once
 
 #include "cpu/simd/simd_table.hpp"
@@ -9,18 +9,18 @@
 
 namespace tensorlib::core {
 
-// What a program takes at a time: decoded inputs of 4 KiB stay in the first-level cache until they are read.
+// Floats that a program takes at a time: decoded inputs of 4 KiB stay in the L1 cache until they are read.
 constexpr std::int64_t tile_floats = 1024;
 
 struct TileScratch {
-    // Of inputs whose elements are all one: blocks of it.
+    // For inputs whose elements all have one value: blocks of it.
     alignas(64) float blocks[max_program_inputs][simd::max_block];
-    // Of registers whole tiles if a program has several chains, else blocks.
+    // For registers: whole tiles if a program has several chains, otherwise blocks.
     alignas(64) float registers[max_program_registers][tile_floats];
     alignas(64) float buffers[max_program_inputs][tile_floats], result[tile_floats];
 };
 
-// A thread's: of the program that follows an operation, and of the one before it.
+// A thread's scratch memory: for an epilogue and for a prologue.
 struct ThreadScratch {
     TileScratch program, prologue;
 };

@@ -27,7 +27,7 @@ Arena::Arena(DeviceMemory &memory, MemoryBudget &budget, void *buffer, std::size
     const std::size_t skip = std::min<std::size_t>(static_cast<std::size_t>(-address) & (unit - 1), size);
     auto *begin = static_cast<std::byte *>(buffer) + skip;
     auto *end = begin + (size - skip) / unit * unit;
-    // clean = end: a caller's buffer may hold anything.
+    // clean = end, because a caller's buffer may hold anything.
     chunks_.push_back({begin, begin, end, end, false});
 }
 
@@ -43,7 +43,7 @@ Arena::~Arena() {
 
 std::size_t Arena::counted(std::size_t size) const noexcept {
     const std::size_t unit = memory_.alignment();
-    // Sizes within a unit of the largest are refused by allocate() before this could wrap.
+    // allocate() refuses sizes within a unit of the largest before this can wrap.
     return std::max(round_up(size, unit), unit);
 }
 
@@ -63,11 +63,11 @@ void *Arena::allocate(std::size_t size, bool zeroed) {
         for (std::size_t i = 0; !block.begin && i < chunks_.size(); i++) {
             if (room(chunks_[i].top, chunks_[i].end) >= counted_size) block = take_from(chunks_[i], counted_size);
         }
-        // The last resort of a caller's buffer: old blocks, cleared.
+        // The last resort in a caller's buffer: reuse old blocks and clear them.
         if (!block.begin && fixed_ && zeroed) block = take_released(counted_size);
         if (!block.begin) block = take_from(grow(counted_size, zeroed), counted_size);
     }
-    // What rounding up has added stays marked: whoever writes behind a tensor's end is found.
+    // The bytes added by rounding up stay marked unused, so a write past a tensor's end is found.
     memory_.mark_used(block.begin, size);
     used_ += counted_size;
     budget_.used += counted_size;
@@ -76,7 +76,7 @@ void *Arena::allocate(std::size_t size, bool zeroed) {
     return block.begin;
 }
 
-// The first bytes of a block of this size, which is given back where the device fails.
+// Zeroes the first bytes of a block of this size, and gives the block back if the device fails.
 void Arena::zero(std::byte *block, std::size_t dirty, std::size_t size) {
     try {
         memory_.zero(block, dirty);
@@ -94,7 +94,7 @@ Arena::Taken Arena::take_from(Chunk &chunk, std::size_t size) noexcept {
     return {block, dirty};
 }
 
-// What is left of the block stays released.
+// The rest of the block stays released.
 Arena::Taken Arena::take_released(std::size_t size) noexcept {
     const auto best = best_fit(free_, size);
     if (best == free_.end()) return {};
@@ -108,7 +108,7 @@ Arena::Taken Arena::take_released(std::size_t size) noexcept {
 Arena::Chunk &Arena::grow(std::size_t size, bool zeroed) {
     if (fixed_) fail_out_of_memory(size);
     const bool own = size >= own_chunk_size;
-    // A plan that grew since the last one: it will grow again. Leafs are as large as they are.
+    // A plan that grew since the last one will grow again. Leafs do not grow.
     const bool growing = own && give_back_idle() && !zeroed;
     std::size_t chunk_size = own ? size : std::max(size, next_chunk_size_);
     if (growing) chunk_size += round_up(size / 4, memory_.alignment());
@@ -127,13 +127,14 @@ Arena::Chunk &Arena::grow(std::size_t size, bool zeroed) {
     return chunks_.back();
 }
 
-// All that is there is too small for what is asked. Small chunks, and the one that is appended to, stay: they are wanted again.
+// All idle chunks are too small for the request. Small chunks, and the one that is appended to, stay, because they will
+// be used again.
 bool Arena::give_back_idle() noexcept {
     bool any = false;
     for (std::size_t i = chunks_.size(); i-- > 0;) {
         const Chunk &chunk = chunks_[i];
         if (chunk.top != chunk.begin || i == current_ || room(chunk.begin, chunk.end) < own_chunk_size) continue;
-        if (!any) memory_.settle();  // a block's zeroing may have been queued
+        if (!any) memory_.settle();  // a block's zeroing may still be queued
         any = true;
         memory_.release(chunk.begin, room(chunk.begin, chunk.end));
         chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -179,7 +180,7 @@ void Arena::release(void *block, std::size_t size) noexcept {
     try {
         free_.insert(next, {begin, released});
     } catch (...) {
-        // No memory to remember the block: it is lost until reset().
+        // There is no memory to remember the block, so it is lost until reset().
     }
 }
 

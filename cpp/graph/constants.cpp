@@ -30,7 +30,7 @@ void set_constant(Tensor &t) {
 
 namespace {
 
-// Throws where a row does not come back as it is. What is read and made at a time stays in the second-level cache.
+// Throws if a row is not rebuilt exactly. Each stage of rows stays in the L2 cache.
 void check_rebuilds(const char *what, const Tensor &leaf, const StandIn &stand_in) {
     constexpr std::size_t stage_bytes = 256 << 10;
     const std::size_t row_bytes = leaf.layout.row_bytes();

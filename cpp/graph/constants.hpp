@@ -1,11 +1,11 @@
-// Leafs whose contents were promised to stay as they are, and those whose original was given back.
+// Leafs whose contents were promised never to change, and leafs whose original data were freed.
 #pragma once
 
 #include "graph/context.hpp"
 
 namespace tensorlib::core {
 
-// A number for Tensor::constant, from 1 on.
+// A number for Tensor::constant, starting from 1.
 std::uint64_t next_constant() noexcept;
 
 void set_constant(Tensor &t);

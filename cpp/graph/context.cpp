@@ -17,7 +17,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Counts contexts, for messages: 1, 2, ... in the order of their making.
+// Numbers contexts in the order of their creation, from 1, for messages.
 std::uint64_t next_id() noexcept {
     static std::atomic<std::uint64_t> id{0};
     return id.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -134,7 +134,7 @@ Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src, std::size_
     return t;
 }
 
-// Under build_, when nothing can fail any more.
+// Under build_, after the last point of failure.
 void Context::enlist(Tensor &t) noexcept {
     t.previous = last_;
     (last_ ? last_->next : first_) = &t;
@@ -157,7 +157,7 @@ Tensor *Context::find(const char *name) const noexcept {
     return t;
 }
 
-// Of leafs alone: nodes stay.
+// Only for leafs: nodes stay.
 void Context::release_tensor(Tensor *t) noexcept { objects_.release(t, sizeof(Tensor)); }
 
 Tensor *Context::new_leaf(const Layout &layout) {
@@ -183,8 +183,8 @@ Tensor *Context::new_leaf(const Layout &layout) {
 
 namespace {
 
-// Whether kernels may read blocks where these bytes lie. A block's size is a multiple of the alignment that its struct
-// asks for, and no struct asks for more than 8.
+// Whether kernels may read blocks at this address. A block's size is a multiple of the alignment of its struct, and no
+// struct has an alignment of more than 8.
 bool aligned_for(const Layout &layout, const std::byte *data) {
     const std::size_t size = traits(layout.type).size;
     const std::size_t unit = std::min<std::size_t>(size & (~size + 1), 8);
@@ -193,7 +193,7 @@ bool aligned_for(const Layout &layout, const std::byte *data) {
 
 }  // namespace
 
-// Under build_. The data of a leaf that nobody has seen yet: written here, as no run lock could guard it.
+// Under build_. Writes the data of a leaf that no other thread has seen yet; no run lock could guard it.
 std::byte *Context::copy_data(const FileLeaf &leaf) {
     const std::size_t size = leaf.layout.nbytes();
     auto *data = static_cast<std::byte *>(take(data_arena(), size));
@@ -222,7 +222,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
         for_purpose(purpose, [&] {
             t = make_tensor(leaf.layout, 0);
             name = copy_name(leaf.name);
-            // Bytes that are never written: constant is set before anyone sees the tensor.
+            // These bytes are never written: constant is set before another thread sees the tensor.
             t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
         });
     } catch (...) {
@@ -254,7 +254,8 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         };
         t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size(), spec.attr_bytes); });
     } catch (...) {
-        // A link that no node needs would forbid the opposite one forever. The operands' owners have references, so none ends here.
+        // A link that no node needs would forbid the opposite one forever. The operands' owners have references, so
+        // none ends here.
         for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) { links_.remove(other); });
         throw;
     }
@@ -363,20 +364,21 @@ void Context::reset() {
 
 bool Context::try_reset(const Patience &patience) {
     RunGuard run(*this, true, "context_reset", patience);
-    ContextLinks::List released;               // memory may go with the last reference: outside of our locks
-    std::vector<Ref<const RefCounted>> files;  // the same
-    std::vector<Ref<TensorWatcher>> watchers;  // the same
+    ContextLinks::List released;               // memory may be freed with the last reference, so this is released
+                                               // outside our locks
+    std::vector<Ref<const RefCounted>> files;  // likewise
+    std::vector<Ref<TensorWatcher>> watchers;  // likewise
     std::vector<Ref<const StandIn>> stand_ins;
     {
         std::lock_guard lock(build_);
-        // One reference is the handle through which we were called.
+        // One reference is the handle that the caller used.
         if (ref_count() > 1) {
             fail(Status::busy, "context_reset: a graph or another context still refers to %s", text().c_str());
         }
         if (uses_.load(std::memory_order_acquire) != 0) return false;
         for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
         watchers.swap(watchers_);
-        // Plans stay, but not in memory that is the caller's.
+        // Plans stay, unless they lie in memory that is the caller's.
         if (objects_.fixed()) give_back_idle_plans();
         objects_.reset();
         if (data_) data_->reset();
@@ -405,8 +407,8 @@ void *Context::allocate_data(std::size_t size) {
     return for_purpose([&] { return text(); }, [&] { return take(data_arena(), size); });
 }
 
-// In a forked child a lock may be held by a thread that the child does not have: what cannot be given back is left, the child's memory
-// being a copy of its own.
+// In a forked child, a thread that the child does not have may hold a lock. What cannot be freed is left then; the
+// child's memory is its own copy.
 std::unique_lock<std::mutex> Context::lock_to_release(std::mutex &mutex) const noexcept {
     std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock.owns_lock() && process_ == platform::process_id()) lock.lock();
@@ -450,7 +452,7 @@ void Context::uncount_plan(std::size_t bytes) noexcept {
     if (const auto lock = lock_to_release(build_)) budget_.used -= bytes;
 }
 
-// Under build_. Before it fails, plans that nobody needs now make room.
+// Under build_. Drops idle plans before it fails.
 void *Context::take(Arena &arena, std::size_t size, bool zeroed) {
     try {
         return arena.allocate(size, zeroed);
@@ -460,7 +462,7 @@ void *Context::take(Arena &arena, std::size_t size, bool zeroed) {
     return arena.allocate(size, zeroed);
 }
 
-// Under build_. Whether there were any.
+// Under build_. Returns whether there were any.
 bool Context::give_back_idle_plans() noexcept {
     if (!own_plans_) return false;
     bool any = false;
@@ -488,7 +490,7 @@ std::optional<Error> Context::take_error() {
     std::lock_guard lock(build_);
     std::optional<Error> error = std::move(first_error_);
     first_error_.reset();
-    // Short enough for std::string to hold without asking for memory.
+    // Short enough for std::string to store without allocating.
     if (error_lost_.exchange(false) && !error) error.emplace(Status::out_of_memory, "out of memory");
     return error;
 }

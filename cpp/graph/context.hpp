@@ -1,9 +1,10 @@
-// A context: the arena that owns tensors and graphs, its locks, its first error, and its references to others.
+// A context: the arena that owns tensors and graphs, its locks, its first error, and its references to other contexts.
 //
-// Two locks. The build lock is short and waits: constructors, graph building, plans' memory. The run lock waits no longer than the
-// busy timeout of the context that the call is about, and not at all without one (Error(busy)): computing and writing take it
-// exclusively, reading and mapping shared. A thread never holds two build locks, takes no run lock while holding a build lock, and holds no
-// run lock while it waits for one, so nothing can deadlock.
+// A context has two locks. The build lock is held briefly, and callers wait for it: constructors, graph building,
+// plans' memory. Computing and writing take the run lock exclusively; reading and mapping share it. A call waits for
+// the run lock no longer than the busy timeout of the context that the call is about, and without a timeout fails at
+// once with Error(busy). A thread never holds two build locks, takes no run lock while it holds a build lock, and holds
+// no run lock while it waits for one. Therefore nothing can deadlock.
 #pragma once
 
 #include "base/patience.hpp"
@@ -33,21 +34,21 @@ struct ContextParams {
     std::size_t mem_buffer_size = 0;
     bool no_alloc = false;
     DeviceMemory *memory = nullptr;          // null: host memory
-    const RefCounted *keep_alive = nullptr;  // the backend that the memory belongs to
+    const RefCounted *keep_alive = nullptr;  // the backend that owns the memory
 };
 
-// What an operation's result is to be.
+// Describes the node that an operation makes.
 struct NodeSpec {
     Op op = Op::leaf;
     Layout layout;
     std::span<Tensor *const> src;
-    Tensor *view_of = nullptr;    // a view of this tensor's memory ...
-    std::size_t view_offset = 0;  // ... so many bytes behind its first element
+    Tensor *view_of = nullptr;    // if set, the result is a view of this tensor's memory ...
+    std::size_t view_offset = 0;  // ... at this offset in bytes
     std::uint16_t written = 0;    // Tensor::written
 
-    // The operation's attributes, of which the node gets a copy: A(given). Made in bytes that are zeros, so that equal ones have equal
-    // bytes, between their members too: plans are found again by comparing them. (Where a compiler writes between members a plan is
-    // made once more, and nothing else.)
+    // Stores a copy of the operation's attributes, A(given), for the node. The buffer is zeroed first, so equal
+    // attributes have equal bytes, including the padding between members: the plan cache compares these bytes. If a
+    // compiler writes to padding, a plan is only made once more.
     static constexpr std::size_t most_attr_bytes = 192;
     template <class A, class Given>
     const A &make_attrs(const Given &given) {
@@ -64,21 +65,22 @@ struct NodeSpec {
 struct FileLeaf {
     Layout layout;
     const char *name;
-    const std::byte *data;    // as many bytes as the layout has
-    const RefCounted *owner;  // keeps them there
-    bool mapped = false;      // pages of the file, which the system brings back
+    const std::byte *data;    // as many bytes as the layout needs
+    const RefCounted *owner;  // keeps the data alive
+    bool mapped = false;      // whether the data are pages of the file, which the system can load again
 };
 
-// One that keeps something of a context's tensors elsewhere, and is told before they are gone: by a reset, or with the context.
+// Keeps something derived from a context's tensors elsewhere, and is told before they are freed by a reset or with the
+// context.
 class TensorWatcher : public RefCounted {
 public:
     // Whether it keeps nothing any more, and never will.
     virtual bool ended() const noexcept = 0;
     virtual void tensors_gone(const Context &context) noexcept = 0;
 
-    // What it keeps of all of a leaf, or null; preferably something that the leaf can be rebuilt from.
+    // A copy of the whole leaf that it keeps, or null; preferably one that the leaf can be rebuilt from.
     virtual Ref<const StandIn> copy_of(const Tensor &leaf) noexcept = 0;
-    // From now on the leaf's context keeps this, for all.
+    // From now on the leaf's context keeps this copy, for all watchers.
     virtual void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept = 0;
 };
 
@@ -86,74 +88,78 @@ class Context final : public RefCounted {
 public:
     static Ref<Context> create(const ContextParams &params);
 
-    // A leaf, filled with zeros (without data where the context is no_alloc).
+    // A leaf, filled with zeros. In a no_alloc context it has no data.
     Tensor *new_leaf(const Layout &layout);
 
-    // A read-only leaf over a file's bytes, which the context keeps until it is reset or gone; over a copy of them on a
-    // device that cannot see them, or where they are not aligned as kernels need them. Has its data in a no_alloc
-    // context too.
+    // A read-only leaf over a file's bytes, which the context keeps until it is reset or freed. The leaf uses a copy if
+    // the device cannot see the bytes or if they are not aligned for kernels. It has data in a no_alloc context too.
     Tensor *new_file_leaf(const FileLeaf &leaf);
 
-    // A node. Links this context to those of the operands, which may live on other devices; throws Error(context_mismatch) where one
-    // refers back to this context.
+    // A node. Links this context to those of the operands, which may live on other devices. Throws
+    // Error(context_mismatch) if one of them refers back to this context.
     Tensor *new_node(const NodeSpec &spec);
-    // Gives back the memory of a node that nobody has seen but who made it; no other node or graph may have it as an operand any more.
+    // Frees the memory of a node that only its maker has seen. No other node or graph may have it as an operand any
+    // more.
     void take_back(Tensor &node) noexcept;
 
-    // Throws Error(context_mismatch), as new_node() would for `op`, where nodes of this context could not refer to tensors of another.
+    // Throws Error(context_mismatch), as new_node() would for `op`, if nodes of this context must not refer to tensors
+    // of the other.
     void check_reference(const char *op, const Context &other) const;
 
-    // Its tensors, leafs and nodes, in the order of their making: as many as there is room for, and how many there are.
+    // Lists leafs and nodes in the order of their creation, as many as fit. Returns how many there are.
     std::size_t list(std::span<Tensor *> tensors) const noexcept;
-    // The first of that name, or null.
+    // The first tensor of that name, or null.
     Tensor *find(const char *name) const noexcept;
 
-    // UTF-8; null or "" takes the name away. Throws Error(invalid_argument).
+    // Names are UTF-8; null or "" removes the name. Throws Error(invalid_argument).
     void set_name(Tensor &t, const char *name);
     std::string name_of(const Tensor &t) const;
 
-    // The same of the context, for messages.
+    // The name of the context, for messages.
     void set_name(const char *name);
     std::string name() const;
     // "context 3 'weights'", for messages.
     std::string text() const;
 
-    // From now on new leafs and nodes are an error that says where to build instead, until reset().
+    // From now on, until reset(), making leafs and nodes is an error that says where to build instead.
     void freeze();
 
-    // Data for all leafs of a no_alloc context that have none yet; none is changed where memory does not suffice.
+    // Allocates data for all leafs of a no_alloc context that have none. Changes nothing if memory does not suffice.
     void allocate();
 
-    // Empties the context. Throws Error(busy) where someone else holds a reference or the run lock.
+    // Empties the context. Throws Error(busy) if another owner holds a reference or the run lock.
     void reset();
 
-    // Memory for graphs, on the host, and for nodes' data, on the context's device; under the build lock.
+    // Memory for graphs on the host, and for nodes' data on the context's device. Call under the build lock.
     void *allocate_object(std::size_t size);
     void release_object(void *block, std::size_t size) noexcept;
     void *allocate_data(std::size_t size);
 
-    // The plans of this context's graphs: null until there are some. make() is called once; the store lives as long as the context.
+    // The plans of this context's graphs, null until there are some. make() is called once; the store lives as long as
+    // the context.
     PlanStore *plans() const noexcept { return plans_.load(std::memory_order_acquire); }
     PlanStore &plans(std::unique_ptr<PlanStore> (*make)(Context &context));
-    // Memory for plans, on the context's device, which stays over a reset; and bytes that they have elsewhere and that count against
-    // mem_limit.
+    // Memory for plans on the context's device, which survives a reset, and bytes that plans use elsewhere and that
+    // count against mem_limit.
     void *allocate_plan_data(std::size_t size);
     void release_plan_data(void *block, std::size_t size) noexcept;
     void count_plan(std::size_t bytes);
     void uncount_plan(std::size_t bytes) noexcept;
-    // A lock of the store's, of one thread in a forked child, as lock_to_release() takes the build lock.
+    // Takes the build lock, or the plan store's lock, to free something. A forked child gets no lock if it is taken, because the
+    // holder may be a thread that the child does not have.
     std::unique_lock<std::mutex> lock_to_release(std::mutex &mutex) const noexcept;
 
     void watch(TensorWatcher &watcher);
 
-    // What a watcher keeps of all of a leaf: one that the leaf can be rebuilt from, else any, else null.
+    // The copy of a whole leaf that a watcher keeps: one that the leaf can be rebuilt from if there is one, else any,
+    // else null.
     Ref<const StandIn> copy_of(const Tensor &leaf) const;
-    // Gives a leaf's data back, to the arena and to the system; the stand-in is this context's from now on, and counted. Needs the
-    // exclusive run lock. Throws Error(out_of_memory), nothing changed, where mem_limit leaves no room for the difference,
-    // Error(unsupported) where the data are in a caller's buffer.
+    // Frees a leaf's data, in the arena and in the system. This context owns the stand-in from now on, and counts it.
+    // Needs the exclusive run lock. Throws, with nothing changed, Error(out_of_memory) if mem_limit leaves no room for
+    // the difference, and Error(unsupported) if the data are in a caller's buffer.
     void replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in);
 
-    // The first one stays; where there is no memory for the message, that is kept instead.
+    // Keeps only the first error. Without memory for its message, it keeps that fact instead.
     void keep_error(Status code, const char *message) noexcept;
     std::optional<Error> take_error();
 
@@ -162,19 +168,21 @@ public:
     DeviceMemory &memory() const noexcept { return memory_; }
     RunLock &run_lock() noexcept { return run_lock_; }
 
-    // How long a call about this context, or a tensor or graph of it, waits for a run lock that is taken before it throws Error(busy).
+    // How long a call about this context, or a tensor or graph of it, waits for a run lock before it throws
+    // Error(busy).
     void set_busy_timeout(std::uint64_t ns) noexcept { busy_timeout_.store(ns, std::memory_order_relaxed); }
     std::uint64_t busy_timeout() const noexcept { return busy_timeout_.load(std::memory_order_relaxed); }
 
-    // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
+    // How many nodes have been given their own data. Plans use it to notice that one of their nodes was.
     std::uint64_t placed_nodes() const noexcept { return placed_nodes_.load(std::memory_order_acquire); }
     void count_placed_node() noexcept { placed_nodes_.fetch_add(1, std::memory_order_acq_rel); }
-    // The same of leafs that were promised constant, or whose original was dropped.
+    // How many leafs were promised constant, or had their original dropped.
     std::uint64_t changed_leafs() const noexcept { return changed_leafs_.load(std::memory_order_acquire); }
     void count_changed_leaf() noexcept { changed_leafs_.fetch_add(1, std::memory_order_acq_rel); }
     std::uint64_t id() const noexcept { return id_; }
 
-    // Whether it was made by this copy of the library: a process may have loaded two, whose numbers of constants are not each other's.
+    // Whether this copy of the library made the context. A process may have loaded two copies, which number constants
+    // independently.
     bool is_of_this_library() const noexcept { return library_ == &library_mark; }
 
 private:
@@ -186,8 +194,8 @@ private:
     Tensor *make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes = 0);
     void enlist(Tensor &t) noexcept;
     void release_tensor(Tensor *t) noexcept;
-    // Calls f(context) for each reference that a node holds to another context: its operands', and the roots' that it is a view of or
-    // writes into. A view of a view may reach a root in a third context.
+    // Calls f(context) for each reference that a node holds to another context: those of its operands, and those of the
+    // roots that it views or writes into. A view of a view may reach a root in a third context.
     template <class F>
     void for_each_reference(std::span<Tensor *const> src, const Tensor *view_of, std::uint16_t written, F f) const {
         const auto call = [&](Context &other) {
@@ -201,7 +209,7 @@ private:
             if (written >> s & 1) call(*src[s]->root->context);
         }
     }
-    // False where a view is in use (TensorUse).
+    // Returns false if a view is in use (TensorUse).
     bool try_reset(const Patience &patience);
     void link_operands(const NodeSpec &spec);
     ContextLinks::List unlink_operands(const Tensor &node) noexcept;
@@ -216,32 +224,33 @@ private:
     static const char library_mark;
     const char *const library_ = &library_mark;
     const std::uint64_t id_;
-    const std::int64_t process_;  // that made it
+    const std::int64_t process_;  // that created it
     const bool no_alloc_;
     DeviceMemory &memory_;
     Ref<const RefCounted> keep_alive_;
 
-    mutable std::mutex build_;  // guards everything below but run_lock_; of links what ContextLinks says
+    mutable std::mutex build_;  // guards everything below except run_lock_; ContextLinks says what it guards of links
     MemoryBudget budget_;
     Arena objects_;
-    std::optional<Arena> data_;  // where data are not in host memory
-    Arena plan_data_;            // unless all is in a caller's buffer
+    std::optional<Arena> data_;  // if data are not in host memory
+    Arena plan_data_;            // unless everything is in a caller's buffer
     std::unique_ptr<PlanStore> own_plans_;
-    std::atomic<PlanStore *> plans_{nullptr};  // the same
+    std::atomic<PlanStore *> plans_{nullptr};  // likewise
     std::vector<Tensor *> unallocated_;
-    std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
+    std::vector<Ref<const RefCounted>> files_;  // files that leafs lie in
     std::optional<Error> first_error_;
     bool frozen_ = false;
     std::vector<Ref<TensorWatcher>> watchers_;
-    std::vector<Ref<const StandIn>> stand_ins_;  // of leafs whose originals were dropped
-    std::size_t stand_ins_bytes_ = 0;            // their part of the budget
+    std::vector<Ref<const StandIn>> stand_ins_;  // for leafs whose originals were dropped
+    std::size_t stand_ins_bytes_ = 0;            // their share of the budget
 
     Tensor *first_ = nullptr, *last_ = nullptr;
     std::size_t n_tensors_ = 0;
 
-    ContextLinks links_;  // contexts that this one's nodes refer to
+    ContextLinks links_;  // contexts that this context's nodes refer to
 
-    // The context's name, and the bytes of its tensors' names. A lock of its own, taken last: messages are made under the others.
+    // Guards the context's name and the bytes of its tensors' names. It is taken last, because messages are made under
+    // the other locks.
     mutable std::mutex names_lock_;
     std::string name_;
 
@@ -252,8 +261,8 @@ private:
     std::atomic<bool> error_lost_{false};  // first_error_ could not be kept
 };
 
-// While a view is used whose memory is another context's, which has the run lock that is taken for it: keeps the view's own context,
-// where its shape lies, from being reset.
+// Keeps the context of a view, which owns its shape, from being reset while the view is in use and its memory belongs
+// to another context, whose run lock is taken for it.
 class TensorUse {
 public:
     explicit TensorUse(const Tensor &t) noexcept : context_(context_of(t)) {
@@ -262,9 +271,9 @@ public:
     ~TensorUse() { end(context_); }
     TensorUse(const TensorUse &) = delete;
     TensorUse &operator=(const TensorUse &) = delete;
-    // Leaves it in use, until end(context_of(t)).
+    // Leaves it in use until end(context_of(t)).
     void keep() noexcept { context_ = nullptr; }
-    // The context whose use is counted; null where the root's lock is enough.
+    // The context whose use is counted, or null if the root's lock is enough.
     static Context *context_of(const Tensor &t) noexcept { return t.context != t.root->context ? t.context : nullptr; }
     static void end(Context *context) noexcept {
         if (context) context->uses_.fetch_sub(1, std::memory_order_acq_rel);
@@ -274,13 +283,13 @@ private:
     Context *context_;
 };
 
-// Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had within the caller's patience, or
-// within the context's own busy timeout.
+// Holds a context's run lock. Throws Error(busy), naming `what` and the context, if the lock is not free within the
+// caller's patience or the context's own busy timeout.
 class RunGuard {
 public:
     RunGuard(Context &context, bool exclusive, const char *what, Patience patience);
     RunGuard(Context &context, bool exclusive, const char *what) : RunGuard(context, exclusive, what, Patience(context.busy_timeout())) {}
-    // Of a lock that was taken by try_lock().
+    // For a lock that try_lock() has taken.
     RunGuard(Context &context, bool exclusive, std::adopt_lock_t) noexcept : context_(&context), exclusive_(exclusive) {}
     static bool try_lock(Context &context, bool exclusive) noexcept {
         return exclusive ? context.run_lock().try_exclusive() : context.run_lock().try_shared();
@@ -289,7 +298,7 @@ public:
     ~RunGuard() { release(); }
     RunGuard(RunGuard &&other) noexcept : context_(other.context_), exclusive_(other.exclusive_) { other.context_ = nullptr; }
     RunGuard &operator=(RunGuard &&) = delete;
-    // Leaves the lock taken: whoever ends the mapping gives it back.
+    // Leaves the lock taken; unmapping gives it back.
     void keep() noexcept { context_ = nullptr; }
 
 private:

@@ -14,7 +14,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Never destroyed, as contexts may outlive static objects. A fork waits for it, so that a child finds it free.
+// Never destroyed, because contexts may outlive static objects. fork() waits for it, so that a child finds it free.
 std::mutex &all_links() {
     static std::mutex *lock = [] {
         auto *made = new std::mutex;
@@ -26,8 +26,9 @@ std::mutex &all_links() {
 
 }  // namespace
 
-// Ranks as they would be if a context's rank were moved, found context by context. up: referrers are moved above it, else what it refers to
-// below it. A context is final when it is taken: whatever could move it further has been taken before.
+// Ranks as they would be if a context's rank were moved, found context by context. up: contexts that refer to it are
+// moved above it; otherwise contexts that it refers to are moved below it. When a context is taken, its rank is final,
+// because everything that could move it further was taken before.
 class RankWalk {
 public:
     RankWalk(ContextLinks &start, std::int64_t rank, bool up) : up_(up) { move(start, rank); }
@@ -135,7 +136,7 @@ bool ContextLinks::reach(const ContextLinks &target) const {
         next.pop_back();
         if (context == &target) return true;
         for (const Link &link : context->links_) {
-            // Whatever is below the target cannot reach it.
+            // A context ranked below the target cannot reach it.
             if (link.links->rank_ >= target.rank_ && seen.insert(link.links).second) next.push_back(link.links);
         }
     }
@@ -158,7 +159,7 @@ void ContextLinks::release(List &&links) noexcept {
     waiting = nullptr;
 }
 
-// Under build_. A link for each reference that the node holds to another context.
+// Under build_. Adds a link for each reference that the node holds to another context.
 void Context::link_operands(const NodeSpec &spec) {
     std::size_t n = 0;
     try {
@@ -170,14 +171,14 @@ void Context::link_operands(const NodeSpec &spec) {
         for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) {
             if (n == 0) return;
             n--;
-            // The operand's owner has a reference as well, so that none of these is the last.
+            // The operand's owner holds a reference too, so this is never the last one.
             links_.remove(other);
         });
         throw;
     }
 }
 
-// Under build_. The links that nothing needs any more.
+// Under build_. Returns the links that no node needs any more.
 ContextLinks::List Context::unlink_operands(const Tensor &node) noexcept {
     ContextLinks::List removed;
     const Tensor *view_of = node.is_view ? node.root : nullptr;

@@ -21,7 +21,7 @@ class HostMemory final : public DeviceMemory {
 public:
     const char *device() const noexcept override { return "cpu"; }
     bool host_accessible() const noexcept override { return true; }
-    // A cache line, and the widest vector register.
+    // The size of a cache line, and of the widest vector register.
     std::size_t alignment() const noexcept override { return 64; }
     void *acquire(std::size_t size) override { return platform::allocate_pages(size); }
     void release(void *memory, std::size_t size) noexcept override {

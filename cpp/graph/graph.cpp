@@ -12,25 +12,25 @@ namespace tensorlib::core {
 
 namespace {
 
-// The walk's stack: a tensor, how many of its sources were visited, and where their places begin. A recursion would overflow the
-// thread's stack on a long chain.
+// An entry of the walk's stack: a tensor, how many of its sources were visited, and where their indices begin.
+// Recursion would overflow the thread's stack on a long chain.
 struct Frame {
     Tensor *tensor;
     std::uint32_t next_source;
     std::size_t first_place;
 };
 
-// What the walk collects: nodes in post-order, and leafs in the order of their discovery.
+// What the walk collects: nodes in post-order, and leafs in the order of discovery.
 struct Walk {
     using NodeIndex = GraphParts::NodeIndex;
 
     GraphParts parts;
-    TensorSet seen;  // tensor -> its place, once it has one
+    TensorSet seen;  // tensor -> its index, once it has one
     std::vector<Frame> stack;
-    // The places of the sources visited so far, of each tensor on the stack; at the bottom the outputs'.
+    // The indices of the sources visited so far, for each tensor on the stack; the outputs' are at the bottom.
     std::vector<NodeIndex> open_indices;
 
-    // If t is new and a node it is put on the stack.
+    // Pushes t onto the stack if it is a new node.
     void visit(Tensor *t) {
         bool added;
         const NodeIndex place = seen.insert(t, static_cast<NodeIndex>(parts.leafs.size()) | GraphParts::leaf_bit, added);
@@ -67,7 +67,7 @@ struct Walk {
     }
 };
 
-// (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
+// Multiplies by odd numbers, so that equal extents in different dimensions give different hashes.
 std::uint64_t hash_of(const GraphParts &parts) noexcept {
     std::uint64_t hash = 0;
     for (const auto *tensors : {&parts.leafs, &parts.nodes}) {
@@ -146,8 +146,8 @@ std::size_t Graph::clones_size() const noexcept {
     return n_clones_ * sizeof(Tensor) + n_sources_ * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t);
 }
 
-// Tensors of the graph's own for what is computed again: with the originals' attributes and shapes, and names, but sources and memory of
-// their own.
+// Makes the graph's own tensors for recomputed nodes. They have the originals' attributes, shapes and names, but their
+// own sources and memory.
 void Graph::make_clones(const GraphParts &parts) {
     const std::size_t n = static_cast<std::size_t>(std::ranges::count(parts.clones, true));
     if (n == 0) return;
@@ -188,7 +188,7 @@ std::size_t Graph::block_size() const noexcept {
            (n_sources_ + n_outputs_) * sizeof(NodeIndex);
 }
 
-// All contexts that the graph's tensors are in.
+// Collects all contexts that the graph's tensors are in.
 void Graph::reach_contexts(Context &own) {
     std::unordered_map<const Context *, std::size_t> places;
     const auto reach = [&](Context &context, bool written) {
@@ -200,8 +200,8 @@ void Graph::reach_contexts(Context &own) {
     for (Tensor *leaf : leafs()) reach(*leaf->context, false);
     for (Tensor *node : nodes()) {
         reach(*node->context, false);
-        // A view that computes nothing writes nothing; any other node writes its root: its own memory, or that of
-        // the first operand that it writes into, and the others'.
+        // A view that computes nothing writes nothing. Any other node writes its root, which is its own memory or that
+        // of the first operand that it writes into, and the roots of the other operands that it writes into.
         reach(*node->root->context, !node->is_pure_view());
         for (std::size_t s = 0; s < node->n_src; s++) {
             if (node->writes(s)) reach(*node->src[s]->root->context, true);
@@ -217,7 +217,7 @@ Graph::~Graph() {
 
 namespace {
 
-// Labels stand in quotes, where a quote and a backslash must be escaped.
+// Labels are quoted, so quotes and backslashes are escaped.
 std::string escaped(const std::string &text) {
     std::string out;
     for (const char c : text) {

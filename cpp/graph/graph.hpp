@@ -1,4 +1,4 @@
-// A graph: the nodes that some outputs need, in post-order, with leafs and use counts. Immutable once built.
+// A graph: the nodes that some outputs need, in post-order, with leafs and use counts. It is immutable once built.
 #pragma once
 
 #include "graph/context.hpp"
@@ -15,24 +15,25 @@ namespace tensorlib::core {
 
 class Graph final : public RefCounted {
 public:
-    // Post-order over the outputs in the order given; every tensor once; and writers behind what was differentiated before they were made
-    // (graph/write_order.hpp). Its arrays live in `context`'s arena; it
-    // keeps all contexts that it reaches alive.
+    // Nodes are in post-order over the outputs in the given order, and each tensor occurs once. Writers come after
+    // nodes that were differentiated before the writers were made (graph/write_order.hpp). The graph's arrays live in
+    // `context`'s arena. The graph keeps all contexts that it reaches alive.
     //
-    // `arrange`, where there is one, gets its parts and may order them anew, and have nodes computed again (GraphParts::clones): these
-    // become tensors of the graph's own, and who is to read one reads it in place of the original (sources()). What it returns of is
-    // Graph's to tell.
+    // `arrange`, if given, gets the graph's parts. It may reorder them and have nodes recomputed (GraphParts::clones).
+    // Clones become the graph's own tensors, and their readers read them in place of the originals (sources()). The
+    // graph stores the Recomputation that `arrange` returns.
     using Arrange = std::function<Recomputation(GraphParts &parts)>;
     static Ref<Graph> create(Context &context, std::span<Tensor *const> outputs, const Arrange &arrange = {});
 
     std::span<Tensor *const> nodes() const noexcept { return {nodes_, n_nodes_}; }
     std::span<Tensor *const> leafs() const noexcept { return {leafs_, n_leafs_}; }
     std::span<Tensor *const> outputs() const noexcept { return {outputs_, n_outputs_}; }
-    // How many sources of nodes, and outputs, each node is; by the node's index.
+    // For each node, by its index: how often it is a source of a node or an output.
     std::span<const std::uint32_t> uses() const noexcept { return {uses_, n_nodes_}; }
 
-    // What node i reads: its operands, null where one is left out; in place of one that is computed again for it that one. Who asks what
-    // runs when, and where its operands lie, must ask here and not the node, whose shapes and attributes are the same.
+    // What node i reads: its operands, null for those that are left out. A clone that is computed for node i stands in
+    // for its original. Code that needs run order or operand addresses must ask here and not the node. Shapes and
+    // attributes are the same in both.
     std::span<Tensor *const> sources(std::size_t i) const noexcept {
         return {sources_ ? sources_ + first_source_[i] : nodes_[i]->src, nodes_[i]->n_src};
     }
@@ -40,39 +41,39 @@ public:
 
     using NodeIndex = GraphParts::NodeIndex;
     static constexpr NodeIndex leaf_bit = GraphParts::leaf_bit, nowhere = GraphParts::nowhere;
-    // Those of all nodes' sources, node after node, and of the outputs. Together with what each tensor is by itself they are all that
-    // there is to a graph, whatever objects it is made of.
+    // The indices of all nodes' sources, node after node, and of the outputs. Together with the properties of each
+    // tensor, they describe the graph completely, independent of its objects.
     std::span<const NodeIndex> source_indices() const noexcept { return {source_indices_, n_sources_}; }
     std::span<const NodeIndex> output_indices() const noexcept { return {output_indices_, n_outputs_}; }
     Tensor *at(NodeIndex place) const noexcept { return place & leaf_bit ? leafs_[place & ~leaf_bit] : nodes_[place]; }
-    // Equal where two graphs have the same operations and shapes at the same places; seldom equal otherwise.
+    // Equal for graphs with the same operations and shapes at the same positions; seldom equal otherwise.
     std::uint64_t hash() const noexcept { return hash_; }
 
     Context &context() const noexcept { return *context_; }
 
-    // A context that computing touches, and whether it is written there.
+    // A context that computing touches, and whether it is written.
     struct Reached {
         Ref<Context> context;
         bool written;
     };
     std::span<const Reached> contexts() const noexcept { return contexts_; }
 
-    // One caller at a time plans or computes.
+    // Only one caller at a time plans or computes.
     RunLock &busy() noexcept { return busy_; }
 
     using Progress = bool (*)(void *user_data, std::size_t done, std::size_t total);
     Progress progress = nullptr;  // under busy()
     void *progress_data = nullptr;
-    // Whether runs look for the first result that is not finite, node by node.
+    // Whether runs look for the first non-finite result, node by node.
     bool check_finite = false;  // under busy()
-    // Shown each node's result; the node comes as the C ABI's handle, which is the tensor itself.
+    // Called with each node and its result. The node is passed as the C ABI's handle, which is the tensor itself.
     using Observe = bool (*)(void *user_data, ::tl_tensor *node, std::size_t done, std::size_t total);
     Observe observe = nullptr;  // under busy()
     void *observe_data = nullptr;
     // Whether plans run each node by itself, so that each has a result.
     bool runs_nodes_singly() const noexcept { return check_finite || observe; }
 
-    // Graphviz' DOT language: leafs as boxes, nodes as ellipses, outputs bold.
+    // Graphviz' DOT language: leafs are boxes, nodes are ellipses, outputs are bold.
     std::string dot() const;
 
 private:
@@ -95,7 +96,7 @@ private:
     std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0, n_sources_ = 0;
     std::uint64_t hash_ = 0;
 
-    // Another block, where nodes are computed again: these, all nodes' sources, and where each node's begin.
+    // A second block if nodes are recomputed: the clones, all nodes' sources, and where each node's sources begin.
     void *clones_block_ = nullptr;
     Tensor *clones_ = nullptr;
     Tensor **sources_ = nullptr;

@@ -1,4 +1,4 @@
-// What a graph is made of, before it is fixed: the walk collects it, and others may arrange it anew.
+// The parts of a graph before it is fixed: the walk collects them, and `arrange` may change them.
 #pragma once
 
 #include "graph/tensor.hpp"
@@ -11,7 +11,7 @@
 namespace tensorlib::core {
 
 struct GraphParts {
-    // Where a tensor stands: the index of a node, that of a leaf with leaf_bit, or nowhere for an operand that is left out.
+    // The index of a tensor: a node's, or a leaf's with leaf_bit, or nowhere for an operand that is left out.
     using NodeIndex = std::uint32_t;
     static constexpr NodeIndex leaf_bit = NodeIndex{1} << 31, nowhere = ~NodeIndex{0};
     static constexpr bool is_node(NodeIndex place) noexcept { return !(place & leaf_bit); }
@@ -19,19 +19,19 @@ struct GraphParts {
     std::vector<Tensor *> nodes, leafs;     // nodes in an order in which they can run
     std::vector<NodeIndex> source_indices;  // of all nodes' sources, node after node
     std::vector<NodeIndex> output_indices;
-    // Whether a node is to compute again what another one computes, so that nobody keeps it in between: `nodes` has that one here too.
-    // Empty where none is.
+    // clones[i]: whether node i recomputes what another node computes, so that the result need not be kept in between.
+    // `nodes[i]` is that other node. Empty if there are none.
     std::vector<bool> clones;
 
     bool is_clone(std::size_t i) const noexcept { return !clones.empty() && clones[i]; }
-    // By the node's index, where its sources' places begin; and one more, for the end.
+    // For each node, where its sources' indices begin; plus one entry for the end.
     std::vector<std::size_t> first_sources() const {
         std::vector<std::size_t> first{0};
         first.reserve(nodes.size() + 1);
         for (const Tensor *node : nodes) first.push_back(first.back() + node->n_src);
         return first;
     }
-    // By the node's index: the node whose memory it uses, itself where it is no view; nowhere for a leaf's.
+    // For each node, the node whose memory it uses: itself if it is no view, nowhere if that is a leaf's.
     std::vector<NodeIndex> roots() const {
         std::vector<NodeIndex> of(nodes.size(), nowhere);
         std::size_t at = 0;
@@ -47,15 +47,16 @@ struct GraphParts {
     }
 };
 
-// Puts the nodes in another order, given as their old places. (Of parts without nodes that are computed again.)
+// Reorders the nodes; `order` has their old indices. The parts must have no clones.
 void reorder(GraphParts &parts, std::span<const GraphParts::NodeIndex> order);
 
-// What became of tensors that are not to be kept for gradients, or of a bound on a graph's intermediates.
+// The outcome of tensors that are marked for recomputation, or of a bound on a graph's intermediates.
 struct Recomputation {
     std::optional<std::size_t> limit;
-    // Bytes of intermediates before and after, each node by itself; what of that is kept for gradients; and how many nodes run again.
+    // Bytes of intermediates before and after, counted as if each node ran by itself; the bytes of these that are kept
+    // for gradients; and the number of nodes that run again.
     std::size_t before = 0, after = 0, kept = 0, n_clones = 0;
-    // Nodes that are kept as they read what is written before the gradients.
+    // Nodes that are kept because they read memory that is written before the gradients run.
     std::vector<const Tensor *> clashing;
 };
 

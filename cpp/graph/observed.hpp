@@ -1,5 +1,5 @@
-// A node whose result a graph's observer is shown: while the callback runs, this thread may read it although the run has the locks, and
-// although it is an intermediate whose memory the next node may be given.
+// A node whose result a graph's observer is shown. While the callback runs, its thread may read the result, although
+// the run holds the locks and the memory of an intermediate may go to the next node.
 #pragma once
 
 #include "graph/device_memory.hpp"
@@ -9,13 +9,13 @@ namespace tensorlib::core {
 
 class Observed {
 public:
-    // The result of `node` lies there, as `layout` says, until this ends.
+    // The result of `node` lies at `address`, as `layout` says, until this object ends.
     Observed(const Tensor &node, const Layout &layout, std::byte *address, DeviceMemory &memory) noexcept;
     ~Observed();
     Observed(const Observed &) = delete;
     Observed &operator=(const Observed &) = delete;
 
-    // Where this thread is shown t; else null.
+    // The result that this thread is shown for t, or null.
     static const Observed *find(const Tensor &t) noexcept;
 
     const Layout &layout() const noexcept { return layout_; }
@@ -27,7 +27,7 @@ private:
     Layout layout_;
     std::byte *address_;
     DeviceMemory &memory_;
-    // A callback may run another graph, with an observer of its own.
+    // A callback may run another graph with its own observer.
     const Observed *outer_;
 };
 

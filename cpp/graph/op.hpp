@@ -1,4 +1,4 @@
-// The operations' numbers and names, from op_list.inc. What they mean is in ops/.
+// The numbers and names of operations, from op_list.inc. ops/ defines what they mean.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@ enum class Op : std::uint16_t {
 #undef TL_OP
 };
 
-// Operations, leaf not counted.
+// The number of operations, without leaf.
 constexpr std::size_t op_count = 0
 #define TL_OP(name, number) +1
 #include "graph/gen/op_list.inc"
 #undef TL_OP
     ;
 
-// One more than the largest number: the list is in their order. (They may have gaps while operations are on other branches.)
+// The largest number plus one. The list is in the order of numbers, which may have gaps while operations are on other
+// branches.
 constexpr std::size_t op_end = [] {
     std::size_t end = 1;
 #define TL_OP(name, number) end = (number) + 1;
@@ -29,7 +30,7 @@ constexpr std::size_t op_end = [] {
     return end;
 }();
 
-// The most operands that an operation has.
+// The largest number of operands of an operation.
 constexpr std::size_t max_sources = 10;
 
 const char *op_name(Op op) noexcept;

@@ -14,7 +14,7 @@ struct Index {
     Int stride, most;
 };
 
-// Up to 8 of them, by falling stride.
+// Up to 8 indices, by falling stride.
 class Indices {
 public:
     void insert(const Index &index) noexcept {
@@ -34,10 +34,11 @@ private:
 
 // Is there a choice of indices whose sum of stride * index lies in [low, high]?
 //
-// Indices are taken by falling stride. Once those with large strides are chosen, the rest can add anything from 0 to the sum of
-// their stride * most, so only values of the next index that bring the sum within that reach need be tried. Where strides nest, as
-// those of views of one array do, that is one or two values, and 8 indices take at most 2^8 steps. Strides that do not
-// nest can take exponentially many; the search ends after `most_steps` and says that it does not know.
+// The search takes indices by falling stride. Once the indices of large strides are chosen, the rest can add anything
+// from 0 to the sum of their stride * most. Only values of the next index that bring the sum within that reach need to
+// be tried. Where strides nest, as those of views of one array do, that is one or two values, and 8 indices take at
+// most 2^8 steps. Strides that do not nest can take exponentially many steps; the search stops after `most_steps` and
+// reports that it does not know.
 class Search {
 public:
     explicit Search(const Indices &indices) : indices_(indices) {
@@ -55,7 +56,7 @@ private:
 
     bool find_from(int i, Int low, Int high) {
         if (high < 0 || low > reach_[i]) return false;
-        if (i == indices_.count() || low <= 0) return true;  // with all of the rest 0
+        if (i == indices_.count() || low <= 0) return true;  // with 0 for all remaining indices
         if (++steps_ > most_steps) return false;
         const auto [stride, most] = indices_[i];
         const Int behind = low - reach_[i + 1];
@@ -71,7 +72,7 @@ private:
     int steps_ = 0;
 };
 
-// A tensor as runs of bytes: those dimensions that lie side by side are one run, the others say where runs begin.
+// A tensor as runs of bytes. Dimensions that are contiguous form one run; the others determine where runs begin.
 struct Runs {
     Int bytes;  // of a run
     Indices indices;
@@ -88,13 +89,13 @@ struct Runs {
     }
 };
 
-// So that no sum of two spans wraps.
+// Ensures that no sum of two spans wraps.
 bool too_long(const Layout &l) { return l.span_bytes() > static_cast<std::size_t>(INT64_MAX) / 4; }
 
 }  // namespace
 
-// Two elements share a byte where the difference of their addresses is less than a run. Of the indices that differ, take the one with
-// the largest stride: it differs by 1 or more, those with smaller strides by anything, up or down.
+// Two elements share a byte if their addresses differ by less than a run. Among the indices that differ, take the one
+// with the largest stride. It differs by at least 1; those with smaller strides may differ by anything, up or down.
 Overlap overlaps_itself(const Layout &l) {
     if (l.n_elements() == 0) return Overlap::no;
     if (too_long(l)) return Overlap::unknown;
@@ -103,7 +104,7 @@ Overlap overlaps_itself(const Layout &l) {
     for (int i = 0; i < runs.indices.count(); i++) {
         const auto [stride, most] = runs.indices[i];
         if (stride == 0) return Overlap::yes;
-        // Shifted so that all begin at 0: this one by 1, those below it by their most.
+        // Shifted so that all differences begin at 0: this one by 1, those after it by their most.
         Indices differences;
         differences.insert({stride, most - 1});
         Int below = 0;
@@ -119,15 +120,15 @@ Overlap overlaps_itself(const Layout &l) {
     return result;
 }
 
-// a's run at `x` and b's at `y` share a byte where -b.bytes < y - x < a.bytes. b's indices are counted from the last down, so that all
-// strides add to x - y.
+// a's run at `x` and b's at `y` share a byte if -b.bytes < y - x < a.bytes. b's indices are counted down from the last,
+// so that all strides add to x - y.
 Overlap overlap(const Tensor &a, const Tensor &b) {
     if (a.root != b.root || a.layout.n_elements() == 0 || b.layout.n_elements() == 0) return Overlap::no;
     const std::size_t a_end = a.root_offset + a.layout.span_bytes(), b_end = b.root_offset + b.layout.span_bytes();
     if (a_end <= b.root_offset || b_end <= a.root_offset) return Overlap::no;
     if (too_long(a.layout) || too_long(b.layout)) return Overlap::unknown;
     const Runs of_a(a.layout), of_b(b.layout);
-    // Indices of one stride are as one: their sum takes every value. Those of no stride change nothing.
+    // Indices of equal stride merge, because their sum takes every value. Indices of stride 0 change nothing.
     Indices together;
     const auto add = [&](const Index &index) {
         for (int i = 0; i < together.count(); i++) {
@@ -143,7 +144,7 @@ Overlap overlap(const Tensor &a, const Tensor &b) {
         add(of_b.indices[i]);
         b_reach += of_b.indices[i].stride * of_b.indices[i].most;
     }
-    // Spans that meet begin less than one of them apart, so the difference is as small as they are.
+    // Spans that meet begin less than one span apart, so the difference is no larger than a span.
     const Int between = static_cast<Int>(a.root_offset) - static_cast<Int>(b.root_offset) - b_reach;
     return Search(together).find(-between - (of_a.bytes - 1), -between + (of_b.bytes - 1));
 }

@@ -1,11 +1,11 @@
-// Whether tensors share bytes, decided by arithmetic on shapes and strides: without looking at elements one by one.
+// Decides whether tensors share bytes, by arithmetic on shapes and strides instead of visiting elements.
 #pragma once
 
 #include "graph/tensor.hpp"
 
 namespace tensorlib::core {
 
-// unknown: strides are so tangled that the search was given up; to be treated as yes.
+// unknown: the strides were too irregular, and the search stopped. Treat it as yes.
 enum class Overlap { no, yes, unknown };
 
 // Whether two elements of one tensor share a byte.

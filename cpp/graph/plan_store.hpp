@@ -1,5 +1,5 @@
-// The plans that the runtime keeps with a context, as the context sees them: they outlive its graphs and its resets, their memory counts
-// as the context's, and they go where that is wanted for something else.
+// The plans that the runtime keeps with a context, as the context sees them. They outlive its graphs and its resets.
+// Their memory counts as the context's, and they are dropped when that memory is needed for something else.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ class PlanStore {
 public:
     virtual ~PlanStore() = default;
 
-    // The graph is about to be freed: nothing may look at its tensors any more.
+    // The graph is about to be freed: nothing may use its tensors any more.
     virtual void graph_gone(const Graph &graph) noexcept = 0;
 
     // What is given back: blocks of Context::allocate_plan_data(), and bytes of Context::count_plan().
@@ -28,7 +28,7 @@ public:
 
         bool any() const noexcept { return counted != 0 || blocks[0].begin; }
     };
-    // All that no run uses at present and no graph needs to be there. The context's build lock is held.
+    // Takes everything that no run uses and no graph needs. The caller holds the context's build lock.
     virtual Idle take_idle() noexcept = 0;
 };
 

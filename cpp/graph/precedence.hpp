@@ -1,4 +1,4 @@
-// Which of some items must come before which, and an order of them.
+// Which items must precede which, and an order that respects it.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,9 @@ public:
         waits_[second]++;
     }
 
-    // The items that `wanted` takes, each behind those that it must follow, of which all are wanted too; of those that may come next always
-    // the one whose key is least. Shorter than that where there is a circle; stuck() says who is in it or behind it.
+    // The items that `wanted` accepts, each after the items that it must follow, which must all be accepted too. Among
+    // the items that may come next, the one with the least key is taken. The result is shorter if there is a circle;
+    // stuck() then lists the items in it or after it.
     template <class Key, class Wanted>
     std::vector<std::uint32_t> sorted(Key key, Wanted wanted) {
         using Entry = std::pair<decltype(key(std::uint32_t{0})), std::uint32_t>;

@@ -65,8 +65,8 @@ Layout contiguous_layout(const char *op, DType type, std::span<const std::int64_
         fail(Status::invalid_argument, "%s: ne[0] is %lld: a multiple of %s's block size %lld is valid", op,
              static_cast<long long>(layout.ne[0]), t.name, static_cast<long long>(t.block_size));
     }
-    // Strides are products of the dimensions before them. The check counts a zero as one: loops multiply the other
-    // dimensions too (rows, batches), and an empty tensor must not let those overflow.
+    // Strides are products of the preceding extents. The check counts an extent of zero as one: loops also multiply the
+    // other extents (rows, batches), and an empty tensor must not let those products overflow.
     layout.nb[0] = t.size;
     std::size_t bytes = t.size, elements = 1;
     bool fits = true;

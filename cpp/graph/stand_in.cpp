@@ -14,7 +14,7 @@ void RebuiltBytes::read(std::size_t place, std::size_t size, std::byte *to) noex
             n = size / row_bytes_ * row_bytes_;
             stand_in_->rebuild(row, static_cast<std::int64_t>(size / row_bytes_), to);
         } else {
-            // Views whose elements lie far apart come back to a row many times.
+            // Views whose elements lie far apart return to a row many times.
             if (row != in_stage_) stand_in_->rebuild(row, 1, stage_);
             in_stage_ = row;
             n = std::min(row_bytes_ - in_row, size);

@@ -1,5 +1,5 @@
-// What a constant's bytes are made from once its original was given back (tl_tensor_drop_original): a copy that somebody packed for
-// another purpose, and that has all of them. Nothing here knows how it is packed.
+// What a constant's bytes are rebuilt from after its original was dropped (tl_tensor_drop_original): a complete copy
+// that was packed for another purpose. This interface does not know how it is packed.
 #pragma once
 
 #include "base/ref.hpp"
@@ -12,20 +12,20 @@ namespace tensorlib::core {
 
 class StandIn : public RefCounted {
 public:
-    // n rows of the leaf from row `first` on as they were stored, one after the other; a row's number is i1 + ne1 * (i2 + ne2 * i3). `to`
-    // need not be aligned. Any thread, several at a time.
+    // Rebuilds n rows of the leaf as they were stored, starting with row `first`, into consecutive memory. A row's
+    // number is i1 + ne1 * (i2 + ne2 * i3). `to` need not be aligned. Several threads may call this at once.
     virtual void rebuild(std::int64_t first, std::int64_t n, std::byte *to) const noexcept = 0;
-    // Of memory, its own.
+    // The bytes of memory that it takes.
     virtual std::size_t bytes() const noexcept = 0;
-    // Why rebuild() cannot be called, or nullptr; a static text.
+    // Why rebuild() cannot be called, as a static text, or nullptr.
     virtual const char *refusal() const noexcept = 0;
 };
 
-// Whether the tensor's bytes have to be rebuilt. Its context's run lock keeps the answer as it is.
+// Whether the tensor's bytes must be rebuilt. The run lock of its context keeps the answer valid.
 inline bool is_dropped(const Tensor &t) noexcept { return t.root->stand_in.load(std::memory_order_acquire) != nullptr; }
 
-// The bytes of a leaf whose original was dropped, by their place in it. Rows of which only a part is asked for are rebuilt on `stage`, one
-// row's bytes that the caller has.
+// Reads the bytes of a leaf whose original was dropped, by offset. Rows that are read in part are rebuilt in `stage`,
+// the caller's buffer of one row's bytes.
 class RebuiltBytes {
 public:
     RebuiltBytes(const Tensor &root, std::byte *stage) noexcept

@@ -7,8 +7,8 @@ namespace tensorlib::core {
 
 namespace {
 
-// Calls move(place, packed, n) for runs of n bytes that lie side by side both in the tensor, `place` bytes behind its first element, and in
-// the packed order, so that together they cover the packed bytes [offset, offset + size).
+// Calls move(offset in the tensor, packed, n) for runs of n bytes that are contiguous both in the tensor and in packed
+// order. Together the runs cover the packed bytes [offset, offset + size).
 template <class Move>
 void for_each_run(const Layout &l, std::size_t offset, std::size_t size, Move move) {
     if (size == 0) return;
@@ -18,7 +18,7 @@ void for_each_run(const Layout &l, std::size_t offset, std::size_t size, Move mo
     }
     const std::size_t row = l.row_bytes(), unit = l.rows_contiguous() ? row : traits(l.type).size;
     const std::size_t end = offset + size;
-    // at: the packed position; each unit is cut where the asked range begins or ends inside it.
+    // at: the packed position. Units are cut where the range begins or ends inside one.
     for (std::size_t at = offset; at < end;) {
         const std::size_t in_row = at % row, in_unit = in_row % unit, n = std::min(unit - in_unit, end - at);
         const RowIndex index = row_index(l.ne, static_cast<std::int64_t>(at / row));
@@ -28,8 +28,8 @@ void for_each_run(const Layout &l, std::size_t offset, std::size_t size, Move mo
     }
 }
 
-// Calls move(address, packed, rows) for the same runs, those that follow each other at a steady distance as rows of one
-// call: a device takes a few microseconds for each.
+// Calls move(address, packed, rows) for the same runs. Runs at a constant distance are passed as rows of one call,
+// because a device takes a few microseconds per call.
 template <class Move>
 void for_each_rows(const Layout &l, std::byte *base, std::size_t offset, std::size_t size, Move move) {
     std::size_t first = 0, first_packed = 0;
@@ -51,8 +51,8 @@ void for_each_rows(const Layout &l, std::byte *base, std::size_t offset, std::si
     if (rows.count != 0) move(base + first, first_packed, rows);
 }
 
-// Whether to take a view's elements out of one block that covers them all: where those between them are no more than
-// they are, one transfer of both beats one for each row.
+// Whether to transfer one block that covers all elements of a view. If the gaps are no larger than the elements, one
+// transfer of both beats one per row.
 bool worth_covering(const Layout &l, const DeviceMemory &memory, std::size_t size) {
     return !memory.host_accessible() && !l.contiguous() && size == l.nbytes() && l.span_bytes() <= 2 * size;
 }
@@ -64,7 +64,7 @@ void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t 
     DeviceMemory &memory = t.root->context->memory();
     if (worth_covering(t.layout, memory, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
-        // What lies between the elements stays as it is; the run lock guards it with them.
+        // The bytes between the elements keep their values; the run lock guards them too.
         if (cover.size() != size) memory.read(cover.data(), t.address(), cover.size());
         for_each_run(t.layout, offset, size,
                      [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(cover.data() + place, from + packed, n); });
@@ -89,7 +89,8 @@ void StridedReader::read(void *data, std::size_t offset, std::size_t size) {
         read_in_place(to, offset, size);
         return;
     }
-    // Elements of one row that lie apart are in a row of the leaf each: of more than one, all that they span, once.
+    // Elements of one row that are not contiguous each lie in a row of the leaf. To read several of them, read once
+    // everything that they span.
     const std::size_t unit = traits(layout_.type).size;
     if (layout_.nb[0] != unit && size > unit) {
         if (cover_.empty()) {

@@ -1,5 +1,5 @@
-// Bytes of a tensor's elements, packed in ne order, into and out of wherever they lie: strided views, devices, leafs without their
-// originals. Whoever calls holds the run lock and has checked.
+// Moves the bytes of a tensor's elements, packed in ne order, to and from where they are stored: strided views,
+// devices, leafs whose original was dropped. The caller holds the run lock and has checked the arguments.
 #pragma once
 
 #include "graph/context.hpp"
@@ -10,10 +10,10 @@
 
 namespace tensorlib::core {
 
-// The packed bytes [offset, offset + size).
+// Writes the packed bytes [offset, offset + size).
 void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t size);
 
-// The way of bytes out of a tensor: from where they lie, or, of a leaf whose original was dropped, rebuilt by rows.
+// Reads bytes from where they are stored, or rebuilds them by rows if the leaf's original was dropped.
 class StridedReader {
 public:
     explicit StridedReader(const Tensor &t);
@@ -21,12 +21,12 @@ public:
     StridedReader(const StridedReader &) = delete;
     StridedReader &operator=(const StridedReader &) = delete;
 
-    // The packed bytes [offset, offset + size).
+    // Reads the packed bytes [offset, offset + size).
     void read(void *data, std::size_t offset, std::size_t size);
 
 private:
     void read_in_place(std::byte *to, std::size_t offset, std::size_t size) const;
-    // Out of all bytes that the tensor spans.
+    // Packs elements out of `cover`, which has all bytes that the tensor spans.
     void take_from(const std::vector<std::byte> &cover, std::byte *to, std::size_t offset, std::size_t size) const;
 
     const Layout &layout_;

@@ -29,10 +29,11 @@ void check_range(const char *what, const Tensor &t, std::size_t offset, std::siz
     }
 }
 
-// Elements converted at a time: a buffer that stays in the first-level cache. A multiple of every block size.
+// Elements that are converted at a time. The buffer stays in the L1 cache. A multiple of every block size.
 constexpr std::int64_t stage_elements = 1024;
 
-// The first of n values that the type cannot hold, or -1: all are held by floats, finite ones by blocks.
+// The position of the first of n values that the type cannot hold, or -1. Floats hold all values, quantised types all
+// finite ones.
 std::int64_t first_unrepresentable(const DTypeTraits &type, const float *values, std::int64_t n) {
     if (type.kind == Kind::floating) return -1;
     if (type.kind == Kind::integer) {
@@ -51,7 +52,7 @@ void fail_unrepresentable(const char *what, const Tensor &t, std::int64_t positi
          static_cast<double>(value), traits(t.layout.type).name);
 }
 
-// What a call holds that reads a tensor: the lock, unless the tensor is one that this thread is shown.
+// What a call that reads a tensor holds: the lock, unless an observer shows this thread the tensor.
 class ReadAccess {
 public:
     ReadAccess(const Tensor &t, const char *what) {
@@ -101,7 +102,7 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     const DTypeTraits &type = traits(t.layout.type);
     const auto total = static_cast<std::int64_t>(n);
     alignas(8) std::byte stage[stage_elements * sizeof(double)];
-    // Looked at first, so that nothing is written where one value does not fit.
+    // Checks all values first, so that nothing is written if one does not fit.
     const std::int64_t bad = first_unrepresentable(type, data, total);
     if (bad >= 0) fail_unrepresentable(what, t, bad, data[bad]);
     for (std::int64_t i = 0; i < total; i += stage_elements) {
@@ -147,7 +148,7 @@ void check_index(const char *what, const Tensor &t, const Extents &index) {
 
 namespace {
 
-// The bytes of the block that holds the element, as an offset in packed order.
+// The offset, in packed order, of the block that holds the element.
 std::size_t block_offset(const char *what, const Tensor &t, const Extents &index) {
     check_index(what, t, index);
     const Layout &l = t.layout;
@@ -206,7 +207,7 @@ void *map(Tensor &t, bool write) {
 }
 
 void unmap(Tensor &t, bool write) noexcept {
-    // As soon as the lock is free another thread may reset the context, and t is gone.
+    // As soon as the lock is free, another thread may reset the context and free t.
     RunLock &lock = lock_context(t).run_lock();
     Context *used = TensorUse::context_of(t);
     if (write) {

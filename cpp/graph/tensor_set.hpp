@@ -1,5 +1,5 @@
-// A set of tensors that remembers a number for each: open addressing, linear probing, at most half full. A graph
-// asks it once per edge, so it is one multiplication and usually one cache line.
+// A set of tensors that stores a number for each. It uses open addressing with linear probing and is at most half full.
+// A graph asks it once per edge, which takes one multiplication and usually one cache line.
 #pragma once
 
 #include "graph/tensor.hpp"
@@ -13,7 +13,7 @@ class TensorSet {
 public:
     TensorSet() : slots_(64) {}
 
-    // The number stored for t, which is `number` where t is new; `added` says which.
+    // The number stored for t. If t is new, that is `number`, and `added` is set.
     std::uint32_t &insert(const Tensor *t, std::uint32_t number, bool &added) {
         if (2 * (size_ + 1) > slots_.size()) grow();
         Slot &slot = find_slot(t);
@@ -25,7 +25,7 @@ public:
         return slot.number;
     }
 
-    // nullptr where t is not in the set.
+    // nullptr if t is not in the set.
     const std::uint32_t *find(const Tensor *t) const {
         const Slot &slot = const_cast<TensorSet *>(this)->find_slot(t);
         return slot.key ? &slot.number : nullptr;
@@ -37,7 +37,8 @@ private:
         std::uint32_t number = 0;
     };
 
-    // Tensors lie 64 bytes or more apart, so the low bits say nothing; the product's upper bits depend on all.
+    // Tensors are at least 64 bytes apart, so the low bits carry no information. The upper bits of the product depend
+    // on all bits.
     std::size_t hash(const Tensor *t) const noexcept {
         const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(t)) >> 6;
         return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> 32) & (slots_.size() - 1);

@@ -15,7 +15,7 @@ using NodeIndex = GraphParts::NodeIndex;
 
 std::atomic<std::uint64_t> writes{0};
 
-// Whether a reader must come before a writer, wherever they stand now.
+// Whether a reader must precede a writer, wherever they are now.
 bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
     const std::uint64_t seen = reader.seen_writes.load(std::memory_order_acquire);
     return seen != 0 && seen <= writer.write_number;
@@ -32,7 +32,7 @@ WrittenMemory::Access access_of(NodeIndex node, bool writes, const Tensor &t) no
     return access;
 }
 
-// A reader that stands behind the writer that it must come before.
+// A reader that comes after the writer that it must precede.
 struct Reversed {
     NodeIndex reader, writer;
     const Tensor *root;
@@ -72,12 +72,12 @@ std::uint64_t writes_so_far() noexcept { return writes.load(std::memory_order_ac
 
 void note_seen_writes(Tensor &node) noexcept {
     std::uint64_t none = 0;
-    // The first one stays: its values are those of then.
+    // Keeps the first value, because the node's values are those of that time.
     node.seen_writes.compare_exchange_strong(none, writes_so_far() + 1, std::memory_order_acq_rel);
 }
 
 std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const NodeIndex> source_indices) {
-    // A model that is only run has none: its graphs are built for each token, and what they write is not looked for.
+    // A model that only runs inference has none. Its graphs are built for each token, so its writes are not searched.
     const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
     if (std::ranges::none_of(nodes, differentiated)) return {};
     const WrittenMemory memory(nodes);
@@ -88,7 +88,8 @@ std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<con
     });
     if (reversed.empty()) return {};
 
-    // Each node behind its sources and behind the accesses that it must not pass; of those that may come next the first in the old order.
+    // Each node comes after its sources and after the accesses that it must not pass. Among nodes that may come next,
+    // the first one in the old order is taken.
     Precedence precedence(nodes.size());
     std::size_t at = 0;
     for (NodeIndex i = 0; i < nodes.size(); i++) {

@@ -1,4 +1,4 @@
-// Where nodes that write stand among those that read what they overwrite.
+// Orders nodes that write relative to those that read what they overwrite.
 #pragma once
 
 #include "graph/graph_parts.hpp"
@@ -9,14 +9,15 @@
 
 namespace tensorlib::core {
 
-// Numbers nodes that write, in the order of their making, from 1 on; and how many there are so far.
+// next_write() numbers nodes that write, in the order of their creation, from 1. writes_so_far() is how many there are.
 std::uint64_t next_write() noexcept;
 std::uint64_t writes_so_far() noexcept;
 
-// From now on the node counts as one that has seen the writes made so far, and no later ones: what differentiates it relies on its value.
+// Records that the node has seen the writes made so far and no later ones, because differentiating it relies on its
+// value.
 void note_seen_writes(Tensor &node) noexcept;
 
-// What is written in a graph, and which nodes touch the same bytes of it.
+// The memory that a graph writes, and the nodes that touch the same bytes of it.
 class WrittenMemory {
 public:
     explicit WrittenMemory(std::span<Tensor *const> nodes);
@@ -25,8 +26,9 @@ public:
     struct Access {
         GraphParts::NodeIndex node;
         bool writes;
-        std::size_t begin, end;  // of the root's bytes
-        // Of elements that lie in rows of `pitch` bytes: the columns of bytes that they take of each row. pitch is 0 for others.
+        std::size_t begin, end;  // in the root's bytes
+        // For elements in rows of `pitch` bytes: the columns of bytes that they take in each row. pitch is 0 for
+        // others.
         std::size_t pitch, first_column, last_column;
 
         bool meets(const Access &other) const noexcept {
@@ -35,12 +37,12 @@ public:
             return !same_rows || (last_column > other.first_column && other.last_column > first_column);
         }
     };
-    std::vector<const Tensor *> roots;  // all that is written
+    std::vector<const Tensor *> roots;  // all roots that are written
 
     bool is_written(const Tensor &root) const { return lists_.find(&root) != nullptr; }
 
-    // Calls visit(root's number, earlier, later) for each pair of accesses that meet and of which one writes, by the nodes' order.
-    // Parameters that are disjoint views of one leaf cost no more than leafs of their own.
+    // Calls visit(root's number, earlier, later), in the order of the nodes, for each pair of accesses that overlap and
+    // of which at least one writes. Parameters that are disjoint views of one leaf cost no more than separate leafs.
     template <class Visit>
     void for_each_pair(Visit visit) const {
         std::vector<const Access *> open;
@@ -60,14 +62,15 @@ public:
 
 private:
     void add_list(const Tensor &root);
-    std::vector<std::vector<Access>> accesses_;  // of each root, by their first bytes
+    std::vector<std::vector<Access>> accesses_;  // for each root, by first byte
     TensorSet lists_;
 };
 
-// Nodes in post-order, and the places of their sources, node after node. A node that has seen only earlier writes (note_seen_writes) comes
-// before later ones into memory that it reads: an optimiser's step writes into a parameter that the gradients of others still need. The new
-// order, as the old places; empty where nothing moves. All else stays as it is: each read and write of the same memory in the order that it
-// had. Throws Error(invalid_argument), naming reader, writer and memory, where there is no such order.
+// Orders writers. Takes nodes in post-order, and the indices of their sources, node after node. A node that has seen
+// only earlier writes (note_seen_writes) moves before later writes into memory that it reads: for example, an optimiser
+// step writes into a parameter that other gradients still need. Returns the new order as old indices, or an empty one
+// if nothing moves. Other reads and writes of the same memory keep their order. Throws Error(invalid_argument), naming
+// reader, writer and memory, if there is no such order.
 std::vector<GraphParts::NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const GraphParts::NodeIndex> source_indices);
 
 }  // namespace tensorlib::core

@@ -1,4 +1,5 @@
-// Activations, and gates made of them: what activations.toml describes.
+// Activations and gated activations. activations.toml describes them; this file checks operands and infers shapes and
+// costs.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 
@@ -15,7 +16,7 @@ Formula xielu_formula(const Tensor &node) noexcept {
     return formula_of<TileOp::xielu>({attrs.alpha_n, attrs.alpha_p, attrs.beta, attrs.eps});
 }
 
-// Alone a is rows of two halves; with b both have the result's shape.
+// With a alone, each of its rows holds both halves; with b, both operands have the result's shape.
 void glu_infer(std::span<Tensor *const> src, const GluAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0], *b = src[1];
     const std::span<Tensor *const> given = src.first(b ? 2 : 1);
@@ -23,7 +24,7 @@ void glu_infer(std::span<Tensor *const> src, const GluAttrs &attrs, NodeSpec &re
     const auto operands = [&] { return operands_text(facts::glu, given); };
     if (attrs.split && !b)
         fail(Status::invalid_argument, "glu: %s, b is left out, split is 1: b must be there, or split 0", operands().c_str());
-    // Options of C++, Rust and Zig say the defaults, so these are valid everywhere.
+    // The option structs of C++, Rust and Zig pass the defaults, so defaults are valid for every op.
     const GluAttrs defaults{Attrs({})};
     if (attrs.op != GluOp::swiglu_oai && (attrs.alpha != defaults.alpha || attrs.limit != defaults.limit)) {
         fail(Status::invalid_argument, "glu: op is %s, alpha is %.12g, limit is %.12g: alpha and limit are of swiglu_oai alone",

@@ -1,4 +1,4 @@
-// Element-by-element arithmetic: what arithmetic.toml describes.
+// Elementwise arithmetic, described in arithmetic.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 

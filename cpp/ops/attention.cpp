@@ -1,4 +1,4 @@
-// What attention is made of: what attention.toml describes.
+// The parts of attention, described in attention.toml: checks, shapes and costs.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/masks.hpp"
@@ -45,7 +45,7 @@ void rope_infer(std::span<Tensor *const> src, const RopeAttrs &attrs, NodeSpec &
     if (type != DType::i32 && type != DType::i64) fail(Status::type_mismatch, "rope: %s: positions must be i32 or i64", operands().c_str());
     const Extents &na = a.layout.ne, &np = positions.layout.ne;
     const std::int64_t each = attrs.mode == RopeMode::mrope ? max_dims : 1;
-    // (A product that wraps is no tensor's size.)
+    // A product that wraps is no tensor's size, so it fails the comparison.
     const auto wanted = static_cast<std::int64_t>(static_cast<std::uint64_t>(na[2]) * static_cast<std::uint64_t>(each));
     if (np[0] != wanted || (np[1] != 1 && np[1] != na[3]) || np[2] != 1 || np[3] != 1) {
         fail(Status::shape_mismatch, "rope: %s: positions {%lld} or {%lld, %lld} are valid, %s for each of a's dimension 2",
@@ -131,7 +131,8 @@ void flash_attn_ext_infer(std::span<Tensor *const> src, const FlashAttnExtAttrs 
     result.layout = contiguous_layout("flash_attn_ext", DType::f32, {ne.data(), ne[3] == 1 ? 3u : 4u});
 }
 
-// Reads all once, writes the result; two operations for each element of a key and of a value that a query meets.
+// Reads all operands once and writes the result. Each element of a key or value that a query meets takes two
+// operations.
 Cost flash_attn_ext_cost(const Tensor &node) {
     const Extents &nq = node.src[0]->layout.ne;
     const Layout &k = node.src[1]->layout, &v = node.src[2]->layout;

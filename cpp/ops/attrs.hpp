@@ -1,5 +1,5 @@
-// Attributes of operations: named integers, numbers and text, as they come from tl_op() and from the typed
-// constructors alike; and what the structs are made of that nodes keep them in (ops/gen/op_facts.hpp).
+// Attributes of operations: named integers, numbers and text. tl_op() and the typed constructors pass them in the same
+// form. Nodes keep them in structs (ops/gen/op_facts.hpp).
 #pragma once
 
 #include "dtype/dtype.hpp"
@@ -50,21 +50,21 @@ struct Attr {
     }
 };
 
-// What an operation says of one of its attributes. One that is not required is left out, or 0: then it has its default, and no
-// operation sees it. 0 is one integer or number, the first of some words, or a list of fixed length of zeros.
+// What an operation accepts for one of its attributes. An optional attribute that is left out or 0 has its default, and
+// the operation never sees it. For a list of fixed length, 0 means all zeros; for a word, it means the first one.
 struct AttrDef {
     const char *name;
     AttrKind kind;
     bool required;
     std::int32_t min_ints = 1, max_ints = 1;
-    // Of integers and of a number; up to 2^53, where doubles have every integer.
+    // The range of integers and of a number, up to 2^53, where doubles represent every integer.
     double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
-    // Of a text that is one of some words. Once checked it is an integer: the word's place.
+    // The words that a text may be. After the check, the attribute is an integer: the word's position.
     std::span<const char *const> values{};
     bool nan = false;  // whether a number may be NaN
 };
 
-// Up to four integers. (n has 64 bits, so that there is nothing between the members: NodeSpec::make_attrs().)
+// Up to four integers. n has 64 bits to leave no padding between the members: see NodeSpec::make_attrs().
 struct IntList {
     std::int64_t n = 0;  // 0: the attribute was not given
     std::array<std::int64_t, 4> values{};
@@ -79,7 +79,7 @@ struct IntList {
 // The attributes of one call, already checked against the operation's AttrDefs.
 class Attrs {
 public:
-    // No operation has more.
+    // No operation has more attributes.
     static constexpr std::size_t most = 16;
 
     explicit Attrs(std::span<const Attr> attrs) noexcept : attrs_(attrs) {}
@@ -90,7 +90,7 @@ public:
         }
         return nullptr;
     }
-    // All integers of an attribute; empty where it is absent.
+    // All integers of an attribute; empty if it is absent.
     std::span<const std::int64_t> ints(std::string_view name) const noexcept {
         const Attr *attr = find(name);
         return attr ? std::span<const std::int64_t>(attr->ints.data(), static_cast<std::size_t>(attr->n_ints))
@@ -109,7 +109,8 @@ public:
         return attr ? attr->text : std::string_view();
     }
     IntList list(std::string_view name) const noexcept { return IntList(ints(name)); }
-    // 0 or 1, 0 where absent; or a type by its name: throws Error(invalid_argument), headed by the operation, for anything else.
+    // flag() is 0 or 1, and 0 if absent. type() looks a type up by its name, and throws Error(invalid_argument), headed
+    // by the operation, for anything else.
     bool flag(const char *op, std::string_view name) const;
     DType type(const char *op, std::string_view name) const;
 

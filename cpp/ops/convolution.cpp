@@ -1,4 +1,5 @@
-// im2col and convolutions: of what convolution.toml describes.
+// im2col and the convolutions of convolution.toml: checks, shapes and costs. pooling.cpp has the pooling operations of
+// that file.
 #include "ops/convolution.hpp"
 
 #include "base/fail.hpp"
@@ -11,9 +12,9 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// An operation's attributes, of two dimensions.
+// An operation's attributes, for two dimensions.
 struct Form {
-    bool flat;  // of signals: one dimension
+    bool flat;  // the operation works on signals, which have one dimension
     std::int64_t stride[2], padding[2], dilation[2];
 };
 
@@ -43,7 +44,8 @@ Form form_of(const Tensor &node) noexcept {
     }
 }
 
-// Of dimension d of the windows: what an operation and its operands say. The other of elements and positions is counted.
+// The windows in dimension d, from the attributes and operands. The caller counts the number of elements or positions
+// that these leave open.
 Sliding sliding(const Form &form, std::size_t d, const Extents &a, const Extents &b, bool transposed) noexcept {
     if (d == 1 && form.flat) return {};
     Sliding s{.taps = a[d], .stride = form.stride[d], .padding = form.padding[d], .dilation = form.dilation[d]};
@@ -51,13 +53,13 @@ Sliding sliding(const Form &form, std::size_t d, const Extents &a, const Extents
     return s;
 }
 
-// With windows that are not counted.
+// Without the number of positions or elements of the windows, which count() determines.
 Convolution convolution(Op op, const Form &form, const Layout &a, const Layout &b) noexcept {
     Convolution c;
     c.transposed = op == Op::conv_transpose_1d || op == Op::conv_transpose_2d;
     c.by_channel = op == Op::conv_1d_dw || op == Op::conv_2d_dw;
     c.x = sliding(form, 0, a.ne, b.ne, c.transposed), c.y = sliding(form, 1, a.ne, b.ne, c.transposed);
-    // Where the channels are, and behind them the images; and of a the outputs.
+    // The dimensions of channels, which images follow, and the dimension of a's outputs.
     const std::size_t channel = form.flat ? 1 : 2, a_channel = channel + (c.transposed ? 1 : 0), output = channel + (c.transposed ? 0 : 1);
     const auto stride = [](const Layout &t, std::size_t d) { return static_cast<std::int64_t>(t.nb[d]); };
     c.channels = a.ne[a_channel], c.outputs = a.ne[output], c.images = b.ne[channel + 1];
@@ -86,7 +88,7 @@ void check_shapes(const OpFacts &def, std::span<Tensor *const> src, const Form &
         fail(Status::shape_mismatch, "%s: %s: %s are valid", def.name, operands_text(def, src).c_str(), valid_shapes(def.op, form.flat));
 }
 
-// Counts what b does not say.
+// Counts the elements or positions that b does not determine.
 void count(const OpFacts &def, std::span<Tensor *const> src, int dim, bool transposed, Sliding &windows) {
     if (transposed) {
         check_elements(def, src, dim, windows);
@@ -128,10 +130,11 @@ void im2col_infer(std::span<Tensor *const> src, const Im2colAttrs &attrs, NodeSp
     result.layout = contiguous_layout("im2col", type, {ne.data(), dims_of(*src[1], form.flat)});
 }
 
-// a's elements are not read.
+// Only a's shape is used, so its bytes do not count.
 Cost im2col_cost(const Tensor &node) { return {0, static_cast<double>(node.src[1]->layout.nbytes() + node.layout.nbytes())}; }
 
-// A multiplication and an addition for each tap and channel, of a transposed one for each of b's elements.
+// A multiplication and an addition for each tap and channel of each element of the result, or of b if the convolution
+// is transposed.
 Cost convolution_cost(const Tensor &node) {
     const Convolution c = convolution_of(node);
     const Layout &b = node.src[1]->layout;

@@ -1,4 +1,4 @@
-// Copies, with a change of type or of place: what copies.toml describes.
+// Copies that change type or layout, described in copies.toml.
 #include "base/fail.hpp"
 #include "ops/gen/op_facts.hpp"
 
@@ -23,7 +23,7 @@ void cast_infer(std::span<Tensor *const> src, const CastAttrs &attrs, NodeSpec &
     result.layout = contiguous_layout("cast", attrs.to, shape_of(a));
 }
 
-// The same elements in the same order: copying changes nothing.
+// Whether a and b are identical elements in identical order, so that copying changes nothing.
 bool same_elements(const Tensor &a, const Tensor &b) {
     return a.root == b.root && a.root_offset == b.root_offset && a.layout.ne == b.layout.ne && a.layout.nb == b.layout.nb;
 }
@@ -48,7 +48,7 @@ bool may_refuse(DType from, DType to) noexcept {
     switch (target.kind) {
         case Kind::floating: return false;
         case Kind::integer: return source.kind != Kind::integer || source.size > target.size;
-        // Blocks hold finite numbers. An I64 is one.
+        // Quantised types hold only finite numbers. Every I64 is finite.
         case Kind::weight:
         case Kind::activation: return source.kind != Kind::integer;
     }

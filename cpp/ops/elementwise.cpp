@@ -8,7 +8,8 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// Whether b repeats into a: every dimension of a is a multiple of b's. A zero dimension of b meets only a zero in a.
+// Whether b repeats into a: every dimension of a is a multiple of b's. A zero dimension of b fits only a zero dimension
+// of a.
 bool repeats_into(const Extents &b, const Extents &a) {
     for (int d = 0; d < max_dims; d++) {
         if (b[d] == 0 ? a[d] != 0 : a[d] % b[d] != 0) return false;
@@ -16,8 +17,8 @@ bool repeats_into(const Extents &b, const Extents &a) {
     return true;
 }
 
-// Additions, multiplications, divisions and comparisons of an element, about. A polynomial of degree n has 2 n of them, and what takes an
-// argument into its range and back 4 to 10.
+// Approximate number of additions, multiplications, divisions and comparisons for one element. A polynomial of degree n
+// takes 2 n, and range reduction takes 4 to 10.
 double flops_of(TileOp op) {
     switch (op) {
         case TileOp::fill:

@@ -1,4 +1,4 @@
-// What elementwise operations share: their shapes, their cost, and how a definition is made of a formula's name.
+// What elementwise operations share: shape inference, cost, and helpers that make a definition from a formula's name.
 #pragma once
 
 #include "ops/gen/op_facts.hpp"
@@ -7,27 +7,27 @@
 
 namespace tensorlib::core::ops {
 
-// OpCode::infer of an operation whose other operands repeat into one of them, by its place: floats of 16 or 32 bits, the result of that
+// OpCode::infer of an operation whose operands repeat into operand `into`: floats of 16 or 32 bits. The result has that
 // operand's shape and type.
 template <std::size_t into = 0>
 void elementwise_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result);
 
-// The same for one with attributes: the node keeps them.
+// As elementwise_infer(), for an operation with attributes, which the node keeps.
 template <class A>
 void elementwise_attrs_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
     result.make_attrs<A>(given);
     elementwise_infer<>(src, given, result);
 }
 
-// Of 16 or 32 bits.
+// Whether the type is a float of 16 or 32 bits.
 bool is_float(DType type);
-// Throws Error(type_mismatch) where one of the operands is no such float.
+// Throws Error(type_mismatch) if an operand is no float of 16 or 32 bits.
 void check_floats(const OpFacts &def, std::span<Tensor *const> src);
 
-// Reads the operands of the formula, writes the result.
+// Reads the formula's operands and writes the result.
 Cost elementwise_cost(const Tensor &node);
 
-// A formula of the operation's operands in their order.
+// A formula that takes the operation's operands in their order.
 template <TileOp op>
 Formula formula_of(std::initializer_list<double> parameters = {}) noexcept {
     Formula formula{.op = op};
@@ -43,7 +43,7 @@ Formula plain_formula(const Tensor &) noexcept {
     return formula_of<op>();
 }
 
-// An operation without attributes whose other operands repeat into the first.
+// An operation without attributes whose operands repeat into the first one.
 template <TileOp op>
 constexpr OpCode elementwise{.infer = elementwise_infer<>, .cost = elementwise_cost, .formula = plain_formula<op>};
 

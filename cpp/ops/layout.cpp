@@ -1,4 +1,4 @@
-// Elements moved to other places: what layout.toml describes.
+// Operations that move elements, described in layout.toml.
 #include "base/fail.hpp"
 #include "graph/overlap.hpp"
 #include "ops/elementwise.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 long long shown(std::int64_t n) { return static_cast<long long>(n); }
 
-// Of `least` dimensions or more: those behind it that have one element are not counted.
+// At least `least` dimensions; trailing dimensions of one element beyond these are not counted.
 Layout contiguous_like(const char *op, DType type, const Extents &ne, std::int32_t least) {
     auto n_dims = static_cast<std::size_t>(least);
     for (std::size_t d = n_dims; d < max_dims; d++) {
@@ -22,7 +22,7 @@ Layout contiguous_like(const char *op, DType type, const Extents &ne, std::int32
     return contiguous_layout(op, type, std::span(ne).first(n_dims));
 }
 
-// a + b, of which neither is negative; refused where an integer has not so many.
+// a + b for non-negative a and b; fails if the sum overflows.
 std::int64_t extent_sum(const OpFacts &def, std::span<Tensor *const> src, std::int64_t a, std::int64_t b) {
     if (b <= INT64_MAX - a) return a + b;
     fail(Status::invalid_argument, "%s: %s: an extent of %lld and %lld more is beyond 2^63 - 1", def.name, operands_text(def, src).c_str(),
@@ -118,7 +118,7 @@ void mask_infer(std::span<Tensor *const> src, const A &, NodeSpec &result) {
     result.layout = contiguous_like(def.name, a.type, a.ne, a.n_dims);
 }
 
-// The window that b has in a result; strides that are left out are the result's.
+// The window that b occupies in a result. Strides that are left out are the result's.
 template <class A>
 Window window_in(const Layout &result, const Tensor &b, const A &attrs) noexcept {
     Window window{b.layout, static_cast<std::size_t>(attrs.offset)};
@@ -130,7 +130,7 @@ Window window_in(const Layout &result, const Tensor &b, const A &attrs) noexcept
     return window;
 }
 
-// acc and set, their types checked.
+// Shared by acc and set, after they have checked the types.
 template <class A>
 void window_infer(const OpFacts &def, std::span<Tensor *const> src, const A &attrs, NodeSpec &result) {
     const Layout &a = src[0]->layout;
@@ -194,7 +194,7 @@ std::string gather_valid(const Tensor &node, int) {
     return valid_numbers("indices", node.src[0]->layout.ne[static_cast<std::size_t>(attrs_of<GatherAttrs>(node).dim)]);
 }
 
-// The result, and as much of a.
+// Writes the result, reads as many bytes of a, and reads the indices.
 Cost gather_cost(const Tensor &node) { return {0, static_cast<double>(2 * node.layout.nbytes() + node.src[1]->layout.nbytes())}; }
 
 void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attrs, NodeSpec &result) {
@@ -223,7 +223,8 @@ std::string scatter_add_valid(const Tensor &node, int) {
     return valid_numbers("indices", node.layout.ne[static_cast<std::size_t>(attrs_of<ScatterAddAttrs>(node).dim)]);
 }
 
-// a and the result, b and its numbers, and of the result as much once more each way.
+// Copies a to the result, reads b and the indices, then reads and writes an element of the result for each element of
+// b.
 Cost scatter_add_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.src[1]->layout.n_elements());
     return {n, copy_cost(node).bytes + 2 * n * sizeof(float)};
@@ -243,14 +244,14 @@ void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result)
 unsigned add_id_checked(const Tensor &) noexcept { return 1u << 2; }
 std::string add_id_valid(const Tensor &node, int) { return valid_numbers("rows of b", node.src[1]->layout.ne[1]); }
 
-// a, as much of b, and the result.
+// Reads a, a row of b for each row, and the indices; writes the result.
 Cost add_id_cost(const Tensor &node) {
     const double rows = static_cast<double>(node.layout.n_rows()), b_row = static_cast<double>(node.src[1]->layout.row_bytes());
     return {static_cast<double>(node.layout.n_elements()),
             static_cast<double>(node.layout.nbytes() + node.src[0]->layout.nbytes() + node.src[2]->layout.nbytes()) + rows * b_row};
 }
 
-// How many numbers: fewer than 2^53, of which all can be told apart.
+// The number of elements: fewer than 2^53, where doubles represent every integer.
 std::int64_t count_of(const ArangeAttrs &attrs) {
     const auto given = [&] { return format_text("start is %.12g, stop is %.12g, step is %.12g", attrs.start, attrs.stop, attrs.step); };
     if (!std::isfinite(attrs.start) || !std::isfinite(attrs.stop) || !std::isfinite(attrs.step))
@@ -272,7 +273,7 @@ Cost arange_cost(const Tensor &node) {
     return {2 * static_cast<double>(node.layout.n_elements()), static_cast<double>(node.layout.nbytes())};
 }
 
-// a and the result, and b's window once more each way.
+// Copies a to the result, reads b, then reads and writes the window.
 Cost acc_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.src[1]->layout.n_elements()), size = static_cast<double>(traits(node.layout.type).size);
     return {n, copy_cost(node).bytes + 2 * n * size};

@@ -7,13 +7,14 @@
 
 namespace tensorlib::core::ops {
 
-// What is masked: rows of `columns`, `rows` of them for each head of each batch. Null where an operand is left out.
+// The values that are masked: `rows` rows of `columns` elements for each head of each batch. The pointers are null if
+// the operand is left out.
 struct Masked {
     const Tensor *mask, *sinks;
     std::int64_t columns, rows, heads, batches;
 };
 
-// Fails unless the mask's shape fits, is there where max_bias is above 0, and sinks are one for each head.
+// Fails if the mask does not fit, if max_bias is above 0 without a mask, or if there is not one sink for each head.
 void check_mask(const OpFacts &def, std::span<Tensor *const> src, const Masked &masked, double max_bias);
 
 }  // namespace tensorlib::core::ops

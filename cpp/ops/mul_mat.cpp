@@ -1,4 +1,5 @@
-// The matrix product, the one of a matrix chosen by number for each column, and outer products: what mul_mat.toml describes.
+// Matrix products, products with a matrix that is chosen for each column, and outer products: the operations of
+// mul_mat.toml.
 #include "base/fail.hpp"
 #include "ops/gen/op_facts.hpp"
 
@@ -9,7 +10,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// What the products ask of their operands' types.
+// Checks the operands' types, for all products.
 template <class Text>
 void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &all) {
     const Kind kind = traits(a.layout.type).kind;
@@ -21,7 +22,7 @@ void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &a
     }
 }
 
-// The extent that is summed over, by its dimension in both.
+// Checks that a and b agree in dimension `dim`, which the product sums over.
 template <class Text>
 void check_k(const char *op, const Tensor &a, const Tensor &b, int dim, const Text &all) {
     const Extents &na = a.layout.ne, &nb = b.layout.ne;
@@ -41,13 +42,13 @@ void check_slices(const char *op, const Tensor &a, const Tensor &b, const Text &
     }
 }
 
-// A product of so many rows and columns for each slice of b.
+// The layout of a product with `rows` rows and `columns` columns for each slice of b.
 Layout product_layout(const char *op, std::int64_t rows, std::int64_t columns, const Layout &b) {
     const std::array<std::int64_t, max_dims> ne{rows, columns, b.ne[2], b.ne[3]};
     return contiguous_layout(op, DType::f32, {ne.data(), static_cast<std::size_t>(std::max(2, b.n_dims))});
 }
 
-// A multiplication and an addition for each of so many k of each result.
+// A multiplication and an addition for each of the k terms of each element of the result.
 Cost product_cost(const Tensor &node, std::int64_t k) {
     Cost cost = copy_cost(node);
     cost.flops = 2.0 * static_cast<double>(k) * static_cast<double>(node.layout.n_elements());
@@ -76,7 +77,7 @@ void out_prod_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
 
 Cost out_prod_cost(const Tensor &node) { return product_cost(node, node.src[0]->layout.ne[1]); }
 
-// Columns by number: `repeated` {., x, tokens} has one for x of a token's numbers, ids {used, tokens}.
+// Columns by number: `repeated` {., x, tokens} has one column for x of a token's indices, ids is {used, tokens}.
 template <class Text>
 void check_numbers(const char *op, const char *name, const Tensor &repeated, const Tensor &ids, const Text &all) {
     const Extents &n = repeated.layout.ne, &ni = ids.layout.ne;
@@ -146,7 +147,7 @@ std::string experts_text(std::int64_t experts, const char *what) {
 std::string mul_mat_id_valid(const Tensor &node, int) { return experts_text(node.src[0]->layout.ne[2], "a has"); }
 std::string out_prod_id_valid(const Tensor &node, int) { return experts_text(node.layout.ne[2], "there are"); }
 
-// Of a, no more experts than there are numbers.
+// Reads no more experts of a than there are indices.
 Cost mul_mat_id_cost(const Tensor &node) {
     const Layout &a = node.src[0]->layout, &b = node.src[1]->layout, &ids = node.src[2]->layout;
     const double experts = static_cast<double>(a.ne[2]), used = std::min(experts, static_cast<double>(ids.n_elements()));

@@ -1,4 +1,4 @@
-// Norms and soft_max: what norms.toml describes.
+// Norms and soft_max, described in norms.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/masks.hpp"
@@ -9,7 +9,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// What all share: floats in, the same shape and type out.
+// Shared by all: the operand is a float, and the result has its shape and type.
 void same_infer(const OpFacts &def, std::span<Tensor *const> src, NodeSpec &result) {
     check_floats(def, src.first(1));
     const Layout &a = src[0]->layout;
@@ -43,7 +43,8 @@ void soft_max_ext_infer(std::span<Tensor *const> src, const SoftMaxExtAttrs &att
     same_infer(facts::soft_max_ext, src, result);
 }
 
-// Reads all, writes the result; so many operations an element: a sum or two, a factor; e^x takes 20.
+// Reads all operands, writes the result, and takes `flops` operations per element: one or two sums and a factor; e^x
+// takes 20.
 template <int flops>
 Cost row_cost(const Tensor &node) {
     Cost cost = copy_cost(node);

@@ -28,7 +28,7 @@ std::string names_of(const OpDef &def) {
     return text.empty() ? "it has none" : text;
 }
 
-// An attribute's numbers: "3", "1, 2", "0.5".
+// An attribute's values: "3", "1, 2", "0.5".
 std::string values_text(const Attr &attr) {
     if (attr.kind == AttrKind::number) return format_text("%.12g", attr.number);
     std::string text;
@@ -51,7 +51,7 @@ const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
     fail(Status::invalid_argument, "%s: no attribute '%s': valid: %s", def.name, shown(name).c_str(), names_of(def).c_str());
 }
 
-// A text that is one of some words, as the word's place. The place itself is taken too: typed functions give it.
+// Converts a word to its position. Typed functions pass the position itself, which is valid too.
 Attr chosen(const OpDef &def, const AttrDef &wanted, Attr attr) {
     const std::span<const char *const> values = wanted.values;
     std::int64_t place = attr.ints[0];
@@ -66,10 +66,11 @@ Attr chosen(const OpDef &def, const AttrDef &wanted, Attr attr) {
     return Attr::of_int(wanted.name, place);
 }
 
-// The attribute in the kind that the definition asks for: one integer and an integral number stand for each other.
+// The attribute in the kind that the definition requires. One integer and a number with an integral value are
+// interchangeable.
 Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
     if (!wanted.values.empty()) return chosen(def, wanted, attr);
-    constexpr double exact = 9007199254740992.0;  // 2^53: up to here doubles hold every integer
+    constexpr double exact = 9007199254740992.0;  // 2^53: doubles represent every integer up to here
     if (wanted.kind == AttrKind::ints && attr.kind == AttrKind::number && attr.number >= -exact && attr.number <= exact &&
         attr.number == static_cast<double>(static_cast<std::int64_t>(attr.number))) {
         attr.kind = AttrKind::ints;
@@ -92,7 +93,7 @@ Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
     return attr;
 }
 
-// Whether it says no more than leaving it out.
+// Whether the attribute equals the default, as if it were left out.
 bool is_default(const AttrDef &wanted, const Attr &attr) {
     if (wanted.required || attr.kind == AttrKind::text) return false;
     if (attr.kind == AttrKind::number) return attr.number == 0;
@@ -201,7 +202,7 @@ Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Att
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
     check_operand_count(def, src.size());
-    // Of all operands, null where one is left out.
+    // All operands, null for those that are left out.
     std::array<Tensor *, max_sources> operands{};
     for (std::size_t i = 0; i < src.size(); i++) {
         const Tensor *source = src[i];

@@ -1,4 +1,4 @@
-// Steps of optimisers: what optimisers.toml describes.
+// Optimiser steps, described in optimisers.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 
@@ -6,7 +6,8 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// Parameter and state are contiguous F32, of one shape with the gradient, and lie apart; the last operand has so many settings.
+// Parameter and state are contiguous F32, have the gradient's shape, and do not overlap. The last operand has
+// n_settings settings.
 template <std::int64_t n_settings>
 void step_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
@@ -40,7 +41,7 @@ void step_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
 
 void momentum_infer(std::span<Tensor *const> src, const OptStepMomentumAttrs &, NodeSpec &result) { step_infer<3>(src, Attrs({}), result); }
 
-// All operands are read; what is written was read before.
+// Reads all operands, and writes only memory that it has read.
 template <int operations, int written>
 Cost step_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.layout.n_elements());

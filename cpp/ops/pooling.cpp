@@ -1,4 +1,4 @@
-// Pooling and upscaling: of what convolution.toml describes.
+// Pooling and upscaling, which convolution.toml describes.
 #include "ops/pooling.hpp"
 
 #include "base/fail.hpp"
@@ -52,7 +52,7 @@ void pool_infer(std::span<Tensor *const> src, const A &attrs, NodeSpec &result) 
         contiguous_layout(def.name, a.type, {ne.data(), static_cast<std::size_t>(std::max(a.n_dims, A::operation == Op::pool_2d ? 2 : 1))});
 }
 
-// An operation for each element of each window.
+// One operation for each element of each window.
 Cost pool_cost(const Tensor &node) {
     const Pool pool = ops::pool_of(node);
     Cost cost = copy_cost(node);
@@ -65,7 +65,7 @@ void upscale_infer(std::span<Tensor *const> src, const UpscaleAttrs &attrs, Node
     check_floats(facts::upscale, src);
     Extents ne = a.ne;
     for (std::size_t d = 0; d < 2; d++) {
-        // Kernels count in halves of a pixel.
+        // Kernels compute positions in halves of a pixel.
         std::int64_t halves;
         if (__builtin_mul_overflow(ne[d], attrs.factor, &ne[d]) || __builtin_mul_overflow(attrs.factor, std::int64_t{4}, &halves)) {
             fail(Status::invalid_argument, "upscale: a is %s, factor is %lld: an image of more than 2^63 - 1 pixels",
@@ -75,7 +75,7 @@ void upscale_infer(std::span<Tensor *const> src, const UpscaleAttrs &attrs, Node
     result.layout = contiguous_layout("upscale", a.type, {ne.data(), static_cast<std::size_t>(std::max(2, a.n_dims))});
 }
 
-// Of each pixel of a bilinear one three mixtures.
+// Each pixel of a bilinear result takes three interpolations.
 Cost upscale_cost(const Tensor &node) {
     Cost cost = copy_cost(node);
     if (attrs_of<UpscaleAttrs>(node).mode == UpscaleMode::bilinear) cost.flops = 9.0 * static_cast<double>(node.layout.n_elements());

@@ -1,4 +1,4 @@
-// Random numbers by a counter: what random.toml describes.
+// Counter-based random numbers, described in random.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 
@@ -9,7 +9,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// Each has a word of its own: blocks of 4 are numbered in 32 bits.
+// Each element has its own word, and blocks of 4 words are numbered in 32 bits.
 constexpr std::int64_t most_elements = std::int64_t{1} << 34;
 
 void check_state(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
@@ -27,7 +27,7 @@ void check_count(const OpFacts &def, std::span<Tensor *const> src, const Layout 
          def.name, operands_text(def, src).c_str(), static_cast<long long>(c.n_elements()));
 }
 
-// Contiguous F32 of these extents; those at the end that are 1 are not counted.
+// A contiguous F32 result with these extents; trailing extents of 1 are not counted as dimensions.
 void drawn_layout(const OpFacts &def, std::span<Tensor *const> src, const Extents &ne, NodeSpec &result) {
     check_state(def, src, 0);
     std::size_t n_dims = max_dims;
@@ -51,7 +51,7 @@ void random_uniform_infer(std::span<Tensor *const> src, const RandomUniformAttrs
 
 void random_normal_infer(std::span<Tensor *const> src, const RandomNormalAttrs &attrs, NodeSpec &result) {
     drawn_layout(facts::random_normal, src, attrs.ne.values, result);
-    constexpr double largest = 6.4;  // more than any |z|
+    constexpr double largest = 6.4;  // larger than any |z|
     if (is_f32(std::fabs(attrs.mean) + largest * attrs.deviation)) return;
     fail(Status::invalid_argument, "random_normal: mean is %.12g, deviation is %.12g: finite numbers whose results F32 has are valid",
          attrs.mean, attrs.deviation);
@@ -68,7 +68,8 @@ void dropout_infer(std::span<Tensor *const> src, const DropoutAttrs &attrs, Node
     check_count(facts::dropout, src, result.layout);
 }
 
-// A word is 20 products of integers for 4 elements; what is made of it beside that: operations on floats.
+// A block of 4 words takes 20 integer products. `operations` counts the floating-point operations per element on top of
+// these.
 template <int operations>
 Cost drawn_cost(const Tensor &node) {
     return {operations * static_cast<double>(node.layout.n_elements()), static_cast<double>(node.layout.nbytes())};

@@ -1,4 +1,4 @@
-// Sums, means and counts, of rows or of all elements: what reductions.toml describes.
+// Sums, means and counts of rows or of all elements, described in reductions.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 
@@ -11,7 +11,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// An operation that makes one element of a row, or of all elements.
+// An operation that reduces a row, or all elements, to one element.
 enum class Of { rows, all };
 template <Of of>
 void sum_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
@@ -31,14 +31,14 @@ void cumsum_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result)
     result.layout = contiguous_layout(def.name, DType::f32, {a.ne.data(), static_cast<std::size_t>(a.n_dims)});
 }
 
-// An addition, or a comparison, for each element.
+// One addition or comparison for each element.
 Cost sum_cost(const Tensor &node) {
     Cost cost = copy_cost(node);
     cost.flops = static_cast<double>(node.src[0]->layout.n_elements());
     return cost;
 }
 
-// ---- Places of elements, which are I32.
+// ---- Indices of elements, which are I32.
 
 void check_places(const OpDef &def, std::span<Tensor *const> src) {
     check_floats(def, src);
@@ -79,7 +79,7 @@ void top_k_infer(std::span<Tensor *const> src, const TopKAttrs &attrs, NodeSpec 
     result.layout = contiguous_layout(def.name, DType::i32, {ne.data(), static_cast<std::size_t>(a.n_dims)});
 }
 
-// So many comparisons of an element as its row's length has binary digits.
+// Comparisons per element: the number of binary digits of the row length.
 Cost argsort_cost(const Tensor &node) {
     Cost cost = sum_cost(node);
     cost.flops *= std::max(1.0, std::log2(static_cast<double>(node.src[0]->layout.ne[0])));
@@ -104,7 +104,7 @@ void cross_entropy_loss_infer(std::span<Tensor *const> src, const Attrs &, NodeS
     result.layout = contiguous_layout(def.name, DType::f32, std::array<std::int64_t, 1>{1});
 }
 
-// A comparison, an exponential, and what is done with b.
+// A comparison, an exponential, and the arithmetic with b.
 Cost cross_entropy_loss_cost(const Tensor &node) {
     Cost cost = sum_cost(node);
     cost.flops *= 25;

@@ -1,4 +1,4 @@
-// What a rope's attributes come to, for its kernels: the formula is in ops/attention.toml.
+// The constants that a rope's attributes determine, for its kernels. ops/attention.toml has the formula.
 #pragma once
 
 #include "dtype/host_device.hpp"
@@ -10,16 +10,17 @@ namespace tensorlib::core::ops {
 
 struct Rotation {
     std::int64_t pairs = 0;
-    bool neighbours = false;  // 2 k and 2 k + 1; else k and k + pairs
-    double direction = 1;     // or -1
+    bool neighbours = false;  // pairs 2 k with 2 k + 1; otherwise k with k + pairs
+    double direction = 1;     // 1, or -1 for the inverse rotation
     float size = 1;           // m
-    // So many pairs have the first position, the second and so on; all 0: each has the only one.
-    // (No std::array: its [] is of the host alone.)
+    // The numbers of pairs that use the first position, the second position and so on; all 0 if each pair uses the only
+    // position. Not a std::array, because its operator[] cannot be called from device code.
     std::int64_t sections[4] = {};
     double step = 1;  // freq_base^(-2 / n_dims)
     double scale = 1, extended = 0, low = 0, high = 0;
 
-    // w(k) with the direction's sign, of a pair with this power of step, its frequency, and this factor of freq_factors.
+    // w(k) with the direction's sign, for a pair with this power of step (its frequency) and this factor of
+    // freq_factors.
     TL_HOST_DEVICE double rate(std::int64_t pair, double frequency, double factor) const noexcept {
         double mix = 0;
         if (extended > 0) {
@@ -28,7 +29,7 @@ struct Rotation {
         }
         return direction * (frequency / factor) * (scale * (1 - mix) + mix);
     }
-    // Which of the token's positions a pair has.
+    // Which of the token's positions a pair uses.
     TL_HOST_DEVICE int position_of(std::int64_t pair) const noexcept {
         const std::int64_t all = sections[0] + sections[1] + sections[2] + sections[3];
         if (all == 0) return 0;

@@ -1,4 +1,4 @@
-// Rows by their numbers: what rows.toml describes.
+// Operations that select rows by index, described in rows.toml.
 #include "base/fail.hpp"
 #include "ops/gen/op_facts.hpp"
 
@@ -35,7 +35,7 @@ void get_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
 unsigned get_rows_checked(const Tensor &) noexcept { return 1u << 1; }
 std::string get_rows_valid(const Tensor &node, int) { return valid_rows(*node.src[0]); }
 
-// The result, and as much of a.
+// Writes the result, and reads as many rows of a.
 Cost get_rows_cost(const Tensor &node) {
     const double rows = static_cast<double>(node.layout.n_rows()), a_row = static_cast<double>(node.src[0]->layout.row_bytes());
     return {0, rows * a_row + static_cast<double>(node.layout.nbytes() + node.src[1]->layout.nbytes())};

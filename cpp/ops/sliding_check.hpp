@@ -1,4 +1,4 @@
-// What infer asks of windows.
+// Checks of windows, shared by the infer functions.
 #pragma once
 
 #include "base/fail.hpp"
@@ -9,8 +9,8 @@
 
 namespace tensorlib::core::ops {
 
-// "conv_1d: a is .., b is .., dimension 0: 5 elements, windows of 3 with stride 1, padding 0, dilation 1". `dim` is the dimension of what
-// the windows slide over.
+// "conv_1d: a is .., b is .., dimension 0: 5 elements, windows of 3 with stride 1, padding 0, dilation 1". The windows
+// slide over dimension `dim`.
 inline std::string windows_text(const OpFacts &def, std::span<Tensor *const> src, int dim, std::int64_t n, const char *of,
                                 const Sliding &windows) {
     const auto shown = [](std::int64_t count) { return static_cast<long long>(count); };
@@ -27,8 +27,8 @@ inline std::string windows_text(const OpFacts &def, std::span<Tensor *const> src
     fail(Status::invalid_argument, valid, what.c_str(), static_cast<long long>(span));
 }
 
-// Counts the positions. Throws Error(invalid_argument) naming operands, dimension and windows where not one fits, or sizes are beyond
-// 2^63 - 1.
+// Counts the positions. Throws Error(invalid_argument), naming operands, dimension and windows, if no window fits or if
+// sizes exceed 2^63 - 1.
 inline void check_windows(const OpFacts &def, std::span<Tensor *const> src, int dim, Sliding &windows) {
     const bool counted = windows.count_positions();
     if (counted && windows.positions > 0 && windows.elements > 0 && windows.taps > 0) return;
@@ -36,7 +36,7 @@ inline void check_windows(const OpFacts &def, std::span<Tensor *const> src, int 
                    "%s: no window of %lld elements fits: elements and twice the padding must be as many, and one element be there");
 }
 
-// The same of a transposed convolution, whose windows' elements are those of the result.
+// Counts the elements of a transposed convolution, which are those of its result, and throws as check_windows() does.
 inline void check_elements(const OpFacts &def, std::span<Tensor *const> src, int dim, Sliding &windows) {
     const bool counted = windows.count_elements();
     if (counted && windows.positions > 0 && windows.elements > 0 && windows.taps > 0) return;

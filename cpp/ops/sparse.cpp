@@ -1,4 +1,4 @@
-// Products of the active neurons alone: what sparse.toml describes.
+// Products that compute only the active neurons, described in sparse.toml.
 #include "ops/sparse.hpp"
 
 #include "base/fail.hpp"
@@ -15,7 +15,7 @@ using By = SparseRule::By;
 static_assert(static_cast<int>(SparseBy::magnitude) == static_cast<int>(By::magnitude) &&
               static_cast<int>(SparseBy::positive) == static_cast<int>(By::positive));
 
-// One call's checks, each of which names the operation and all operands.
+// The checks of one call. Each error names the operation and all operands.
 class Checks {
 public:
     Checks(const OpFacts &facts, std::span<Tensor *const> src) noexcept : facts_(facts), src_(src) {}
@@ -53,7 +53,7 @@ public:
             }
         }
     }
-    // Dimension d of an operand must be `want`, which is what `why` says.
+    // Requires dimension d of an operand to be `want`; `why` says what that extent is.
     void extent(int operand, std::size_t d, std::int64_t want, const char *why) const {
         if (layout(operand).ne[d] == want) return;
         fail_as(Status::shape_mismatch, "dimension %d of %s must be %lld, %s", static_cast<int>(d), name(operand),
@@ -64,7 +64,7 @@ public:
             fail_as(Status::invalid_argument, "threshold is %g, and by is positive, which has none: 0 is valid", threshold);
         }
     }
-    // rows numbers the rows of `a`, of which there are no more than neurons.
+    // Requires the operand to have an index for each row of `a`, and no more of them than there are neurons.
     void rows(int operand, int a, std::int64_t neurons) const {
         is(operand, DType::i32);
         dims(operand, 1);
@@ -85,7 +85,7 @@ private:
     std::span<Tensor *const> src_;
 };
 
-// How many neurons a mul_mat_sparse has: scores', or the attribute's, or as many as rows of a.
+// The number of neurons of a mul_mat_sparse: that of scores, or the attribute's, or the number of rows of a.
 std::int64_t neurons_of(const Checks &check, const MulMatSparseAttrs &attrs) {
     const auto [scores, rows] = sparse_operands;
     if (!check.has(scores)) {
@@ -185,7 +185,7 @@ void sparse_ffn_infer(std::span<Tensor *const> src, const SparseFfnAttrs &attrs,
     result.layout = contiguous_layout("sparse_ffn", DType::f32, ne);
 }
 
-// Three dense products'.
+// The cost of three dense products.
 Cost sparse_ffn_cost(const Tensor &node) {
     const Layout &gate = node.src[1]->layout;
     Cost cost = copy_cost(node);
@@ -194,7 +194,7 @@ Cost sparse_ffn_cost(const Tensor &node) {
     return cost;
 }
 
-// What the dense product costs: how much less it is, the values say.
+// The cost of the dense product. How much less a sparse one takes depends on the values.
 Cost sparse_cost(const Tensor &node) {
     const Layout &a = node.src[0]->layout;
     Cost cost = copy_cost(node);

@@ -1,4 +1,4 @@
-// When a neuron is active: the rule of sparse products, one for all backends.
+// The rule that decides when a neuron is active. All backends share it.
 #pragma once
 
 #include "dtype/host_device.hpp"
@@ -11,7 +11,7 @@ namespace tensorlib::core::ops {
 struct SparseRule {
     enum class By : std::int32_t { score, magnitude, positive } by;
     float threshold;
-    // Whether what is tested is itself multiplied by: then a NaN is active, as it must not be lost.
+    // Whether the tested value is itself a factor. A NaN is active then, because it must not be lost.
     bool of_itself;
 
     TL_HOST_DEVICE bool active(float s) const noexcept {
@@ -25,16 +25,16 @@ struct SparseRule {
     }
 };
 
-// Where the operands of a node are, and what its rule tests. `scores` and `rows` may be left out.
+// The positions of a node's operands, and what its rule tests. `scores` and `rows` may be left out.
 struct SparseOperands {
     int scores, rows;
 };
-// Of mul_mat_sparse and axpy, and of a block.
+// For mul_mat_sparse and axpy, and for sparse_ffn.
 constexpr SparseOperands sparse_operands{2, 3}, ffn_operands{4, 5};
 SparseOperands sparse_operands_of(Op op) noexcept;
 
 SparseRule sparse_rule(const Tensor &node) noexcept;
-// How many neurons there are, of which `rows` are some.
+// The number of neurons, of which `rows` selects some.
 std::int64_t sparse_neurons(const Tensor &node) noexcept;
 
 }  // namespace tensorlib::core::ops

@@ -1,4 +1,4 @@
-// Operands that are written into.
+// Checks of operands that operations write into.
 #include "base/fail.hpp"
 #include "graph/overlap.hpp"
 #include "ops/op_def.hpp"
@@ -7,7 +7,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// For strides that are not decided: what would be.
+// What would be valid if the overlap search could not decide the strides.
 constexpr const char *undecided = "strides where each is at least the extent of those below it are always valid";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Functions of one operand: what unary.toml describes.
+// Functions of one operand, described in unary.toml.
 #include "ops/elementwise.hpp"
 
 namespace tensorlib::core::ops {

@@ -1,4 +1,4 @@
-// Operations that only describe memory: what views.toml describes.
+// Operations that only describe memory, as views.toml says.
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -37,7 +37,7 @@ void slice_infer(const Tensor &a, const ViewAttrs &attrs, NodeSpec &result) {
         offset += static_cast<std::size_t>(start[d] / block) * a.layout.nb[d];
     }
     result.layout = layout;
-    // An empty slice lies where a does: its place may be behind the end.
+    // An empty slice lies where a does, because its own offset may be past the end.
     result.view_offset = layout.n_elements() == 0 ? 0 : offset;
 }
 
@@ -52,7 +52,7 @@ void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &
     }
     for (std::size_t d = 0; d < nb.size(); d++) {
         const auto size = static_cast<std::int64_t>(traits(a.layout.type).size);
-        // Kernels load whole elements: a stride must keep them where their type may lie.
+        // Kernels load whole elements, so a stride must keep elements aligned for their type.
         if (nb[d] < 0 || nb[d] % size != 0) {
             fail(Status::invalid_argument, "view: nb[%zu] is %lld: a multiple of %s's size %lld is valid", d + 1,
                  static_cast<long long>(nb[d]), traits(a.layout.type).name, static_cast<long long>(size));
@@ -60,7 +60,7 @@ void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &
         layout.nb[d + 1] = static_cast<std::size_t>(nb[d]);
     }
     if (!nb.empty()) {
-        // Unused dimensions get the stride that continues the last one given.
+        // Unused dimensions continue the last given stride.
         for (std::size_t d = ne.size(); d < max_dims; d++) {
             std::size_t next = 0;
             if (!checked_mul(layout.nb[d - 1], static_cast<std::size_t>(layout.ne[d - 1]), next)) next = layout.nb[d - 1];
@@ -84,7 +84,7 @@ void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &
     result.view_offset = static_cast<std::size_t>(offset);
 }
 
-// -1 replaced by what the other extents leave of a's elements.
+// Replaces -1 by the extent that the other extents leave of a's elements.
 Extents with_open_extent(const Tensor &a, std::span<const std::int64_t> asked) {
     Extents ne{1, 1, 1, 1};
     std::copy(asked.begin(), asked.end(), ne.begin());

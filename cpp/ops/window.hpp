@@ -7,13 +7,13 @@
 
 namespace tensorlib::core::ops {
 
-// b's elements in the result: their strides, and where the first one lies, in bytes.
+// b's elements in the result: their strides, and the byte offset of the first one.
 struct Window {
     Layout layout;
     std::size_t offset;
 };
 
-// Of a node of one of them.
+// The window of an acc or a set node.
 Window window_of(const Tensor &node) noexcept;
 
 }  // namespace tensorlib::core::ops

@@ -25,7 +25,7 @@ bool fusing_wanted() {
     fail(Status::invalid_argument, "backend: TENSORLIB_FUSE is '%s': 0 (each node by itself) or 1 is valid", word.c_str());
 }
 
-// Operations that TENSORLIB_REFUSE keeps from a device: "cuda:0/add,cpu/mul_mat".
+// Operations that TENSORLIB_REFUSE forbids on a device: "cuda:0/add,cpu/mul_mat".
 std::bitset<op_end> refused_on(const char *device) {
     std::bitset<op_end> refused;
     const std::string list = platform::environment("TENSORLIB_REFUSE");
@@ -100,11 +100,12 @@ void Backend::Turn::take(Backend &part, bool may_wait, const char *what, const P
     if (part.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
         fail(Status::busy, "%s: called from inside a callback of a graph that this backend is computing", what);
     }
-    // Before the lock: in a forked child the parent's holder would never give it back.
+    // Before the lock: in a forked child, the parent's holder would never release it.
     part.check_usable(what);
     if (may_wait && patience.is_limited()) {
 #if defined(__SANITIZE_THREAD__)
-        // The sanitizer does not see pthread_mutex_clocklock(), which try_lock_until() calls, and would take the unlock for a wrong one.
+        // The sanitizer does not see pthread_mutex_clocklock(), which try_lock_until() calls, and would report a wrong
+        // unlock.
         Patience tries = patience;
         const bool taken = tries.until([&] { return part.turn_.try_lock(); });
 #else

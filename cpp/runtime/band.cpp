@@ -18,7 +18,7 @@ void keep_triangle(Band &band, ops::TriType type, std::int64_t n) noexcept {
     }
 }
 
-// Positions up to the query's own.
+// Keeps positions up to the query's own.
 void keep_past(Band &band, std::int64_t n_past, const TensorRef &c, float fill) noexcept {
     band.end = std::min(n_past, c.ne[0]) + 1;
     band.end_step = 1;

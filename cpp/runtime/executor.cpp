@@ -16,7 +16,8 @@ namespace tensorlib::core {
 
 namespace {
 
-// What the graph wants of a context that others use, for messages: the first node that is written there, or a tensor that is read.
+// How the graph uses a context that is in use, for messages: the first node that is written there, or a tensor that is
+// read.
 std::string use_text(const Graph &graph, const Graph::Reached &reached) {
     const auto there = [&](const Tensor &t) { return t.root->context == reached.context.get(); };
     for (const Tensor *node : graph.nodes()) {
@@ -40,8 +41,9 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
     fail(Status::busy, "%s: the graph is being computed%s", what, patience.text().c_str());
 }
 
-// All that a run holds, from the objects themselves, which a callback may free, and the backend's turn to the contexts' run locks. While it
-// waits for one of the locks it holds none, and not the turn: who has that lock may need any of them to come to an end.
+// Everything that a run holds: the objects themselves, which a callback may free, the backend's turn, and the contexts'
+// run locks. While it waits for one of these, it holds none of them, not even the turn, because the holder of the lock
+// may need any of them to finish.
 class RunLocks {
 public:
     RunLocks(Graph &graph, Backend &backend, const char *what) : graph_(&graph), backend_(&backend) {
@@ -60,7 +62,7 @@ public:
     }
 
 private:
-    // False where one of them is taken: the graph's, or in_use_'s.
+    // False if the graph or in_use_ is locked.
     bool try_all(Graph &graph) {
         in_use_ = nullptr;
         if (!graph.busy().try_exclusive()) return false;
@@ -97,7 +99,7 @@ private:
     const Graph::Reached *in_use_ = nullptr;
 };
 
-// Calls the graph's callback while steps run and after each of them.
+// Calls the graph's callback while steps run and after each step.
 class ProgressWatch final : public StepWatch {
 public:
     ProgressWatch(const Graph &graph, const Plan &plan, Backend &backend) : graph_(graph), plan_(plan), backend_(backend) {
@@ -111,7 +113,7 @@ public:
         if (stopped_ || Clock::now() - called_ < interval) return !stopped_;
         return call(done_);
     }
-    // After step i of n. What the callback says after the last one does not matter: the results are there.
+    // After step i of n. The callback's answer after the last step does not matter, because the results exist.
     void step_done(std::size_t i, std::size_t n) {
         done_ = plan_.nodes_done(i);
         if (!stopped_ && (call(done_) || i + 1 == n)) return;
@@ -142,7 +144,7 @@ private:
     Clock::time_point called_ = Clock::now();
 };
 
-// Shows the observer the result of step i. What is computed again for gradients it has seen.
+// Shows the observer the result of step i. It has already seen nodes that are recomputed for gradients.
 void show(Graph &graph, const Plan &plan, Backend &backend, std::size_t i) {
     const Step &step = plan.steps()[i];
     Tensor *node = step.node;
@@ -187,7 +189,7 @@ void compute(Graph &graph, Backend &backend) {
     for (Backend *part : backend.parts()) {
         if (part->trace()) traced.emplace_back(part->trace(), graph.nodes().size());
     }
-    // From here on a failure leaves the outputs not computed, be it while planning.
+    // A failure after this point, even during planning, leaves the outputs not computed.
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
     bool plan_made;
     Plan &plan = use.plan(plan_made);
@@ -199,7 +201,7 @@ void compute(Graph &graph, Backend &backend) {
         backend.finish();
         plan.check_faults();
     } catch (...) {
-        // The locks are given back next: nothing may still write then.
+        // The locks are released next, so no work may still write.
         backend.drain();
         throw;
     }

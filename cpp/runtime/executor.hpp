@@ -1,4 +1,4 @@
-// Computing: locks, plan, run. The only way in for every language.
+// Computing a graph: lock, plan, run. All languages compute through this interface.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -9,26 +9,28 @@
 
 namespace tensorlib::core {
 
-// Computes the graph and returns when the results are there. Both are kept until then, whatever handles a callback frees. See
-// tl_graph_compute() for the errors.
+// Computes the graph and returns when the results exist. Both objects are kept alive until then, even if a callback
+// frees their handles. tl_graph_compute() lists the errors.
 void compute(Graph &graph, Backend &backend);
 
-// What the plan chose, as text; plans where that was not done yet.
+// The plan's choices, as text. Makes the plan if there is none.
 std::string plan_text(Graph &graph, Backend &backend);
 
-// The bytes that computing the graph takes of each of the backend's devices, in the order of joining: leafs that lie there, outputs,
-// intermediates, workspace, copies. Leafs need no data yet. Made by the planner itself, so it cannot drift from what it does.
+// The bytes that computing the graph takes on each of the backend's devices, in the order of joining: leafs that lie
+// there, outputs, intermediates, workspace and copies. Leafs need no data yet. The planner itself computes this, so it
+// cannot differ from what a run takes.
 std::vector<std::size_t> plan_bytes(Graph &graph, Backend &backend);
 
-// Has a device compute a node: its memory says which; null: whichever is best. Of a view what it is a view of. Throws
-// Error(invalid_argument) for a leaf or a view of one.
+// Assigns a node to the device that owns `memory`; null lets the planner choose. For a view, this assigns its root.
+// Throws Error(invalid_argument) for a leaf or a view of one.
 void place(Tensor &t, const DeviceMemory *memory);
 
-// Keeps a graph from being computed or planned; throws Error(busy) where it is, for longer than its context's busy timeout.
+// Prevents a graph from being computed or planned. Throws Error(busy) if it is in use for longer than its context's
+// busy timeout.
 class GraphGuard {
 public:
     GraphGuard(Graph &graph, const char *what);
-    // Of a lock that is taken already.
+    // For a lock that is already taken.
     GraphGuard(Graph &graph, std::adopt_lock_t) noexcept : graph_(graph) {}
     ~GraphGuard() { graph_.busy().unlock_exclusive(); }
     GraphGuard(const GraphGuard &) = delete;
@@ -40,10 +42,10 @@ private:
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data);
 
-// What the coming runs show each node's result (graph/observed.hpp); null: nothing.
+// Sets what later runs show each node's result (graph/observed.hpp); null for none.
 void set_observer(Graph &graph, Graph::Observe observe, void *user_data);
 
-// Whether the coming runs fail at the first result that is not finite (runtime/finite_check.hpp).
+// Sets whether later runs fail at the first non-finite result (runtime/finite_check.hpp).
 void set_check_finite(Graph &graph, bool check);
 
 }  // namespace tensorlib::core

@@ -13,7 +13,8 @@ namespace tensorlib::core {
 
 namespace {
 
-// Elements that come to the host at a time: large enough that a device's read is not bound by its latency of some 10 us.
+// Elements that are copied to the host at a time: enough that a device's latency of some 10 us does not dominate the
+// read.
 constexpr std::int64_t stage_elements = std::int64_t{1} << 18;
 
 TensorRef where(const Tensor &t) noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, t.address()}; }
@@ -40,8 +41,8 @@ FiniteCheck::FiniteCheck(const Graph &graph, const Backend &backend)
 }
 
 void FiniteCheck::check_leafs() {
-    // Not what is written first: a target of cpy holds whatever it held. as_it_was[i]: node i is a view of a leaf that nothing was written
-    // to on the way.
+    // Skips what is written before it is read: a target of cpy holds whatever it held. as_it_was[i]: node i is a view
+    // of a leaf that nothing has written to so far.
     std::vector<bool> is_read(graph_.leafs().size()), as_it_was(graph_.nodes().size());
     for (std::size_t i = 0; i < graph_.nodes().size(); i++) {
         const Tensor &node = *graph_.nodes()[i];
@@ -92,13 +93,13 @@ void FiniteCheck::check_written(const Step &step, std::size_t index, const Tenso
     const bool infinite = looked.infinity.position >= 0;
     auto &flags = root & Graph::leaf_bit ? infinite_leafs_ : infinite_nodes_;
     const std::size_t i = root & ~Graph::leaf_bit;
-    // What writes into another's memory may have written a part of it.
+    // A node that writes into another tensor's memory may have written only a part of it.
     flags[i] = infinite || (node.writes() && flags[i]);
 }
 
 bool FiniteCheck::may_be_infinite(const Tensor &node, std::size_t index) const {
     if (is_meant(node)) return true;
-    // (Elements of some standard libraries' constant vectors of bools are no bools.)
+    // Some standard libraries' constant vectors of bools have elements of another type than bool.
     return std::ranges::any_of(graph_.sources(index), [&](const Tensor *source) -> bool {
         if (!source) return false;
         const Graph::NodeIndex root = *indices_.find(source->root);
@@ -123,10 +124,10 @@ FiniteCheck::Looked FiniteCheck::look(const TensorRef &t, DeviceMemory &memory) 
     return looked;
 }
 
-// Up to the first NaN.
+// Stops at the first NaN.
 void FiniteCheck::look_at_row(const TensorRef &t, const std::byte *row, std::int64_t first, DeviceMemory &memory, Looked &looked) {
     const DTypeTraits &type = traits(t.type);
-    // Elements that lie apart come with all that is between them, fewer at a time.
+    // Elements that are not contiguous are copied together with the bytes between them, fewer at a time.
     const std::size_t stride = std::max(t.nb[0], type.size);
     const std::int64_t most = std::max<std::int64_t>(1, stage_elements / static_cast<std::int64_t>(stride / type.size));
     for (std::int64_t begin = 0; begin < t.ne[0]; begin += most) {

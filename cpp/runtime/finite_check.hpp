@@ -1,7 +1,8 @@
-// Looks for the first node whose result is not finite, step after step, while a graph is computed (tl_graph_set_check_finite).
+// Finds the first node whose result is not finite, step by step, while a graph is computed (tl_graph_set_check_finite).
 //
-// A NaN is reported wherever it is. An infinity is reported where it appears, in a result none of whose operands has one: what is made of
-// an infinity may well be infinite, and masks are -inf. So those of leafs, of diag_mask_inf and of an infinite fill are taken for meant.
+// A NaN is always reported. An infinity is reported where it first appears: in a result none of whose operands has one.
+// A result that is computed from an infinity may well be infinite, and masks are -inf. Infinities of leafs, of
+// diag_mask_inf and of an infinite fill therefore count as intended.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -17,13 +18,15 @@ public:
     // For plans that run each node by itself.
     FiniteCheck(const Graph &graph, const Backend &backend);
 
-    // Of leafs that are read. Throws Error(invalid_argument), naming leaf, element and value, for the first NaN.
+    // Checks the leafs that are read. Throws Error(invalid_argument), naming leaf, element and value, for the first
+    // NaN.
     void check_leafs();
-    // Of what a step that is done has written. Throws Error(invalid_argument), naming operation, result, element, value and operands.
+    // Checks what a completed step has written. Throws Error(invalid_argument), naming operation, result, element,
+    // value and operands.
     void check(const Step &step);
 
 private:
-    // A value that is not finite and where it stands; position below 0: there is none.
+    // A non-finite value and its position; a negative position means there is none.
     struct Found {
         std::int64_t position = -1;
         double value = 0;

@@ -54,7 +54,7 @@ GraphStructure::Item GraphStructure::item_of(const Tensor &t) noexcept {
             .placed_on = (t.original ? *t.original : t).placed_on.load(std::memory_order_acquire)};
 }
 
-// Where a view lies in what, and which operands are written, follow from the operation and its attributes.
+// The operation and its attributes determine a view's offset and root, and which operands are written.
 bool GraphStructure::is_same(const Item &item, const Tensor &t) noexcept {
     const Item other = item_of(t);
     return item.op == other.op && item.attr_bytes == other.attr_bytes && item.is_view == other.is_view && item.memory == other.memory &&

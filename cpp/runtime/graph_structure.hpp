@@ -1,5 +1,5 @@
-// What a plan keeps of the graph that it was made for: all that kernels, memory and order follow from, so that a graph which was built
-// anew is known again.
+// What a plan keeps of its graph: everything that determines kernels, memory and order, so that a rebuilt graph is
+// recognised.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -15,11 +15,12 @@ public:
     explicit GraphStructure(const Graph &graph);
 
     std::uint64_t hash() const noexcept { return hash_; }
-    // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides, types and devices are equal at equal
-    // places, constants are the same, the same nodes have data of their own, as many bytes are theirs, and results are looked at.
+    // Whether a plan for one graph is a plan for the other. Operations, attributes, shapes, strides, types and devices
+    // must be equal at equal positions. The graphs must also have the same constants, the same nodes with their own
+    // data, the same memory limit, and both must look at results or not.
     bool is_of(const Graph &graph) const noexcept;
 
-    // Whether nodes run by themselves as the graph wants it now.
+    // Whether nodes run singly as the graph now requires.
     bool is_run_as(const Graph &graph) const noexcept { return runs_nodes_singly_ == graph.runs_nodes_singly(); }
 
     // Whether node i's memory is an output's.
@@ -31,20 +32,20 @@ private:
     struct Item {
         Layout layout;
         Op op = Op::leaf;
-        // Of a node.
+        // For a node.
         std::uint16_t attr_bytes = 0;
         bool is_view = false, is_output = false, owns_data = false;
-        // Of a leaf; constant: Tensor::constant.
+        // For a leaf; constant: Tensor::constant.
         bool dropped = false;
         std::uint64_t constant = 0;
-        // The context's; and of a node Tensor::placed_on.
+        // The context's memory, and Tensor::placed_on for a node.
         const DeviceMemory *memory = nullptr, *placed_on = nullptr;
     };
     static Item item_of(const Tensor &t) noexcept;
     static bool is_same(const Item &item, const Tensor &t) noexcept;
 
     std::uint64_t hash_;
-    std::optional<std::size_t> limit_;  // by which memory is planned
+    std::optional<std::size_t> limit_;  // for which memory is planned
     bool runs_nodes_singly_;
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes

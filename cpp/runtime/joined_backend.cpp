@@ -10,7 +10,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// What goes through the host between two devices at a time: long enough that starting a copy, some 10 us, is little of it at 25 GB/s.
+// The bytes copied through the host at a time: enough that starting a copy, some 10 us, is little of it at 25 GB/s.
 constexpr std::size_t stage_bytes = std::size_t{4} << 20;
 
 template <class F>
@@ -23,7 +23,7 @@ std::string joined_text(std::span<Backend *const> parts, F f) {
     return text;
 }
 
-// A part's steps between two copies, which it gets at once.
+// A part's steps between two copies, which it gets together.
 struct Segment {
     std::size_t begin, end;
     std::unique_ptr<Backend::Recording> recording;
@@ -84,7 +84,7 @@ const std::byte *ConstantCopies::find_or_make(const Tensor &root, DeviceMemory &
         fail(Status::out_of_memory, "graph_compute: a copy on %s of constant %s, which lies on %s: %zu bytes asked, which it does not have",
              memory.device(), tensor_text(root).c_str(), root.context->memory().device(), bytes);
     }
-    // By whole rows, from wherever its bytes are: an original may have been dropped. (Rows may be empty.)
+    // Reads whole rows, from wherever the bytes are, because an original may have been dropped. Rows may be empty.
     StridedReader reader(root);
     const std::size_t row = std::max<std::size_t>(root.layout.row_bytes(), 1);
     std::vector<std::byte> stage(std::min(bytes, std::max<std::size_t>(stage_bytes / row, 1) * row));
@@ -181,7 +181,7 @@ void JoinedBackend::drain() noexcept {
     for (Backend *part : parts_) part->drain();
 }
 
-// The source's work is done: nothing that comes later on either device can disturb it.
+// The source's work is done, so no later work on either device can disturb the copy.
 void JoinedBackend::copy(const Copy &copy) {
     Backend &from = *parts_[copy.from], &to = *parts_[copy.to];
     const Trace::Span span(to.trace(), "copy");
@@ -204,7 +204,7 @@ void JoinedBackend::copy(const Copy &copy) {
 
 void JoinedBackend::copy_all(std::span<const Copy> copies) {
     for (const Copy &each : copies) copy(each);
-    // Steps that come now see what was written.
+    // Later steps see what was written.
     for (const Copy &each : copies) parts_[each.to]->begin();
 }
 

@@ -1,8 +1,9 @@
 // Several backends joined into one, which computes graphs whose tensors lie on several devices.
 //
-// A plan says which part runs which step and what is copied in between (runtime/placement.hpp, planner_copies.cpp). Here are the run, the
-// blocks that plans compute in on each device, and the copies of constants, which stay: a constant is read on other devices than its own
-// again and again. Both are the backend's, so no context's mem_limit counts them.
+// A plan says which part runs which step, and what is copied in between (runtime/placement.hpp, planner_copies.cpp).
+// This file has the run, the blocks on each device that plans compute in, and the copies of constants. These copies
+// stay, because constants are read again and again on devices that are not theirs. Blocks and copies belong to the
+// backend, so no context's mem_limit counts them.
 #pragma once
 
 #include "graph/context.hpp"
@@ -15,17 +16,18 @@
 
 namespace tensorlib::core {
 
-// Both throw Error(invalid_argument) where there are none or more than max_parts, where one is joined itself, or two are of one device.
+// Both throw Error(invalid_argument) if there are none or more than max_parts, if one is itself joined, or if two use
+// one device.
 void check_part_count(std::size_t n);
 Ref<Backend> join_backends(std::span<Backend *const> parts);
 
-// Copies of constants on other devices than their own, each until its context or the backend goes.
+// Copies of constants on devices other than their own. Each lives until its context or the backend ends.
 class ConstantCopies final : public TensorWatcher {
 public:
-    // For the holder of the backend's turn. Throws Error(out_of_memory), Error(device).
+    // Call with the backend's turn held. Throws Error(out_of_memory), Error(device).
     const std::byte *find_or_make(const Tensor &root, DeviceMemory &memory);
     std::size_t bytes() const noexcept;
-    // Gives all copies back. Makes no more.
+    // Frees all copies, and makes no more.
     void end() noexcept;
     bool ended() const noexcept override { return ended_.load(std::memory_order_acquire); }
 
@@ -42,7 +44,7 @@ private:
     ~ConstantCopies() override = default;
     const std::byte *find(const Tensor &root, const DeviceMemory &memory) const noexcept;
 
-    mutable std::mutex lock_;  // contexts go at any time
+    mutable std::mutex lock_;  // contexts may end at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::atomic<bool> ended_{false};
 };
@@ -66,7 +68,8 @@ public:
     const std::byte *constant_on(std::size_t part, const Tensor &root) override;
 
 private:
-    // The parts as one device: its name is theirs, "cpu+cuda:0", and contexts that are made for it lie on the first one.
+    // The parts as one device. Its name joins theirs, "cpu+cuda:0", and contexts that are made for it lie on the first
+    // part.
     class JoinedDevice final : public Device {
     public:
         explicit JoinedDevice(std::span<Backend *const> parts);
@@ -97,7 +100,7 @@ private:
     std::vector<Backend *> parts_, in_turn_;
     std::string isa_;
     std::vector<Block> blocks_;
-    std::vector<std::byte> stage_;  // what goes between two devices that the host cannot follow pointers to
+    std::vector<std::byte> stage_;  // buffers copies between two devices whose memory the host cannot access
     const Ref<ConstantCopies> constants_ = Ref<ConstantCopies>::adopt(new ConstantCopies);
 };
 

@@ -21,20 +21,21 @@ std::size_t bytes_of(const GraphParts &parts, std::size_t alignment) {
     return plan_memory(parts, checked, alignment);
 }
 
-// Bound by memory and not by arithmetic: so many operations of a core pass while a byte comes from memory (50 GFlop/s and 6 GB/s).
+// A node is cheap if memory bounds it and not arithmetic: a core does this many operations in the time that a byte
+// takes from memory (50 GFlop/s and 6 GB/s).
 constexpr double flops_a_byte = 8;
 bool is_cheap(const Tensor &node) {
     const Cost cost = op_def(node.op).cost(node);
     return cost.flops <= flops_a_byte * cost.bytes;
 }
 
-// Finds what to compute again.
+// Searches for the nodes to recompute.
 class Budget {
 public:
     Budget(const GraphParts &parts, std::vector<bool> marked, std::size_t limit, std::size_t alignment)
         : parts_(parts), marked_(std::move(marked)), limit_(limit), alignment_(alignment), late_(late_calls(parts)) {}
 
-    // The parts that meet it, or nothing.
+    // The parts that meet the limit, or nothing.
     std::optional<Rematerialized> find() {
         least_ = bytes_of(parts_, alignment_);
         if (auto met = attempt(marked_)) return met;
@@ -43,7 +44,7 @@ public:
         if (auto met = find_few(cheap_ones())) return met;
         return find_segments();
     }
-    // Bytes of the best that was tried.
+    // The bytes of the best attempt.
     std::size_t least() const noexcept { return least_; }
 
 private:
@@ -62,8 +63,9 @@ private:
         return marked;
     }
 
-    // Cheap nodes whose sources are there anyway, leafs and what is kept for gradients, or can be had in the same way, by a few nodes at
-    // most: of a long chain one is kept every so often, as all of it would be there again where the gradients come to its end.
+    // Cheap nodes whose sources exist anyway: leafs, and nodes kept for gradients. Sources may also be such cheap nodes
+    // themselves, in chains of a few nodes at most. In a long chain, one node is kept every few steps; otherwise the
+    // whole chain would exist again when the gradients reach its end.
     std::vector<NodeIndex> free_ones() const {
         constexpr int most_in_a_row = 4, never = most_in_a_row;
         std::vector<NodeIndex> found;
@@ -91,7 +93,8 @@ private:
         return found;
     }
 
-    // The fewest of these that meet it, of those that would be kept for longest: what comes first is read last.
+    // The fewest of these nodes that meet the limit, starting with those that would be kept for longest: early nodes
+    // are read last.
     std::optional<Rematerialized> find_few(const std::vector<NodeIndex> &nodes) {
         std::optional<Rematerialized> best = attempt(with_marked(nodes));
         if (!best) return {};
@@ -107,9 +110,10 @@ private:
         return best;
     }
 
-    // All nodes in segments, of which what lies between two is kept and the rest computed again when gradients come to it; but for the
-    // last, which they come to first. With n segments n states are kept and one segment is there at a time, so that of N layers alike
-    // about N / n + n are: the fewest segments that meet it, up to where that falls no more, keep most nodes from running again.
+    // Divides all nodes into segments. What crosses a border is kept, and the rest is recomputed when the gradients
+    // reach its segment, except for the last segment, which they reach first. With n segments, n states are kept and
+    // one segment exists at a time, which for N equal layers takes about N / n + n. The fewest segments that meet the
+    // limit let most nodes run only once; the search ends where more segments no longer reduce the bytes.
     std::optional<Rematerialized> find_segments() {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < n(); i++) kept += late_[i] ? parts_.nodes[i]->layout.nbytes() : 0;
@@ -120,7 +124,7 @@ private:
         return {};
     }
     std::vector<bool> in_segments(std::size_t segments, std::size_t kept) const {
-        // Which segment each node is in, by the bytes before it that gradients read.
+        // The segment of each node, by the bytes before it that gradients read.
         std::vector<std::size_t> segment_of(n()), last_read(n(), 0);
         std::size_t before = 0;
         for (std::size_t i = 0; i < n(); i++) {
@@ -151,7 +155,7 @@ private:
     std::size_t least_ = 0;
 };
 
-// What gradients read of parts that were kept for them.
+// The bytes that gradients read of nodes that were kept for them.
 std::size_t kept_bytes(const GraphParts &parts) {
     const std::vector<std::uint32_t> late = late_calls(parts);
     std::size_t bytes = 0;
@@ -183,7 +187,7 @@ Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std:
         if (limit && done.before <= *limit && !any) {
             made.parts = parts;
         } else if (limit) {
-            // In the order that they come to stand in, so that what is near in it is in the same segment.
+            // In the order in which the nodes will run, so that neighbours are in the same segment.
             const GraphParts base = recomputed(parts, std::vector<bool>(parts.nodes.size())).parts;
             Budget budget(base, marked_of(base), *limit, alignment);
             std::optional<Rematerialized> met = budget.find();

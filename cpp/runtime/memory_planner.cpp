@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// A block of unknown length: gaps are kept sorted by offset, neighbours merged.
+// A block of unknown length. Gaps are sorted by offset, and neighbours are merged.
 class Offsets {
 public:
     std::size_t take(std::size_t size) {
@@ -23,7 +23,7 @@ public:
             if (best->size == 0) gaps_.erase(best);
             return offset;
         }
-        // A gap at the end can be lengthened instead of left behind.
+        // Extends a gap at the end instead of leaving it.
         std::size_t offset = end_;
         if (!gaps_.empty() && gaps_.back().offset + gaps_.back().size == end_) {
             offset = gaps_.back().offset;
@@ -69,7 +69,7 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
         if (lifetimes[i].bytes != 0) beginning.push_back(i);
     }
     ending = beginning;
-    // (Not stable_sort(), which takes memory.)
+    // Not stable_sort(), which allocates memory.
     std::ranges::sort(beginning, {}, [&](std::uint32_t i) { return std::pair(lifetimes[i].first, i); });
     std::ranges::sort(ending, {}, [&](std::uint32_t i) { return std::pair(lifetimes[i].last, i); });
 

@@ -13,7 +13,8 @@ void MinCut::add_arc(std::uint32_t from, std::uint32_t to, std::uint64_t capacit
     add(to, from, 0);
 }
 
-// How many arcs with capacity left lead from the source to each vertex; false where none leads to the sink.
+// Computes each vertex's level: the number of arcs with remaining capacity that lead to it from the source. False if
+// none leads to the sink.
 bool MinCut::find_levels() {
     level_.assign(first_.size(), none);
     std::vector<std::uint32_t> queue{source};
@@ -28,8 +29,9 @@ bool MinCut::find_levels() {
     return level_[sink] != none;
 }
 
-// Along one more path of rising levels; what goes through it, 0 where there is none. Vertices that lead nowhere are left for good: at_ is
-// the arc of each that was tried last. With a stack of its own, as a path may be as long as the graph.
+// Augments along one more path of rising levels. Returns the flow through it, or 0 if there is none. Vertices that lead
+// nowhere are abandoned for good: at_ is the arc that was tried last at each vertex. The path is its own stack, because
+// it may be as long as the graph.
 std::uint64_t MinCut::augment() {
     std::vector<std::uint32_t> path;
     std::uint32_t vertex = source;
@@ -61,13 +63,13 @@ std::vector<bool> MinCut::solve() {
         while (augment() != 0) {
         }
     }
-    // What still reaches the sink is on its side.
+    // Vertices that still reach the sink are on its side.
     std::vector<bool> reaches(first_.size());
     std::vector<std::uint32_t> queue{sink};
     reaches[sink] = true;
     for (std::size_t next = 0; next < queue.size(); next++) {
         for (std::uint32_t a = first_[queue[next]]; a != none; a = arcs_[a].next) {
-            // The arc back of one that leads here.
+            // The reverse arc of one that leads here.
             if (arcs_[a ^ 1].left == 0 || reaches[arcs_[a].to]) continue;
             reaches[arcs_[a].to] = true;
             queue.push_back(arcs_[a].to);

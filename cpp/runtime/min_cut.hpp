@@ -1,4 +1,4 @@
-// The least cut between two sides of a directed graph with capacities, by Dinic's algorithm (E. A. Dinic, 1970): phases of shortest
+// A minimum cut of a directed graph with capacities, by Dinic's algorithm (E. A. Dinic, 1970): phases of shortest
 // augmenting paths.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace tensorlib::core {
 class MinCut {
 public:
     static constexpr std::uint32_t source = 0, sink = 1;
-    // Arcs that are never cut. Sums of all others must stay below it.
+    // The capacity of arcs that are never cut. The sum of all other capacities must stay below it.
     static constexpr std::uint64_t uncut = std::uint64_t{1} << 62;
 
     MinCut() : first_(2, none) {}
@@ -19,17 +19,18 @@ public:
         first_.push_back(none);
         return static_cast<std::uint32_t>(first_.size() - 1);
     }
-    // Costs its capacity where `from` is on the source's side and `to` on the sink's.
+    // The cut pays this capacity if `from` is on the source's side and `to` on the sink's.
     void add_arc(std::uint32_t from, std::uint32_t to, std::uint64_t capacity);
 
-    // Of each vertex, whether it is on the sink's side. Of several least cuts the one with most on the source's side.
+    // For each vertex, whether it is on the sink's side. Among several minimum cuts, it returns the one with most
+    // vertices on the source's side.
     std::vector<bool> solve();
 
 private:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
     struct Arc {
         std::uint32_t to, next;  // the next arc that leaves the same vertex
-        std::uint64_t left;      // capacity that is not used; the arc back is the one with the other last bit
+        std::uint64_t left;      // unused capacity; the reverse arc's index differs in the last bit
     };
     bool find_levels();
     std::uint64_t augment();

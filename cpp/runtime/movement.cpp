@@ -10,7 +10,7 @@ namespace {
 
 using Source = Movement::Source;
 
-// From 0 to n - 1.
+// The remainder from 0 to n - 1.
 std::int64_t modulo(std::int64_t i, std::int64_t n) noexcept {
     const std::int64_t rest = i % n;
     return rest < 0 ? rest + n : rest;
@@ -23,7 +23,7 @@ public:
         for (std::size_t d = 0; d < max_dims; d++) movement_.ne[d] = units(d, step.dst.ne[d]);
     }
 
-    // All of an operand, from the result's first unit on.
+    // All of an operand, starting at the result's first unit.
     Source whole(const TensorRef &t) const noexcept {
         Source source{t.data, {}, {}, {}, {}};
         for (std::size_t d = 0; d < max_dims; d++) {
@@ -33,7 +33,7 @@ public:
         }
         return source;
     }
-    // So many elements further on in a dimension, round its end.
+    // Shifts the source by this many elements in a dimension, cyclically.
     void shift(Source &source, std::size_t d, std::int64_t by) const noexcept {
         const std::int64_t period = source.period[d];
         source.start[d] = modulo(source.start[d] - modulo(units(d, by), period), period);
@@ -42,7 +42,7 @@ public:
     void add(Source source) noexcept {
         if (std::ranges::count(source.extent, 0) > 0) return;
         for (std::size_t d = 0; d < max_dims; d++) {
-            // The stride of one unit may be anything: that which joins dimensions.
+            // A dimension of one unit may have any stride. This one allows dimensions to be joined.
             if (source.extent[d] == 1) source.nb[d] = d == 0 ? movement_.unit : source.nb[d - 1] * source.extent[d - 1];
         }
         movement_.sources[movement_.n_sources++] = source;
@@ -61,7 +61,7 @@ private:
             return source.extent[0] == movement_.ne[0] && source.start[0] == 0 && source.nb[1] == source.nb[0] * source.extent[0];
         });
     }
-    // Dimension 1 into dimension 0, and those behind it one down.
+    // Merges dimension 1 into dimension 0, and moves the following dimensions down by one.
     void join() noexcept {
         const std::int64_t n = movement_.ne[0];
         const auto one_down = [n](std::int64_t *of, std::int64_t last) {
@@ -80,7 +80,7 @@ private:
     std::int64_t block_;
 };
 
-// A row's images run backwards from the elements beside its ends.
+// A row's mirror images run backwards from the elements next to its ends.
 void reflect(Builder &builder, const TensorRef &a, std::int64_t before, std::int64_t behind) noexcept {
     const std::int64_t n = a.ne[0];
     Source middle = builder.whole(a), left = middle, right = middle;
@@ -125,7 +125,7 @@ Movement movement_of(const Step &step) noexcept {
             for (std::size_t d = 0; d < max_dims; d++) builder.shift(source, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
             builder.add(source);
             break;
-        default:  // pad; acc and set, where nothing is added
+        default:  // pad; and acc and set, for which nothing is added
             builder.add(source);
     }
     return builder.finished();

@@ -22,10 +22,11 @@ void for_each_operand(const Tensor &node, std::span<Tensor *const> sources, cons
     }
 }
 
-// Which register each instruction's result goes to; false where there are too few. One is free again for the result that is made of it.
+// Assigns a register to each instruction's result; false if there are too few. A register that an instruction reads for
+// the last time is free for its result.
 bool allocate_registers(ProgramPlan &program) {
     std::vector<Instruction> &all = program.instructions;
-    // Operands are the instructions' numbers behind max_program_inputs up to here.
+    // Until here, operands are instruction numbers plus max_program_inputs.
     std::vector<std::size_t> last_use(all.size());
     for (std::size_t i = 0; i < all.size(); i++) {
         last_use[i] = i;
@@ -49,7 +50,7 @@ bool allocate_registers(ProgramPlan &program) {
     return true;
 }
 
-// False where it has more of something than a program may have.
+// False if the group exceeds a limit of programs.
 bool try_program(const Graph &graph, const TensorSet &places, std::span<Tensor *const> members, const Tensor *producer,
                  ProgramPlan &program) {
     std::vector<const Tensor *> results;
@@ -77,7 +78,7 @@ bool try_program(const Graph &graph, const TensorSet &places, std::span<Tensor *
            allocate_registers(program);
 }
 
-// A group as it grows from its last node towards the first.
+// A group, which grows from its last node towards the first.
 class Group {
 public:
     Group(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
@@ -85,7 +86,7 @@ public:
         : graph_(graph), places_(places), writers_(writers), fusing_(fusing), root_(root) {
         members_.push_back(graph.nodes()[root]);
         read_by(root);
-        // From the last candidate on, so that all that may read one has been looked at.
+        // Starts with the last candidate, so that all possible readers of a node are examined before it.
         while (!candidates_.empty()) {
             const auto last = std::ranges::max_element(candidates_, {}, &Candidate::node);
             const Candidate candidate = *last;
@@ -114,13 +115,14 @@ private:
             }
         }
     }
-    // Nobody else reads it; it has the result's shape; and nothing in between writes into a leaf, which it might read.
+    // A candidate joins if no other node reads it, it has the result's shape, and no node in between writes into a leaf
+    // that it might read.
     bool may_join(const Candidate &candidate) const {
         const Tensor &node = *graph_.nodes()[candidate.node], &result = *graph_.nodes()[root_];
         if (candidate.reads != graph_.uses()[candidate.node] || node.layout.ne != result.layout.ne) return false;
         if (writers_[candidate.node] != writers_[root_] || fusing_[candidate.node].part != fusing_[root_].part) return false;
         if (is_elementwise(node)) return true;
-        // Its floats lie where the result's will.
+        // The producer's floats lie where the result's will.
         return fusing_[candidate.node].takes_epilogue && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
     }
     void join(std::uint32_t index) {
@@ -153,17 +155,18 @@ void begin(Fusions &fusions, std::size_t n_nodes) {
     std::iota(fusions.runs_in.begin(), fusions.runs_in.end(), 0u);
 }
 
-// Makes prologues of groups. may_be_prologue[i]: node i is the last one of a group without a producer.
+// Turns groups into prologues. may_be_prologue[i]: node i is the last one of a group without a producer.
 void find_prologues(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
                     const std::vector<bool> &may_be_prologue, Fusions &fusions) {
     const auto nodes = graph.nodes();
-    std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: where the operation runs whose prologue the group is
+    std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: the index of the operation whose prologue the
+                                         // group is
     for (std::size_t i = 0; i < nodes.size(); i++) {
         if (!fusing[i].takes_prologue) continue;
         const Graph::NodeIndex first = *places.find(graph.sources(i)[0]);
         if (first & Graph::leaf_bit || !may_be_prologue[first] || graph.uses()[first] != 1) continue;
         const std::uint32_t at = fusions.runs_in.empty() ? static_cast<std::uint32_t>(i) : fusions.runs_in[i];
-        // It would read what lies in between has written.
+        // It would read what nodes in between have written.
         if (writers[first] != writers[at] || fusing[first].part != fusing[at].part) continue;
         if (goes_to.empty()) goes_to.assign(nodes.size(), Graph::nowhere);
         goes_to[first] = at;
@@ -184,7 +187,7 @@ void find_prologues(const Graph &graph, const TensorSet &places, const std::vect
 Fusions find_fusions(const Graph &graph, const TensorSet &places, std::span<const Fusing> fusing) {
     const auto nodes = graph.nodes();
     Fusions fusions;
-    std::vector<std::size_t> writers(nodes.size());  // up to the node, itself included
+    std::vector<std::size_t> writers(nodes.size());  // up to the node, including it
     std::vector<bool> may_be_prologue(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
     for (std::size_t i = nodes.size(); i-- > 0;) {

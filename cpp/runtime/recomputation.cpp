@@ -12,12 +12,12 @@ namespace {
 
 using NodeIndex = GraphParts::NodeIndex;
 
-// A node, or one that computes it again for the gradients of a call.
+// A node, or a clone that recomputes it for the gradients of a call.
 struct Entry {
     NodeIndex node;
-    std::uint32_t call = 0;  // of one that computes again; 0 for the node itself
+    std::uint32_t call = 0;  // the call of a clone; 0 for the node itself
     bool live = false;
-    // Where it is to stand: of a node its own number and position, of one that is to come late those of its first reader.
+    // The desired position: a node's own number and index, or the key of its first reader for an entry that runs late.
     using Key = std::pair<std::uint64_t, NodeIndex>;
     Key key{};
     std::uint32_t uses = 0;
@@ -52,13 +52,13 @@ private:
     std::size_t n() const noexcept { return parts_.nodes.size(); }
     std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->gradient_call(); }
 
-    // Whether a reader of that call reads another one than the node itself.
+    // Whether a reader of that call reads a clone instead of the node itself.
     bool reads_clone(NodeIndex source, std::uint32_t call) const noexcept {
         const NodeIndex root = roots_[source];
         return root != GraphParts::nowhere && eligible_[root] && call > call_of(root);
     }
 
-    // Calls f(source) for each source of a node that is a node.
+    // Calls f(source) for each source of a node that is itself a node.
     template <class F>
     void for_each_source(NodeIndex node, F f) const {
         for (std::size_t at = first_source_[node]; at < first_source_[node + 1]; at++) {
@@ -71,12 +71,12 @@ private:
         const auto found = std::ranges::find(all, call, [&](std::size_t id) { return entries_[id].call; });
         return found == all.end() ? entries_.size() : *found;
     }
-    // What a reader of that call reads in place of the source.
+    // What a reader of that call reads for the source.
     std::size_t version_of(NodeIndex source, std::uint32_t call) const {
         return reads_clone(source, call) ? find_clone(source, call) : source;
     }
 
-    // Who is there: from the outputs on backwards what is read, as itself or again.
+    // Collects what is needed: walks backwards from the outputs over everything that is read, as itself or as a clone.
     void find_entries() {
         entries_.clear();
         clones_of_.assign(n(), {});
@@ -91,7 +91,7 @@ private:
             entry.key = {parts_.nodes[output]->gradient_number, output};
         }
         for (NodeIndex i = static_cast<NodeIndex>(n()); i-- > 0;) {
-            // Who reads it stands behind it, so all of them have been looked at.
+            // All readers of a node come after it, so all of them have been examined.
             if (entries_[i].live) need_sources(i, call_of(i));
             for (const std::size_t id : clones_of_[i]) need_sources(id, entries_[id].call);
         }
@@ -115,14 +115,16 @@ private:
         });
     }
 
-    // What is made of leafs alone keeps nothing waiting: as late as it can be, so that it does not wait itself.
+    // A node that is made of leafs alone keeps no other memory alive. It runs as late as possible, so that its own
+    // result is not kept long.
     bool comes_late(NodeIndex node) const {
         bool of_leafs = !parts_.nodes[node]->writes();
         for_each_source(node, [&](NodeIndex source) { of_leafs = of_leafs && roots_[source] == GraphParts::nowhere; });
         return of_leafs;
     }
-    // One of gradients that alone reads what it reads, and makes no more of it, comes as soon as that is there: as a weight's step, or what
-    // lies between its gradient and a product's. (Rules are called from the last node to the first, those of weights behind all others.)
+    // A sole reader in the backward pass whose output is no larger than its inputs runs as soon as these exist: an
+    // optimiser step of a weight, or what lies between the weight's gradient and a product's. Rules are called from the
+    // last node to the first, so without this those of weights would come after all others.
     void advance(NodeIndex node) {
         const Tensor &t = *parts_.nodes[node];
         std::size_t made = t.root == &t ? t.layout.nbytes() : 0, read = 0;
@@ -137,8 +139,8 @@ private:
         if (read != 0 && alone && made <= read) entries_[node].key = key;
     }
 
-    // What would read memory that is written before the gradients come for which it would be computed again stays as it is. (A write that
-    // comes with these gradients, an optimiser's step, waits for it.) Whether there was any.
+    // Keeps nodes that would read memory that is written before the gradients run for which they would be recomputed. A
+    // write that belongs to these gradients, such as an optimiser step, waits instead. Returns whether there were any.
     bool keep_clashing(std::vector<const Tensor *> &clashing) {
         const std::size_t before = clashing.size();
         written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
@@ -153,8 +155,8 @@ private:
         return clashing.size() != before;
     }
 
-    // Of all that may come next the one that is wanted first. (An order there is: that of the parts, with each again beside what it
-    // computes again.)
+    // Among the entries that may come next, the one with the least key is taken. An order exists: that of the parts,
+    // with each clone next to its original.
     std::vector<std::uint32_t> sorted() const {
         Precedence precedence(entries_.size());
         const auto follows = [&](std::size_t first, std::size_t second) {
@@ -167,7 +169,8 @@ private:
                 if (entry.live) follows(version_of(source, call), id);
             });
         }
-        // Reads and writes of the same memory in their order; and what reads again, between the same writes.
+        // Reads and writes of the same memory keep their order, and clones run between the same writes as their
+        // originals.
         written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
             follows(earlier.node, later.node);
             for (const std::size_t id : clones_of_[later.node]) {
@@ -206,10 +209,10 @@ private:
     const std::vector<std::size_t> first_source_;
     const std::vector<NodeIndex> roots_;
     const WrittenMemory written_;
-    std::vector<bool> eligible_;  // of a node with memory of its own: whether it is computed again where it is read late
+    std::vector<bool> eligible_;  // for a node with its own memory: whether it is recomputed if it is read late
 
-    std::vector<Entry> entries_;                       // all nodes, and then those that compute again
-    std::vector<std::vector<std::size_t>> clones_of_;  // by the node: the entries that compute it again
+    std::vector<Entry> entries_;                       // all nodes, followed by the clones
+    std::vector<std::vector<std::size_t>> clones_of_;  // by node: its clones
 };
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace {
 
 using NodeIndex = GraphParts::NodeIndex;
 
-// A step of a larger parameter uses all threads by itself. All that waits has some megabytes at most, which is little beside a model whose
-// gradients have more.
+// The step of a larger parameter uses all threads by itself. The waiting gradients have some megabytes at most, which
+// is little for a model whose gradients have more.
 constexpr std::size_t small_bytes = std::size_t{64} << 10, most_waiting = std::size_t{4} << 20;
 
-// Which nodes are to come last.
+// Which nodes move to the end.
 std::vector<bool> small_steps(const GraphParts &parts) {
     std::vector<bool> late(parts.nodes.size());
     std::vector<bool> is_read(parts.nodes.size());
@@ -40,7 +40,7 @@ std::vector<bool> small_steps(const GraphParts &parts) {
 }  // namespace
 
 void put_small_steps_last(GraphParts &parts) {
-    // Few graphs have any: a model that is only run is built for each token.
+    // Few graphs have any. A model that only runs inference is built for each token.
     const auto may_be_one = [](const Tensor *node) { return node->writes() && node->gradient_number != 0; };
     if (std::ranges::count_if(parts.nodes, may_be_one) < 2) return;
     const std::vector<bool> late = small_steps(parts);

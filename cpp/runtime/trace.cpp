@@ -21,8 +21,8 @@ constexpr const char *what = "backend_create: TENSORLIB_TRACE";
 // One write to the file, some 300 records.
 constexpr std::size_t buffer_size = 64 << 10;
 
-// The names that this process has used, so that a backend does not empty the file of one before it. Grows only; free of
-// locks, as a lock that is held while another thread forks is never given back in the child.
+// The names that this process has used, so that a backend does not empty the file of an earlier one. The list only
+// grows. It is lock-free, because a lock that is held while another thread forks is never released in the child.
 struct Name {
     explicit Name(std::string n) : name(std::move(n)) {}
     const std::string name;
@@ -31,7 +31,7 @@ struct Name {
 };
 std::atomic<Name *> names{nullptr};
 
-// Whoever gets it may use the name; null where it is taken.
+// The caller that gets it may use the name; null if it is taken.
 Name *take(const std::string &name) {
     std::unique_ptr<Name> added;
     Name *first = names.load(std::memory_order_acquire);
@@ -57,7 +57,7 @@ std::unique_ptr<platform::LogFile> open_free(const std::string &path) {
             ours->taken.store(false, std::memory_order_release);
             throw;
         }
-        // Another process writes there: the name stays taken, it is not worth asking again.
+        // Another process writes there. The name stays taken: asking again is not worthwhile.
     }
     fail(Status::io, "%s: %s and %d names after it are in use", what, path.c_str(), most - 1);
 }
@@ -78,7 +78,7 @@ Trace::Trace(std::unique_ptr<platform::LogFile> file, const Backend &backend)
         if (!track.chunks) throw std::bad_alloc();
     }
     events_.reserve(event_capacity);
-    // The longest record is a step's with a name of 200 bytes, each six when escaped.
+    // The longest record is that of a step with a name of 200 bytes, six bytes each when escaped.
     buffer_.reserve(buffer_size + (4 << 10));
     write_head(backend);
     write_out();
@@ -90,7 +90,7 @@ Trace::~Trace() {
     flush();
     try {
         write_tail();
-    } catch (...) {  // no memory: the file lacks its bracket, as after a crash
+    } catch (...) {  // no memory: the file lacks its closing bracket, as after a crash
     }
 }
 
@@ -119,7 +119,7 @@ void Trace::flush() noexcept {
     }
     events_.clear();
     for (Track &track : tracks_) track.used = 0;
-    // Shown where it falls, as it delays what comes next; into the file the next time.
+    // Shown where it occurs, because it delays the next event; written to the file the next time.
     events_.push_back({begin, now(), "write trace", nullptr, {}});
 }
 
@@ -173,7 +173,7 @@ void Trace::write_head(const Backend &backend) {
     }
 }
 
-// The last record, the only one without a comma behind it.
+// The last record, the only one without a trailing comma.
 void Trace::write_tail() {
     std::uint64_t lost = 0;
     for (const Track &track : tracks_) lost += track.lost;
@@ -248,7 +248,7 @@ void Trace::begin_record(const char *kind, int thread, std::int64_t begin, std::
         std::snprintf(head, sizeof head, "{\"ph\":\"%s\",\"pid\":%lld,\"tid\":%d,", kind, static_cast<long long>(process_), thread);
     buffer_.append(head, static_cast<std::size_t>(n));
     if (kind[0] == 'X') {
-        // Microseconds are the format's unit.
+        // The format's unit is microseconds.
         const std::int64_t lasted = end - begin;
         const int m = std::snprintf(head, sizeof head, "\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,", static_cast<long long>(begin / 1000),
                                     static_cast<long long>(begin % 1000), static_cast<long long>(lasted / 1000),
@@ -260,14 +260,14 @@ void Trace::begin_record(const char *kind, int thread, std::int64_t begin, std::
     buffer_ += ",\"args\":";
 }
 
-// Rounded to an integer. Locales have no say in that, in a fraction's point they would.
+// Rounded to an integer, because the locale affects the decimal point of a fraction.
 void Trace::number(const char *key, double value) {
     char digits[400];  // the largest double has 309
     const int n = std::snprintf(digits, sizeof digits, "%s%.0f", key, value);
     buffer_.append(digits, static_cast<std::size_t>(n));
 }
 
-// To three places.
+// With three decimal places.
 void Trace::fraction(const char *key, double value) {
     const double whole = std::floor(value);
     number(key, whole);
@@ -276,12 +276,12 @@ void Trace::fraction(const char *key, double value) {
     buffer_.append(places, static_cast<std::size_t>(n));
 }
 
-// In quotes. Names are users' text: what is no UTF-8 becomes U+FFFD, byte by byte; long ones are cut.
+// Quoted. Names are users' text: bytes that are no UTF-8 become U+FFFD one by one, and long names are cut.
 void Trace::text(std::string_view value) {
     constexpr std::size_t most = 200;
     const bool cut = value.size() > most;
     if (cut) {
-        // Not within a character: back over the bytes that go on with one.
+        // Does not cut inside a character: moves back over its continuation bytes.
         std::size_t end = most;
         while (end > most - 3 && (static_cast<unsigned char>(value[end]) & 0xC0) == 0x80) end--;
         value = value.substr(0, end);

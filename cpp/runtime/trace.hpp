@@ -5,12 +5,12 @@
 //                                 |chunk||chunk||chunk||chunk| |chunk||chunk|
 //   track 1, a worker              |chunk||chunk||chunk|        |chunk|
 //
-// The file has Chrome's JSON events, each a line of its own. It is whole when the backend is gone; what a crash leaves is
-// whole lines up to the last run, which Perfetto takes without the closing bracket.
+// The file has Chrome's JSON events, one per line. It is complete when the backend is freed. After a crash, it has
+// whole lines up to the last run, which Perfetto accepts without the closing bracket.
 //
-// Threads record into buffers of their own, allocated when the backend is opened; the caller writes them out between
-// runs, and between stages where one might not take the next stage. So nothing is allocated, locked or shared inside
-// a chunk. Everything but chunk() is for the holder of the backend's turn while no chunk runs.
+// Each thread records into its own buffer, allocated when the backend is opened. The caller writes the buffers out
+// between runs, and between stages if one might not hold the next stage. So nothing is allocated, locked or shared
+// inside a chunk. Everything except chunk() requires the backend's turn and that no chunk runs.
 #pragma once
 
 #include "base/files.hpp"
@@ -28,20 +28,20 @@ namespace tensorlib::core {
 
 class Trace {
 public:
-    // Null where the path is empty. Each backend has a file of its own: path, or path.2, path.3, ... where this process
-    // has used the name before, or another process writes there now. Throws Error(io) naming the path.
+    // Null if the path is empty. Each backend has its own file: path, or path.2, path.3, ... if this process has used
+    // the name before, or another process is writing there. Throws Error(io) naming the path.
     static std::unique_ptr<Trace> open(const std::string &path, const Backend &backend);
-    // In a forked child nothing is written: the file is the parent's.
+    // In a forked child nothing is written, because the file is the parent's.
     ~Trace();
     Trace(const Trace &) = delete;
     Trace &operator=(const Trace &) = delete;
 
-    // Nanoseconds of the clock that all events are on; it does not jump, and all processes of a machine share it.
+    // Nanoseconds of the clock that all events use. It does not jump, and all processes of a machine share it.
     static std::int64_t now() noexcept {
         return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
 
-    // To be called before a stage of this many chunks.
+    // Call before a stage of this many chunks.
     void make_room(std::int64_t n_chunks) noexcept;
     // A chunk has just ended on this thread.
     void chunk(int thread, const Step &step, Stage stage, std::int64_t round, std::int64_t chunk, std::int64_t begin) noexcept {
@@ -54,8 +54,8 @@ public:
                                             static_cast<std::uint32_t>(chunk)};
     }
 
-    // From its making to its end, on the caller's track; a step, or something else that has a name. Nothing where `trace`
-    // is null.
+    // Lasts from its construction to its end, on the caller's track: a step, or something else with a name. Does
+    // nothing if `trace` is null.
     class Span {
     public:
         Span(Trace *trace, const char *name, const Step *step = nullptr) noexcept
@@ -73,7 +73,7 @@ public:
         std::int64_t begin_;
     };
 
-    // The run of a graph; writes out at its end, while the steps are there.
+    // The run of a graph. Writes out at its end, while the steps still exist.
     class Run {
     public:
         Run(Trace *trace, std::size_t n_nodes) noexcept;
@@ -106,17 +106,17 @@ private:
     struct Chunk {
         std::int64_t begin, end;
         const Step *step;
-        std::uint32_t round_and_stage;  // the latter in two bits
+        std::uint32_t round_and_stage;  // the stage takes two bits
         std::uint32_t chunk;
     };
-    // 32 bytes each: 256 KiB a thread, taken from the system page by page when first used.
+    // 32 bytes each: 256 KiB per thread, which the system provides page by page on first use.
     static constexpr std::size_t track_capacity = 8192;
     // 56 bytes each: 224 KiB.
     static constexpr std::size_t event_capacity = 4096;
     struct FreePages {
         void operator()(Chunk *pages) const noexcept;
     };
-    // Written by its thread within chunks, by the caller between stages; the pool orders the two.
+    // Written by its thread within chunks, and by the caller between stages; the pool orders the two.
     struct alignas(64) Track {
         std::unique_ptr<Chunk, FreePages> chunks;
         std::size_t used = 0;
@@ -144,9 +144,9 @@ private:
     const std::int64_t process_;
     std::vector<Track> tracks_;
     std::vector<Event> events_;
-    const Step *first_step_ = nullptr;  // of the plan that runs
-    std::string buffer_;                // whole records, to go to the file at once
-    bool ended_ = false;                // the file could not be written: nothing more is
+    const Step *first_step_ = nullptr;  // of the running plan
+    std::string buffer_;                // whole records, written to the file at once
+    bool ended_ = false;                // the file could not be written, so nothing more is
 };
 
 }  // namespace tensorlib::core

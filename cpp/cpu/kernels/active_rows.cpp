@@ -11,10 +11,10 @@ namespace tensorlib::core {
 
 namespace {
 
-// Of a number that is no neuron's: its row is never active.
+// For an index that is no neuron's: its row is never active.
 constexpr std::int64_t no_neuron = -1;
 
-// Calls take(row, neuron) for each number.
+// Calls take(row, neuron) for each index.
 template <class Take>
 void for_each_number(const Step &step, int operand, std::int64_t neurons, Take take) noexcept {
     const TensorRef &numbers = step.src[static_cast<std::size_t>(operand)];
@@ -46,7 +46,7 @@ void ActiveRows::read_numbers(std::byte *base, const Step &step, int operand, st
 template <class Active>
 void ActiveRows::add_where(std::byte *base, Active active) const noexcept {
     std::uint8_t *flags = at<std::uint8_t>(base, flags_at_);
-    // (In a variable: as far as the compiler knows flags might lie in *this.)
+    // A local variable, because the compiler must assume that flags might alias *this.
     const std::int64_t rows = rows_;
     if (!numbered_) {
         for (std::int64_t row = 0; row < rows; row++) flags[row] |= static_cast<std::uint8_t>(active(row));
@@ -59,7 +59,7 @@ void ActiveRows::add_where(std::byte *base, Active active) const noexcept {
 }
 
 void ActiveRows::add(std::byte *base, const ops::SparseRule &rule, const float *tested, const float *of_values) const noexcept {
-    // A loop for each rule, which compilers vectorise.
+    // A separate loop for each rule, which compilers vectorise.
     const float t = rule.threshold;
     if (of_values) {
         add_where(base, [&](std::int64_t i) { return rule.active(tested[i]) && of_values[i] != 0; });
@@ -82,7 +82,7 @@ void ActiveRows::compact(std::byte *base) const noexcept {
     const std::uint8_t *flags = at<std::uint8_t>(base, flags_at_);
     std::int64_t *list = at<std::int64_t>(base, list_at_), n = 0;
     const std::int64_t rows = rows_;
-    // Eights without an active one are passed over: 78 % of them at 3 %.
+    // Skips groups of eight without an active neuron: 78 % of them if 3 % of the neurons are active.
     for (std::int64_t row = 0; row < rows;) {
         const std::int64_t end = std::min(row + 8, rows);
         if (end == row + 8 && load_eight(flags + row) == 0) {

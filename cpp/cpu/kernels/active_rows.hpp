@@ -1,9 +1,9 @@
-// Which neurons are active in a round's columns, as ascending numbers of rows of the weights: what a sparse product finds out before it
+// Finds which neurons are active in a round's columns, as ascending row indices of the weights, before a sparse product
 // reads weights.
 //
-// The union of all columns' neurons is listed, as a row is read once for all of them; each column takes what is its own. It is found by
-// one thread, in the stage before the products: a cycle for each score, so some 3 us for 11,008 neurons of one column. Of two rounds
-// each has a list of its own, as the union of fewer columns is smaller.
+// The list is the union over all columns, because a row is read once for all of them; each column uses its own neurons.
+// One thread finds it in the stage before the products. It takes a cycle per score, some 3 us for 11,008 neurons of one
+// column. Each round has its own list, because the union over fewer columns is smaller.
 #pragma once
 
 #include "cpu/kernels/mul_mat.hpp"
@@ -13,7 +13,7 @@
 
 namespace tensorlib::core {
 
-// Columns of a round: their union of neurons is what is read.
+// Columns of a round. The neurons in their union are read.
 constexpr std::int64_t sparse_columns = 128;
 
 // What the plans of sparse products keep: the number of threads that the workspace was planned for.
@@ -21,11 +21,11 @@ struct PlannedThreads {
     int count;
 };
 
-// A matrix [N, T] whose columns of a round are read as floats: where they lie, or from a stage in the workspace.
+// A matrix [N, T] whose columns are read as floats, round by round: where they lie, or from a stage in the workspace.
 class FloatColumns {
 public:
     FloatColumns() = default;
-    // `stage` is the workspace's part.
+    // `stage` is a part of the workspace.
     FloatColumns(const TensorRef &t, std::byte *stage) noexcept
         : t_(&t), stage_(is_row_of_floats(t) ? nullptr : reinterpret_cast<float *>(stage)) {}
 
@@ -51,7 +51,7 @@ private:
 // The list, in a workspace.
 class ActiveRows {
 public:
-    // rows: of the weights; numbered: there are numbers of neurons for them.
+    // rows: of the weights. numbered: an operand maps them to neurons.
     ActiveRows(std::int64_t rows, bool numbered, WorkspaceParts &parts) noexcept
         : rows_(rows),
           numbered_(numbered),
@@ -69,13 +69,13 @@ public:
         return numbered_ ? at<std::int64_t>(base, neurons_at_)[row] : row;
     }
 
-    // Nothing is active so far.
+    // Marks all neurons as inactive.
     void clear(std::byte *base) const noexcept;
-    // Reads the numbers of neurons; those that do not ascend, or are not below `neurons`, are noted as faults of this operand.
-    // check_numbers does no more than that.
+    // Reads the neurons' indices. Indices that do not ascend, or are not below `neurons`, are recorded as faults of
+    // this operand. check_numbers only checks.
     static void check_numbers(const Step &step, int operand, std::int64_t neurons) noexcept;
     void read_numbers(std::byte *base, const Step &step, int operand, std::int64_t neurons) const noexcept;
-    // The neurons that are active in a column of values are. With `of_values`, those whose value is 0 are not.
+    // Marks the neurons that are active in a column of values. With `of_values`, neurons whose value is 0 are inactive.
     void add(std::byte *base, const ops::SparseRule &rule, const float *tested, const float *of_values) const noexcept;
     void add_all(std::byte *base) const noexcept;
     // Writes the list.
@@ -94,11 +94,12 @@ private:
     std::size_t count_at_, list_at_, flags_at_, neurons_at_;
 };
 
-// Places of each of n chunks of a list, a multiple of `unit`.
+// Positions per chunk if a list is divided into n chunks; a multiple of `unit`.
 inline std::int64_t per_chunk_of(std::int64_t count, std::int64_t n, std::int64_t unit) noexcept {
     return std::max(ceil_div(ceil_div(count, n), unit) * unit, unit);
 }
-// The places of a list that are a chunk's: so many of them, or, where whole panels are read, those of so many of all rows.
+// The positions of a list that belong to a chunk: per_chunk positions, or, if whole panels are read, the positions of
+// per_chunk rows among all rows.
 inline Range places_of(std::int64_t chunk, std::int64_t per_chunk, const std::int64_t *list, std::int64_t count, bool panels) noexcept {
     const std::int64_t first = chunk * per_chunk;
     if (!panels) return {std::min(first, count), std::min(first + per_chunk, count)};
@@ -106,7 +107,7 @@ inline Range places_of(std::int64_t chunk, std::int64_t per_chunk, const std::in
     return {place(first), place(first + per_chunk)};
 }
 
-// Of a sparse product without results: its numbers are checked all the same.
+// For a sparse product without results, whose indices are checked all the same.
 inline const char *refuse_unless_empty(const Problem &p) noexcept { return p.node.layout.n_elements() == 0 ? nullptr : "not empty"; }
 void check_rows(const Step &step, const Slice &) noexcept;
 

@@ -1,6 +1,6 @@
-// arange: numbers in equal steps, in F64, each rounded once. Limited by writing them.
+// arange: equally spaced numbers, computed in F64 and rounded once. Limited by writing them.
 //
-// Compiled without contraction (cpp/CMakeLists.txt): the same bits on every processor.
+// Compiled without contraction (cpp/CMakeLists.txt), so every processor gives identical bits.
 #include "cpu/kernels/sink.hpp"
 #include "ops/gen/op_facts.hpp"
 

@@ -1,4 +1,4 @@
-// flash_attn_ext: its two kernels, and what they share.
+// flash_attn_ext: its two kernels, and the code that they share.
 #include "cpu/kernels/attention.hpp"
 
 #include "math/alibi.hpp"
@@ -53,7 +53,7 @@ float mask_slope(const Shape &shape, const Step &step, const Column &column) noe
 
 namespace {
 
-// Elements as the bits that they are, some at a time so that compilers make vectors of them.
+// Compares elements as bits, in groups that compilers vectorise.
 constexpr std::int64_t some = 32;
 
 template <class Bits>
@@ -63,7 +63,7 @@ Bits bits_at(const std::byte *row, std::int64_t i) noexcept {
     return bits;
 }
 
-// Where an element differs from these bits, of n.
+// The first of n elements that differs from these bits.
 template <class Bits>
 Bits differences(Bits from, const std::byte *row, std::int64_t first, std::int64_t n) noexcept {
     Bits differ = 0;
@@ -85,7 +85,7 @@ bool side_by_side(const TensorRef &mask) noexcept { return mask.nb[0] == traits(
 }  // namespace
 
 Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept {
-    // -infinity in each type. (Rows with gaps are taken whole.)
+    // -infinity in each type. Rows with gaps are not searched.
     if (!side_by_side(mask)) return keys;
     switch (mask.type) {
         case DType::f32: return other_than<std::uint32_t>(0xff800000, row, keys);
@@ -109,7 +109,7 @@ void store_result(const Shape &shape, const Step &step, const Group &group, cons
         float sink;
         std::memcpy(&sink, sinks.data + static_cast<std::size_t>(column.head) * sinks.nb[0], sizeof sink);
         const double most = std::max(largest, static_cast<double>(sink));
-        // Where all is masked the sink is what is left, if it is finite.
+        // If all keys are masked, only the sink remains, if it is finite.
         factor = largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp(largest - most);
         sum = (factor == 0 ? 0 : sum * factor) + std::exp(static_cast<double>(sink) - most);
     }

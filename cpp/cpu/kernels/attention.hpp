@@ -1,7 +1,8 @@
 // What the kernels of flash_attn_ext share.
 //
-// The query heads that share a head of keys and values are a group, and so are their queries: column c of a group is token c / heads of
-// the group, its head number c % that. So a few columns side by side have few tokens, and mostly the same keys are masked for them.
+// The query heads that share a head of keys and values form a group, and so do their queries. Column c of a group is
+// token c / heads of the group, head c % heads. A few adjacent columns therefore cover few tokens, and mostly the same
+// keys are masked for them.
 #pragma once
 
 #include "base/checked.hpp"
@@ -11,7 +12,7 @@
 
 namespace tensorlib::core::attention {
 
-// Sizes and attributes, of a node or a step.
+// Sizes and attributes of a node or a step.
 struct Shape {
     std::int64_t n, m, tokens, keys, heads, kv_heads, batches, kv_batches;
     float scale, cap;
@@ -22,14 +23,14 @@ struct Shape {
     std::int64_t groups() const noexcept { return kv_heads * batches; }
     std::int64_t heads_of_group() const noexcept { return kv_heads == 0 ? 0 : heads / kv_heads; }
     std::int64_t columns() const noexcept { return tokens * heads_of_group(); }
-    // What q is multiplied with before the products: with a cap they are divided by it on the way.
+    // The factor of q before the products. With a soft cap, it includes the division by the cap.
     float query_factor() const noexcept { return cap > 0 ? scale / cap : scale; }
 };
 
-// Group number g of a step, and where its operands are.
+// Group number g of a step, and the addresses of its operands.
 struct Group {
     std::int64_t first_head, batch;
-    const std::byte *k, *v;  // key 0's rows
+    const std::byte *k, *v;  // rows of key 0
 
     Group(const Shape &shape, const Step &step, std::int64_t g) noexcept;
 };
@@ -42,23 +43,24 @@ inline Column column_of(const Shape &shape, const Group &group, std::int64_t c) 
     return {c / of_group, group.first_head + c % of_group};
 }
 
-// A column's query as floats, times the factor of products.
+// Loads a column's query as floats, times query_factor().
 void load_query(const Shape &shape, const Step &step, const Group &group, const Column &column, float *to,
                 const simd::SimdTable &simd) noexcept;
 
-// A column's row of the mask, and what it is multiplied with; without an address where there is no mask.
+// A column's row of the mask, and the slope that it is multiplied by; null without a mask.
 const std::byte *mask_row(const Step &step, const Group &group, const Column &column) noexcept;
 float mask_slope(const Shape &shape, const Step &step, const Column &column) noexcept;
-// The keys of [from, to) from the first to the last that a row does not mask; begin == end where it masks all.
+// The range from the first to the last key of [from, to) that a row does not mask; begin == end if it masks all.
 Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
-// Whether a row adds nothing to these keys.
+// Whether a row's mask is zero for all of these keys.
 bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
 
-// A column's result: y, n floats apart, divided by `sum` together with the sink, for the largest logit.
+// Stores a column's result: y, whose elements are n floats apart, divided by `sum` after adding the sink, relative to
+// the largest logit.
 void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
                   double sum, const simd::SimdTable &simd) noexcept;
 
-// Rows of k or v from `row` on, one after the other: where they lie so as floats, or decoded into `to`.
+// Consecutive rows of k or v, starting with `row`, as floats: in place if they are floats, or decoded into `to`.
 void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept;
 
 // The table's rows, in attention_packed.cpp and attention_rows.cpp.

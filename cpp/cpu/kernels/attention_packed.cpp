@@ -1,4 +1,5 @@
-// flash_attn_ext of many queries, bound by arithmetic: both products by the micro-kernel of mul_mat, one block of keys after the other.
+// flash_attn_ext for many queries, limited by arithmetic: both products use the micro-kernel of mul_mat, one block of
+// keys after the other.
 //
 //   for some groups a round (attention.hpp):
 //     prepare:  of a block of KB keys, packed once for all queries of the group: the shared workspace
@@ -6,13 +7,14 @@
 //     compute:  for each block of queries (a chunk), some panels of MR columns:
 //       their queries         [n][MR]      packed, times the scale
 //       for each block of keys that is not masked for all of them:
-//         s   [KB][MR] = k q               a query has a lane from here on: nothing is ever turned over
-//         w = e ^ (s - largest)            SimdTable::Attention::weights; what was summed before is brought to the new largest
+//         s   [KB][MR] = k q               each query has a lane throughout, so nothing is transposed
+//         w = e ^ (s - largest)            SimdTable::Attention::weights; earlier sums are rescaled to the new largest
 //         o   [m][MR] += v w
-//       o / sum                            turned over once, into rows of c
+//       o / sum                            transposed once, into rows of c
 //
-// A panel's keys begin and end with the first and the last that one of its queries does not mask, so half of causal attention is skipped.
-// MR and NR are the micro-kernel's. Blocks of keys follow from the shape alone: a result does not depend on the number of threads.
+// A panel's keys range from the first to the last that one of its queries does not mask, so half of causal attention is
+// skipped. MR and NR are the micro-kernel's. The shape alone determines the blocks of keys, so a result does not depend
+// on the number of threads.
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/attention.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -27,15 +29,15 @@ namespace tensorlib::core::attention {
 
 namespace {
 
-// KB: with w [144][32] (18 KiB) a panel of v and its sums (7 + 1.5 KiB) stay in the first-level cache, and q, o of n = m = 128 (16 KiB
-// each) come to it from the second-level one, where a block of k and v (144 KiB) is; the micro-kernel's stores are one in 144
+// KB: w [144][32] (18 KiB), a panel of v and its sums (7 + 1.5 KiB) stay in the L1 cache. q and o of n = m = 128 (16
+// KiB each) come from the L2 cache, which also holds a block of k and v (144 KiB). The micro-kernel stores once per 144
 // multiply-adds. A multiple of every ISA's NR: 12, 6.
 constexpr std::int64_t block_keys = 144;
-// Panels that a block of k and v meets one after the other.
+// Panels that use a block of k and v one after the other.
 constexpr std::int64_t panels_together = 2;
 // Packed keys and values of a round: 4 MiB, if that is a group for each thread.
 constexpr std::int64_t round_floats = std::int64_t{1} << 20;
-// So few columns leave lanes of a panel empty: they read keys and values where they are, at memory's speed.
+// Up to this many columns leave lanes of a panel empty. They read keys and values in place, at memory speed.
 constexpr std::int64_t few_columns = 16;
 
 // What plan() decides: the groups that a round packs.
@@ -75,7 +77,7 @@ struct Blocking {
         std::byte *threads = step.workspace + static_cast<std::size_t>(groups_per_round * group_floats) * sizeof(float);
         return reinterpret_cast<float *>(threads + static_cast<std::size_t>(slice.thread) * thread.size + part);
     }
-    // A block's keys, and where they are packed; and their values.
+    // The number of a block's keys, and where keys and values are packed.
     std::int64_t keys_of(std::int64_t block) const noexcept { return std::min(block_keys, shape.keys - block * block_keys); }
     float *keys(const Step &step, std::int64_t in_round, std::int64_t block) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + in_round * group_floats + block * block_keys * (shape.n + shape.m);
@@ -94,7 +96,7 @@ Pack pack_of(DType type, const simd::SimdTable &simd) noexcept {
     return type == DType::f32 ? simd.pack.f32 : type == DType::f16 ? simd.pack.f16 : type == DType::bf16 ? simd.pack.bf16 : nullptr;
 }
 
-// Rows as a pack function reads them: as they lie, or decoded into `to`.
+// Rows as a pack function reads them: in place, or decoded into `to`.
 struct Rows {
     Pack pack;
     const char *first;
@@ -139,13 +141,13 @@ void prepare(const Blocking &b, const Step &step, const Slice &slice) noexcept {
 
 constexpr std::size_t most_rows = 32;
 
-// MR columns of a group, of which `columns` are there.
+// MR columns of a group, `columns` of which exist.
 struct Panel {
     std::int64_t first, columns;
-    Range keys;  // what is not masked for all of them
-    bool begun;  // whether there are sums
+    Range keys;  // keys that are not masked for all of them
+    bool begun;  // whether there are sums yet
     float *queries, *sums, *slopes, *largest, *sum, *factor;
-    std::array<const std::byte *, most_rows> mask;  // each column's row
+    std::array<const std::byte *, most_rows> mask;  // each column's row of the mask
 };
 
 Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Group &group, std::int64_t number,
@@ -183,7 +185,7 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
     return p;
 }
 
-// The mask of a panel's columns for some keys as [keys][MR]; null where it adds nothing.
+// The mask of a panel's columns for some keys as [keys][MR]; null if it adds nothing.
 const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice, const Panel &p, Range keys) noexcept {
     const TensorRef &mask = step.src[3];
     const auto rows = std::span(p.mask).first(static_cast<std::size_t>(p.columns));
@@ -207,10 +209,10 @@ const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice,
     return panel;
 }
 
-// A panel's part of a block of keys.
+// Processes a block of keys for one panel.
 void meet(const Blocking &b, const Step &step, const Slice &slice, Panel &p, std::int64_t in_round, std::int64_t block) noexcept {
     const std::int64_t first = block * block_keys, n = b.keys_of(block), MR = b.MR, NR = b.NR;
-    // Whole panels of keys: those of a panel that are masked for all have the weight 0.
+    // Whole panels of keys. Keys of a panel that are masked for all columns have the weight 0.
     const std::int64_t begin = std::max(p.keys.begin - first, std::int64_t{0}) / NR * NR;
     const std::int64_t end = std::min(ceil_div(std::min(p.keys.end - first, n), NR) * NR, n);
     if (begin >= end) return;

@@ -1,14 +1,15 @@
-// flash_attn_ext of few queries: keys and values are read once, where they are, at memory's speed.
+// flash_attn_ext for few queries: reads keys and values once, in place, at memory speed.
 //
 //   compute:  for each segment of KS keys of a group (attention.hpp), and up to 4 of its columns:
-//     s   [columns][KS] = k q     SimdTable::Dots: rows of k as they lie, or decoded some at a time
+//     s   [columns][KS] = k q     SimdTable::Dots: rows of k in place, or decoded some at a time
 //     w = e ^ (s - largest)       the loops of soft_max_ext
 //     y   [columns][m] = w v      SimdTable::Attention: rows of v in the same way
 //     largest, sum and y go to the shared workspace
-//   combine:  for each column its segments, one after the other, brought to the largest of all
+//   combine:  for each column its segments, one after the other, rescaled to the largest of all
 //
-// Segments follow from the shape alone, and so does the order in which they are added up: a result does not depend on the number of
-// threads. Keys that are masked for all of a segment's columns, before the first or behind the last that is not, are not read.
+// The shape alone determines the segments and the order in which they are added, so a result does not depend on the
+// number of threads. Keys before the first or after the last key that one of a segment's columns does not mask are not
+// read.
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/attention.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -23,9 +24,10 @@ namespace tensorlib::core::attention {
 
 namespace {
 
-// KS: of n = m = 128 in F32 256 KiB of keys and values, the work of a thread for some 10 us; the sums of a segment are a hundredth of that.
+// KS: for n = m = 128 in F32, a segment has 256 KiB of keys and values, which take a thread some 10 us. Its sums are a
+// hundredth of that.
 constexpr std::int64_t segment_keys = 256;
-// Rows that are decoded together: 16 of 128 floats are 8 KiB.
+// Rows that are decoded together: 16 rows of 128 floats are 8 KiB.
 constexpr std::int64_t decoded_rows = 16;
 constexpr std::int64_t most_columns = simd::max_dot_columns;
 constexpr float nothing = -std::numeric_limits<float>::infinity();
@@ -50,7 +52,7 @@ struct Segments {
         decoded = thread.add<float>(decoded_rows * std::max(shape.n, shape.m));
     }
 
-    // A column's sums of a segment: the largest logit, the sum of weights, y.
+    // A column's sums for a segment: the largest logit, the sum of weights, y.
     float *part(const Step &step, std::int64_t g, std::int64_t column, std::int64_t segment) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + ((g * shape.columns() + column) * count + segment) * part_floats;
     }
@@ -78,7 +80,8 @@ struct Unit {
     float *scores(int j) const noexcept { return all.of_thread(step, slice, all.scores) + j * segment_keys; }
 };
 
-// Calls f(first key, n, address, stride) for rows of an operand: all as they lie, or some at a time as floats.
+// Calls f(first key, n, address, stride) for rows of an operand: once for all rows in place, or for some at a time as
+// floats.
 template <class F>
 void for_rows(const Unit &u, const TensorRef &t, const std::byte *first, bool as_they_lie, F f) noexcept {
     const std::byte *row = first + static_cast<std::size_t>(u.keys.begin) * t.nb[1];
@@ -111,7 +114,7 @@ void multiply_keys(const Unit &u) noexcept {
     });
 }
 
-// Scores become weights; the column's largest and sum go to its part.
+// Turns scores into weights, and stores the column's largest and sum in its part.
 void weigh(const Unit &u, int j, float *part) noexcept {
     const Shape &shape = u.all.shape;
     const std::int64_t n = u.keys.end - u.keys.begin;
@@ -139,7 +142,7 @@ void add_values(const Unit &u, float *y, std::ptrdiff_t ldy) noexcept {
     const simd::SimdTable::Attention &simd = u.slice.simd.attention;
     const TensorRef &v = u.step.src[2];
     const Weighted *own = weighted_as_they_lie(v, simd), *kernels = own ? own : simd.f32;
-    // Columns whose sums are not in registers read a few rows again, which the first-level cache has.
+    // Columns whose sums are not in registers read a few rows again, which are in the L1 cache.
     const std::int64_t some = u.columns <= simd.columns ? segment_keys : decoded_rows;
     for_rows(u, v, u.group.v, own, [&](std::int64_t key, std::int64_t n, const char *rows, std::ptrdiff_t stride) {
         for (std::int64_t i = 0; i < n; i += some) {
@@ -182,7 +185,7 @@ void compute_unit(const Segments &all, const Step &step, const Slice &slice, std
     add_values(u, all.part(step, g, first, segment) + 2, all.count * all.part_floats);
 }
 
-// A column's segments together, in the first one's place.
+// Combines a column's segments, in place of the first one.
 void combine_column(const Segments &all, const Step &step, const Slice &slice, std::int64_t g, std::int64_t c) noexcept {
     const std::int64_t m = all.shape.m;
     const Group group(all.shape, step, g);

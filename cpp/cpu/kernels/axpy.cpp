@@ -1,18 +1,22 @@
-// axpy: sums of the active neurons' rows, each times its activation.
+// axpy: sums of the active neurons' rows, each multiplied by its activation.
 //
 //   prepare:  the list of active neurons of a round's columns, whose activations are not 0              one thread
-//   compute:  for each slice of 128 of the list and span of 1,024 outputs (a chunk): 8 rows at a time   the thread's workspace
+//   compute:  for each slice of 128 of the list and span of 1,024 outputs (a chunk): 8 rows at a time   the thread's
+//   workspace
 //             become floats, 4 KiB each, and are added to each column's sums, which are partial sums
 //   combine:  the slices' sums, in their order                                                         shared workspace
 //
-// Of few columns a constant in blocks has packed rows (cpu/simd/packed_rows_i8.hpp), which are multiplied as they are unpacked, whole:
-// slices are of 64 of the list, or of a 32nd of it, and combine puts their sums in order.
+// For few columns, a constant of a quantised type has packed rows (cpu/simd/packed_rows_i8.hpp), which are multiplied
+// as they are unpacked, a whole row at a time. Slices are 64 entries of the list, or a 32nd of it, and combine puts
+// their sums in order.
 //
-// One column's rows of F32, F16 and BF16 are added where they lie, one after the other, a later one's lines asked for meanwhile.
+// For one column, rows of F32, F16 and BF16 are added in place, one after the other, while a later row's lines are
+// prefetched.
 //
-// Else a slice of a span of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk
-// is 8 of them by a span, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
-// sums is needed, and an element has the same bits. These depend on the list, so on the columns of a round, and on no thread.
+// Otherwise, a slice of a span of Q4_0 has 72 KiB of weights, in runs of 576 bytes that are prefetched. With more than
+// 8 columns, a chunk is 8 columns by a span. It goes through all slices itself, and adds each one's sums to the result
+// as combine would. This needs no room for all slices' sums and gives an element identical bits. These bits depend on
+// the list, and so on the columns of a round, but not on threads.
 #include "cpu/kernels/axpy.hpp"
 
 #include "cpu/cpu_backend.hpp"
@@ -78,7 +82,7 @@ void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64
     const float one = 1;
     float *sums = reinterpret_cast<float *>(shared);
     for (std::int64_t t = 0; t < columns; t++) {
-        // (Of packed rows, whose order is another, the first slice's.)
+        // Packed rows have another order, so their first slice is copied.
         float *to = by_packed_rows_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
         if (!by_packed_rows_ || n_rows == 0) std::fill_n(to, length, 0.0f);
         for (std::int64_t s = by_packed_rows_ ? 1 : 0; s * per_slice < n_rows; s++) {
@@ -91,7 +95,8 @@ void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64
 
 namespace {
 
-// What follows from a node, and where its parts are in the workspace: the list, columns that do not lie as floats, partial sums, threads.
+// What a node determines, and the parts of the workspace: the list, columns that are not stored as floats, partial
+// sums, threads.
 struct Blocking {
     std::int64_t tokens, columns;
     WeightedRows rows;
@@ -111,7 +116,7 @@ struct Blocking {
     }
 };
 
-// What the rule tests: scores, or h where there are none.
+// What the rule tests: scores, or h without scores.
 FloatColumns tested(const Blocking &b, const Step &step, const FloatColumns &h) noexcept {
     constexpr int scores = ops::sparse_operands.scores;
     return step.node->src[scores] ? FloatColumns(step.src[scores], step.workspace + b.scores) : h;

@@ -1,4 +1,4 @@
-// Sums of rows, each times a number of its own, over a list of active neurons: what axpy and sparse_ffn end with. axpy.cpp says how.
+// Weighted sums of rows over a list of active neurons: the last part of axpy and sparse_ffn. axpy.cpp explains it.
 #pragma once
 
 #include "cpu/kernels/active_rows.hpp"
@@ -8,26 +8,26 @@ namespace tensorlib::core {
 class WeightedRows {
 public:
     static constexpr std::int64_t slice = 128, span = 1024;
-    // Up to so many columns the slices' partial sums have room of their own, and all slices are added up at once.
+    // Up to this many columns, the slices have room for separate partial sums, and all slices are computed at once.
     static constexpr std::int64_t few_columns = 8;
 
-    // copy: of few columns a_t's packed rows (cpu/simd/packed_rows_i8.hpp).
+    // copy: a_t's packed rows for few columns (cpu/simd/packed_rows_i8.hpp).
     WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy, const simd::SimdTable &simd) noexcept;
 
-    // Whether a copy of packed rows is of use.
+    // Whether a copy of packed rows is useful.
     static bool takes_packed_rows(const Layout &a_t, std::int64_t tokens, const simd::SimdTable &simd) noexcept {
         const simd::SimdTable::PanelFormat &copy = simd.packed_rows[dtype_index(a_t.type)].copy;
         return tokens <= few_columns && a_t.nb[0] == traits(a_t.type).size && copy.rows > 0 && copy.bytes(a_t.ne[0]) > 0;
     }
 
-    // Chunks of Stage::compute, which is to have the list; of few columns Stage::combine follows.
+    // The number of chunks of Stage::compute, which needs the list. For few columns, Stage::combine follows.
     std::int64_t chunks() const noexcept { return by_packed_rows_ ? slices_ : few_ ? slices_ * spans_ : column_blocks_ * spans_; }
     std::int64_t combine_chunks() const noexcept { return few_ ? spans_ : 0; }
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
 
-    // What a round has: the weights, the active rows, and what they are multiplied by: weight(row's place in the list, column), which is
-    // left out where it is 0.
+    // The input of a round: the weights, the active rows, and their factors. weight(position in the list, column) is
+    // the factor; a row whose factor is 0 is skipped.
     template <class Weight>
     struct Work {
         const TensorRef &a_t;
@@ -42,9 +42,10 @@ public:
     void combine(std::int64_t n_rows, std::int64_t columns, std::int64_t span_number, std::byte *shared, float *c) const noexcept;
 
 private:
-    // Rows that are decoded, and met by all columns, at a time: 32 KiB.
+    // Rows that are decoded together, then used by all columns: 32 KiB.
     static constexpr int together = 8;
-    // Of a copy's packed rows slices are as many as there are, up to this: each has sums of all outputs.
+    // For a copy's packed rows, the number of slices grows up to this limit, because each slice has sums of all
+    // outputs.
     static constexpr std::int64_t most_slices = 32, least_slice = 64;
     static constexpr std::int64_t prefetch_distance = 8192;  // as in row_products.cpp
     std::int64_t slice_of(std::int64_t n_rows) const noexcept {
@@ -58,7 +59,7 @@ private:
     void add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept;
     template <class Weight>
     void add_packed_rows(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept;
-    // Where these outputs of a row are as floats.
+    // These outputs of a row as floats.
     const float *floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept;
     void fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept;
     Range outputs_of(std::int64_t number) const noexcept { return {number * span, std::min((number + 1) * span, K_)}; }
@@ -67,9 +68,9 @@ private:
     const simd::SimdTable::PackedRowFormat &format_;
     const std::uint8_t *codebook_;
     bool by_packed_rows_;  // whether sums are taken over packed rows
-    bool packs_rows_;      // there is no copy, so each row is packed before it is read
+    bool packs_rows_;      // whether each row is packed before it is read, because there is no copy
     const std::byte *copy_;
-    simd::SimdTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
+    simd::SimdTable::Attention::Weighted as_they_lie_;  // for one column, with rows of F32, F16 or BF16
     std::int64_t K_, sums_of_column_, spans_, slices_, column_blocks_;
     std::size_t packed_row_bytes_ = 0;
     bool few_;
@@ -77,7 +78,7 @@ private:
     std::size_t packed_ = 0, decoded_ = 0, sums_ = 0;
 };
 
-// to [columns][ldt]: the outputs' sums over these rows of the list, from zero.
+// Writes the outputs' sums over these rows of the list to [columns][ldt], starting from zero.
 template <class Weight>
 void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns, Range outputs, float *to, std::int64_t ldt,
                              std::byte *thread) const noexcept {
@@ -91,7 +92,7 @@ void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns
     for (std::int64_t first = rows.begin; first < rows.end; first += together) {
         const std::int64_t n = std::min<std::int64_t>(together, rows.end - first);
         for (std::int64_t i = 0; i < n; i++) {
-            // The next rows are known: the lines of one are asked for while this one is decoded.
+            // The next rows are known, so one's lines are prefetched while this one is decoded.
             if (first + i + together < rows.end) fetch(work.a_t, work.rows[first + i + together], outputs);
             from[i] = floats(work.a_t, work.rows[first + i], outputs, static_cast<int>(i), thread);
         }
@@ -117,13 +118,14 @@ void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::in
     for (std::int64_t i = rows.begin; i < rows.end; i++) {
         const float weight = work.weight(i, column);
         if (weight == 0) continue;
-        // What is a step between rows to the kernel is the way to a later one, which it fetches.
+        // The kernel takes a stride between rows and prefetches the next row. Here the stride leads to a later row,
+        // which it therefore prefetches.
         const char *from = part_of_row(i), *later = i + ahead < rows.end ? part_of_row(i + ahead) : from;
         as_they_lie_(1, length, from, later - from, &weight, 1, to, 0);
     }
 }
 
-// to [columns][sums_of_column_]: these rows' sums in the order of packed rows, from zero.
+// Writes these rows' sums to [columns][sums_of_column_] in the order of packed rows, starting from zero.
 template <class Weight>
 void WeightedRows::add_packed_rows(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept {
     const auto packed_row = [&](std::int64_t i) {

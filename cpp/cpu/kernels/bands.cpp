@@ -1,6 +1,8 @@
-// diag, tri, diag_mask_inf, diag_mask_zero: of each row a run of elements is kept, and all others are one value (runtime/band.hpp).
+// diag, tri, diag_mask_inf, diag_mask_zero: each row keeps a run of elements, and all others have one value
+// (runtime/band.hpp).
 //
-// A chunk is some elements of the result, wherever its rows end. Where the result lies on a, only what is not kept is written.
+// A chunk is a range of the result's elements, regardless of rows. If the result overwrites a, only the other elements
+// are written.
 #include "cpu/kernels/units.hpp"
 #include "runtime/band.hpp"
 

@@ -10,7 +10,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t stage = 512;  // elements, a multiple of every block
-// How far ahead of its conversion a long run is fetched.
+// Prefetch distance for long runs, in bytes before their conversion.
 constexpr std::size_t bytes_ahead = 4096;
 
 template <class From, class To>
@@ -36,7 +36,7 @@ Converter::Converter(DType from, DType to, const simd::SimdTable &simd, bool str
       simd_(simd),
       unit_(conversion_unit(from, to)),
       stream_(stream) {
-    // F32, F16 and BF16 convert by way of F32, which is what the ISA's own loops do.
+    // F32, F16 and BF16 are converted by way of F32, which the ISA's own loops do.
     const auto by_floats = [](const DTypeTraits &t) { return t.kind == Kind::floating && t.size <= sizeof(float); };
     if (unit_ != 1 || (by_floats(from_) && by_floats(to_))) return;
     plain_ = visit(from, [&](auto source) -> Plain {

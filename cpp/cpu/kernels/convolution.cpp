@@ -1,5 +1,6 @@
-// conv_1d, conv_2d, conv_transpose_1d, conv_transpose_2d: the packed product (mul_mat_packed.cpp) of what im2col would give, of which no
-// more than a tile is there at a time, and the kernel. Positions of the result lie side by side, so they are the micro-kernel's rows.
+// conv_1d, conv_2d, conv_transpose_1d, conv_transpose_2d: the packed product (mul_mat_packed.cpp) of the kernel and
+// what im2col would give. Only one tile of the latter exists at a time. Positions of the result are adjacent, so they
+// are the micro-kernel's rows.
 //
 //   for each phase (one but for transposed convolutions), and each block of NC outputs: a round
 //     prepare:  B panels of the kernel  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
@@ -10,12 +11,14 @@
 //           for each B panel: micro-kernel, sums into a tile         [MC / MR][NC][MR]: the thread's workspace
 //       the last block of k goes on to the result
 //
-// A transposed convolution with a stride is a convolution of stride 1 for each remainder of the result's indices that a tap reaches (a
-// phase), with the taps that reach it (image_tiles.hpp): nothing is added into memory, and no zeros are multiplied. If there are remainders
-// that no tap reaches, as with a stride beyond the kernel, the result is set to zeros first.
+// A transposed convolution with a stride is split into phases. Each phase is a convolution of stride 1, for one
+// remainder of the result's indices that a tap reaches, with the taps that reach it (image_tiles.hpp). Nothing is added
+// in memory, and no zeros are multiplied. If no tap reaches some remainders, as with a stride larger than the kernel,
+// the result is first set to zeros.
 //
-// Limited by multiply-adds; gathering a tile's line of MR floats costs some 4 cycles beside the MR / W * NC of its multiply-adds. An
-// element's sum is taken in blocks of KC in the order of channels, rows and columns of taps, whatever thread or chunk it falls to.
+// Limited by multiply-adds. Gathering a line of MR floats for a tile costs some 4 cycles, compared with the MR / W * NC
+// of its multiply-adds. An element's sum is taken in blocks of KC, in the order of channels, rows and columns of taps,
+// regardless of threads and chunks.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/image_tiles.hpp"
@@ -30,7 +33,7 @@ namespace {
 
 using ops::Convolution;
 
-// As of the packed product: B panels of a block of outputs and of KC stay in the second-level cache.
+// As in the packed product: B panels of a block of outputs and of KC stay in the L2 cache.
 constexpr std::int64_t largest_nc = 516, panels_per_chunk = 4;
 
 // What plan() decides: the sizes of a block of positions, of products and of outputs.
@@ -38,10 +41,10 @@ struct Decisions {
     std::int64_t MC, KC, NC;
 };
 
-// Sizes that follow from the node and the decisions, and where a thread has its parts.
+// Sizes that the node and the decisions determine, and the parts of a thread's workspace.
 struct Blocking {
     Convolution c;
-    std::int64_t phases, K, MC, KC, NC;  // K: of the phase that has most
+    std::int64_t phases, K, MC, KC, NC;  // K: the largest of all phases
     std::int64_t blocks, chunks_per_image, panels;
     std::int64_t MR, NR;
     WorkspaceParts thread;
@@ -64,7 +67,7 @@ struct Blocking {
         tiles = thread.add<float>(MC * NC);
     }
 
-    // Of the phases, which differ by one in each dimension.
+    // The largest number of products of a phase; phases differ by one in each dimension.
     static std::int64_t most_products(const Convolution &c) noexcept {
         if (!c.transposed) return c.products();
         const auto most = [](const Sliding &s) { return ceil_div(s.taps, TileAxis(s, 0).kernel_step); };
@@ -91,7 +94,7 @@ struct Round {
     std::int64_t phase, first, outputs;
     Round(const Blocking &b, std::int64_t round) noexcept
         : phase(round / b.blocks), first(round % b.blocks * b.NC), outputs(std::min(b.NC, b.c.outputs - first)) {}
-    // The B panel of outputs n on (of the round's), kc numbers from k on.
+    // The B panel that starts with output n of the round, for kc numbers starting with k.
     float *panel(const Step &step, std::int64_t n, std::int64_t k, std::int64_t kc) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + k * outputs + n * kc;
     }
@@ -106,7 +109,7 @@ void plan_convolution(const Problem &p, KernelPlan &plan) noexcept {
     Decisions decided{};
     decided.NC = even_block(c.outputs, largest_nc, simd.gemm.columns);
     decided.KC = even_block(std::max<std::int64_t>(1, Blocking::most_products(c)), packed::largest_kc, 16);
-    // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
+    // Small enough that each thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, ceil_div(positions, MR) * c.images / (4 * T)) * MR);
     decided.MC = even_block(positions, mc, MR);
@@ -122,14 +125,14 @@ void plan_convolution(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace = blocking.workspace(p.n_threads);
 }
 
-// Whether the numbers of an output's kernel lie side by side.
+// Whether the elements of an output's kernel are contiguous.
 bool lies_side_by_side(const Convolution &c, DType type) noexcept {
     const auto size = static_cast<std::int64_t>(traits(type).size);
     if (c.transposed || c.kernel.x != size || c.kernel.channel != size * c.taps()) return false;
     return c.y.taps == 1 || c.kernel.y == size * c.x.taps;
 }
 
-// kc numbers from k on of an output's kernel, one after the other.
+// kc consecutive elements of an output's kernel, starting with k.
 void load_kernel(const Convolution &c, const ImageTiles &tiles, DType type, const std::byte *kernel, std::int64_t k, std::int64_t kc,
                  float *to, const simd::SimdTable &simd) noexcept {
     const std::int64_t taps = tiles.taps();
@@ -137,7 +140,7 @@ void load_kernel(const Convolution &c, const ImageTiles &tiles, DType type, cons
         const std::int64_t x = k % tiles.x.taps, y = k % taps / tiles.x.taps, n = std::min(tiles.x.taps - x, end - k);
         const std::byte *from = kernel + k / taps * c.kernel.channel + (tiles.y.kernel_first + y * tiles.y.kernel_step) * c.kernel.y +
                                 (tiles.x.kernel_first + x * tiles.x.kernel_step) * c.kernel.x;
-        // (Steps of a single one may be beyond all sizes.)
+        // The stride of a dimension of one element may be arbitrarily large.
         load_runs(type, 1, from, 0, n > 1 ? c.kernel.x * tiles.x.kernel_step : 0, n, to, 0, simd);
         to += n, k += n;
     }
@@ -150,12 +153,12 @@ void pack_kernel(const Blocking &b, const Step &step, const Slice &slice) noexce
     const std::int64_t K = tiles.products();
     float *rows = b.of_thread(step, slice, b.row);
     const bool side_by_side = lies_side_by_side(b.c, a.type);
-    // As rows of a matrix, or as they are loaded.
+    // As rows of a matrix, or as loaded.
     const TensorRef matrix{
         a.type, {K, b.c.outputs, 1, 1}, {traits(a.type).size, static_cast<std::size_t>(b.c.kernel.output), 0, 0}, a.data};
     const std::int64_t first = slice.chunk * panels_per_chunk * b.NR, end = std::min(first + panels_per_chunk * b.NR, round.outputs);
     for (std::int64_t n = first; n < end; n += b.NR) {
-        // The last panel is as wide as there are outputs: its micro-kernel computes no more.
+        // The last panel is as wide as the remaining outputs, so its micro-kernel computes no more.
         const auto width = static_cast<int>(std::min(b.NR, round.outputs - n));
         const std::byte *kernel = a.data + (round.first + n) * b.c.kernel.output;
         for (std::int64_t k = 0; k < K; k += b.KC) {
@@ -173,7 +176,7 @@ void pack_kernel(const Blocking &b, const Step &step, const Slice &slice) noexce
     }
 }
 
-// Sums of `n` positions of one output to where they belong. `to`: the output's plane of the result.
+// Stores sums of `n` positions of one output. `to`: the output's plane of the result.
 void store(const Convolution &c, const ImageTiles &tiles, const float *sums, std::int64_t position, std::int64_t n, float *to) noexcept {
     if (!c.transposed) {
         std::memcpy(to + position, sums, static_cast<std::size_t>(n) * sizeof(float));

@@ -1,8 +1,8 @@
-// cont, dup, cast, cpy: src's elements into dst's, in the order of ne, with any strides and shapes on both sides.
+// cont, dup, cast, cpy: copies src's elements to dst in the order of ne, with any strides and shapes on both sides.
 //
-// Both sides are walked as runs of elements that lie side by side; a run ends where either side's row does, or after
-// each element (or block) of a row with gaps. Where types differ and one has blocks, rows need not be whole blocks of the
-// other side's: elements are gathered into runs of the longer block, converted, and laid out again.
+// Both sides are walked as runs of contiguous elements. A run ends at the end of a row of either side, or after each
+// element (or block) of a row with gaps. If the types differ and one is quantised, its rows need not match whole blocks
+// of the other: elements are gathered into runs of the longer block, converted, and scattered.
 #include "cpu/cpu_kernel.hpp"
 #include "cpu/kernels/convert.hpp"
 
@@ -17,7 +17,7 @@ const char *refuse_conversion(const Problem &p) noexcept {
     return p.node.src[0]->layout.type == p.node.layout.type ? nullptr : "types differ";
 }
 
-// Blocks of the node's type, the smallest unit that is copied.
+// The number of units to copy: blocks of the node's type.
 std::int64_t units(const Layout &l) noexcept { return l.n_elements() / traits(l.type).block_size; }
 
 void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
@@ -26,7 +26,7 @@ void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(units(node.layout), bytes, p.n_threads);
 }
 
-// Where a walk in ne order stands: element i0 of a row, and the rest of that row.
+// The position of a walk in ne order: element i0 of a row, and the rest of that row.
 class Cursor {
 public:
     Cursor(const TensorRef &t, std::int64_t element) noexcept
@@ -36,7 +36,7 @@ public:
         index_ = row_index(t.ne, row);
         row_ = row_address(t, index_);
     }
-    // Elements from here on that lie side by side.
+    // Contiguous elements from the current position on.
     std::int64_t run() const noexcept { return flat_ ? t_.ne[0] - i0_ : block_; }
     std::byte *address() const noexcept { return row_ + static_cast<std::size_t>(i0_ / block_) * t_.nb[0]; }
     void advance(std::int64_t n) noexcept {
@@ -61,7 +61,7 @@ private:
     std::byte *row_;
 };
 
-// The chunk's elements, cut between units of so many.
+// The chunk's elements, which are cut between units of `unit` elements.
 Range elements_of(const Step &step, const Slice &slice, std::int64_t unit) noexcept {
     const Range part = part_of(step.node->layout.n_elements() / unit, slice.chunk, step.plan.chunks(Stage::compute));
     return {part.begin * unit, part.end * unit};
@@ -97,7 +97,8 @@ void run_same_type(const Step &step, const Slice &slice) noexcept {
     const DTypeTraits &type = traits(step.dst.type);
     const simd::SimdTable *streaming = streams(*step.node) ? &slice.simd : nullptr;
     if (type.block_size == 1 && type.size == 4) {
-        // Four bytes at a time are worth a path of their own: transposed matrices come as runs of one element.
+        // Single elements of four bytes have a path of their own, because transposed matrices come as runs of one
+        // element.
         for_each_run(step, slice, 1, [=](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t) {
             if (n == 1) {
                 std::memcpy(to, from, 4);
@@ -129,7 +130,7 @@ void plan_convert(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = std::min(plan.chunks(Stage::compute), std::max<std::int64_t>(1, p.node.layout.n_elements() / unit_of(p)));
 }
 
-// Moves n elements between a tensor and a buffer of its type, wherever its rows end.
+// Moves n elements between a tensor and a buffer of its type, across ends of rows.
 template <class Move>
 void walk(Cursor &cursor, const DTypeTraits &type, std::int64_t n, std::byte *buffer, Move move) noexcept {
     while (n > 0) {
@@ -148,13 +149,13 @@ void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
     const std::int64_t unit = convert.unit();
     const Range part = elements_of(step, slice, unit);
     if (part.begin == part.end) return;
-    // A unit on either side: no more elements than the longest block, no wider than a double each.
+    // A unit of either side: no more elements than the longest block, at most a double each.
     alignas(8) std::byte from[longest_block * sizeof(double)], to[longest_block * sizeof(double)];
     Cursor read(src, part.begin), write(dst, part.begin);
     for (std::int64_t at = part.begin; at < part.end;) {
         std::int64_t n = std::min({part.end - at, read.run(), write.run()}) / unit * unit, bad;
         if (n > 0) {
-            // Whole units side by side on both sides.
+            // Whole contiguous units on both sides.
             bad = convert(read.address(), write.address(), n);
             read.advance(n);
             write.advance(n);

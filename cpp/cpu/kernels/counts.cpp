@@ -1,5 +1,6 @@
-// count_equal: elements side by side are compared by a SIMD loop of their type, F16 and BF16 as floats, which are exact. Others are brought
-// side by side first, some at a time. Counts are whole numbers: how they are cut changes nothing.
+// count_equal: a SIMD loop per type compares contiguous elements. F16 and BF16 are compared as floats, which are exact.
+// Other elements are first gathered, some at a time. Counts are integers, so the result does not depend on how the work
+// is divided.
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
 
@@ -10,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Elements that are brought together at a time.
+// Elements that are gathered at a time.
 constexpr std::int64_t stage = 512;
 
 simd::SimdTable::Comparisons::CountEqual equal_of(DType type, const simd::SimdTable &simd) noexcept {
@@ -24,7 +25,8 @@ simd::SimdTable::Comparisons::CountEqual equal_of(DType type, const simd::SimdTa
     }
 }
 
-// How the elements are taken: all as one row where both lie side by side, else row by row; a unit is a piece of a row.
+// How elements are traversed: all as one row if both operands are contiguous, otherwise row by row. A unit is a piece
+// of a row.
 struct Pieces {
     static constexpr std::int64_t longest = 1 << 16;
     bool flat;
@@ -45,7 +47,7 @@ void plan_count(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace = static_cast<std::size_t>(plan.chunks(Stage::compute)) * sizeof(std::int64_t);
 }
 
-// n elements of a row from one on, side by side: where they lie, or in `room`, as floats where the type is a short one.
+// n contiguous elements of a row, starting with `from`: in place, or gathered into `room`, as floats for F16 and BF16.
 const std::byte *side_by_side(const TensorRef &t, const std::byte *row, std::int64_t from, std::int64_t n, std::byte *room,
                               const simd::SimdTable &simd) noexcept {
     const std::size_t size = traits(t.type).size;
@@ -83,7 +85,7 @@ void run_count(const Step &step, const Slice &slice) noexcept {
     }
     const Pieces pieces(step.node->src[0]->layout, step.node->src[1]->layout);
     TensorRef a = step.src[0], b = step.src[1];
-    // As one row, whose dimension 0 may have had any stride where it has one element.
+    // As one row. A dimension 0 of one element may have had any stride.
     if (pieces.flat) a.nb[0] = b.nb[0] = traits(a.type).size;
     const Range units = part_of(pieces.count, slice.chunk, n_chunks);
     std::int64_t count = 0;

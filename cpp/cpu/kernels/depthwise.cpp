@@ -1,9 +1,9 @@
-// conv_1d_dw, conv_2d_dw: pieces of some rows of the result at a time, each tap's elements by its weight. Limited by memory; by loads from
-// the first-level cache where a kernel has many taps.
+// conv_1d_dw, conv_2d_dw: computes pieces of some rows of the result at a time, and multiplies each tap's elements by
+// its weight. Limited by memory, or, for kernels with many taps, by loads from the L1 cache.
 //
-//   stride 1      the part of the image that a piece's windows span is brought into a stage, as floats and with the padding's zeros around
-//   it
-//                 (where it has both, it stays where it is): then each tap's elements lie side by side for all of a row
+//   stride 1      the part of the image that a piece's windows span is copied to a stage, as floats and surrounded by
+//   the padding's zeros
+//                 (if it has both already, it stays in place): then each tap's elements are contiguous for a whole row
 //   otherwise     each tap's elements of a row are gathered
 //
 // A sum is taken in the order of rows and columns of taps.
@@ -17,15 +17,15 @@ namespace tensorlib::core {
 
 namespace {
 
-// Gathered are 16 taps of 256 positions: 16 KiB. A stage for rows has up to as many floats, and is of 8 rows at most.
+// Gathering takes 16 taps of 256 positions: 16 KiB. A stage for rows has at most that many floats and 8 rows.
 constexpr std::int64_t piece = 256, taps_at_a_time = 16, stage_floats = piece * taps_at_a_time, most_rows = 8;
 
-// How many elements a row's windows at n positions span.
+// The number of elements that a row's windows at n positions span.
 std::int64_t spanned(const Sliding &windows, std::int64_t n) noexcept {
     return (n - 1) * windows.stride + (windows.taps - 1) * windows.dilation + 1;
 }
 
-// The rows of the result that a stage is good for; 0 where none is made.
+// The rows of the result that a stage suffices for; 0 if there is no stage.
 std::int64_t rows_per_stage(const ops::Convolution &c) noexcept {
     if (c.x.stride != 1) return 0;
     const std::int64_t width = spanned(c.x, std::min(piece, c.x.positions));
@@ -34,7 +34,7 @@ std::int64_t rows_per_stage(const ops::Convolution &c) noexcept {
     return rows;
 }
 
-// What a chunk has some of.
+// The pieces that chunks divide among themselves.
 struct Pieces {
     std::int64_t rows, per_row, per_plane, count;
     explicit Pieces(const ops::Convolution &c) noexcept
@@ -55,22 +55,22 @@ void plan_depthwise(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace = static_cast<std::size_t>(p.n_threads) * thread_bytes(c);
 }
 
-// Taps and their weights, up to taps_at_a_time, for one piece.
+// Sums taps times their weights, up to taps_at_a_time, for one piece.
 class TapSums {
 public:
-    // stage: room for stage_floats, of those who call stage().
+    // stage: room for stage_floats floats if the caller uses stage().
     TapSums(std::int64_t n, float *to, float *stage, const simd::SimdTable &simd) noexcept : n_(n), to_(to), stage_(stage), simd_(simd) {}
     ~TapSums() {
         if (n_taps_ > 0 || !accumulate_) flush();
     }
 
-    // n elements, which stay until the last one is added.
+    // n elements, which must stay valid until the last tap is added.
     void add(const float *from, float weight) noexcept {
         weights_[n_taps_] = weight;
         from_[n_taps_++] = from;
         if (n_taps_ == taps_at_a_time) flush();
     }
-    // Room for n, which are added next.
+    // Room for n elements, which the caller adds next.
     float *stage() noexcept { return stage_ + n_taps_ * piece; }
 
 private:
@@ -89,7 +89,7 @@ private:
     float weights_[taps_at_a_time];
 };
 
-// A row of taps over positions [first, first + n): `row` is the image's that they meet.
+// Adds a row of taps over positions [first, first + n). `row` is the image row that they read.
 void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row, const float *weights, std::int64_t first, std::int64_t n,
              TapSums &sums, const simd::SimdTable &simd) noexcept {
     for (std::int64_t tap = 0; tap < c.x.taps; tap++) {
@@ -101,19 +101,20 @@ void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row
         float *stage = sums.stage();
         std::fill(stage, stage + there.begin, 0.0f);
         std::fill(stage + there.end, stage + n, 0.0f);
-        // (The stride of a single one may be beyond all sizes.)
+        // The stride of a dimension of one element may be arbitrarily large.
         load_runs(b.type, 1, from, 0, there.size() > 1 ? c.image.x * c.x.stride : 0, there.size(), stage + there.begin, 0, simd);
         sums.add(stage, weights[tap]);
     }
 }
 
-// Floats of an image as windows meet them: from `first` on, elements side by side and rows row_floats apart.
+// Floats of an image as windows read them: contiguous elements, starting with `first`, in rows that are row_floats
+// apart.
 struct Stage2d {
     const float *first;
     std::int64_t row_floats;
 };
 
-// The elements that windows at positions [x, x + n) and [y, y + rows) span, and zeros where the image has none.
+// The elements that windows at positions [x, x + n) and [y, y + rows) span, with zeros outside the image.
 Stage2d staged(const ops::Convolution &c, const TensorRef &b, const std::byte *image, std::int64_t x, std::int64_t n, std::int64_t y,
                std::int64_t rows, float *stage, const simd::SimdTable &simd) noexcept {
     const std::int64_t width = spanned(c.x, n), height = spanned(c.y, rows), left = c.x.element(x, 0), top = c.y.element(y, 0);

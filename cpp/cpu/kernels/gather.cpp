@@ -1,7 +1,7 @@
-// gather, add_id: elements, or rows to be added, by their numbers.
+// gather, add_id: elements, or rows to add, selected by index.
 //
-// A number that a does not have is noted, and zeros stand for what it concerns. Limited by memory: gather by the latency of a's lines,
-// where neighbours are not taken together.
+// An index outside a is recorded as a fault, and zeros replace its elements. Limited by memory; gather is limited by
+// the latency of a's lines unless neighbours are taken together.
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/units.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -15,7 +15,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// ---- gather. A chunk is some elements of the result, wherever its rows end.
+// ---- gather. A chunk is a range of the result's elements, regardless of rows.
 
 void plan_gather(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
@@ -23,18 +23,18 @@ void plan_gather(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(c.n_elements(), bytes, p.n_threads);
 }
 
-// Part of a row of the result.
+// A part of a row of the result.
 struct Gathered {
     const std::byte *indices;
     std::int64_t index_stride;
-    const std::byte *from;        // of the first one, with an index of 0 in the dimension that is gathered
-    std::int64_t from_step;       // to that of the next one
-    std::int64_t stride, extent;  // of the dimension
+    const std::byte *from;        // of the first element, with an index of 0 in the gathered dimension
+    std::int64_t from_step;       // bytes to that of the next one
+    std::int64_t stride, extent;  // of the gathered dimension
     std::byte *to;
     std::int64_t n;
 };
 
-// Word: an element's size. Returns the first one whose index is not there, or -1.
+// Word has an element's size. Returns the first element whose index is invalid, or -1.
 template <class Index, class Word>
 std::int64_t gather_row(const Gathered &g) noexcept {
     std::int64_t bad = -1;
@@ -56,7 +56,7 @@ void run_gather(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &indices = step.src[1], &c = step.dst;
     const auto dim = static_cast<std::size_t>(attrs_of<ops::GatherAttrs>(*step.node).dim);
     const auto unit = static_cast<std::int64_t>(traits(c.type).size);
-    // Where elements lie that have the index 0 in the dimension.
+    // The addresses of elements with index 0 in the dimension.
     TensorRef from = a;
     from.nb[dim] = 0;
     const Range part = part_of(step.node->layout.n_elements(), slice.chunk, step.plan.chunks(Stage::compute));

@@ -1,5 +1,5 @@
-// im2col: positions of the result, whose rows they are, in tiles of 32: gathered tap by tap, as convolutions do it, then turned in
-// registers. Limited by writing the result, past the caches where that is large.
+// im2col: positions, which are the rows of the result, are gathered in tiles of 32, tap by tap as in convolutions, then
+// transposed in registers. Limited by writing the result, which bypasses the caches if it is large.
 #include "base/checked.hpp"
 #include "cpu/kernels/image_tiles.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -12,7 +12,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t tile_positions = 32;
-// Numbers (channels' taps) of a tile at a time: 16 KiB before and after they are turned.
+// Elements (taps of channels) of a tile at a time: 16 KiB before and after they are transposed.
 constexpr std::int64_t largest_kc = 128;
 
 std::int64_t tiles_of(const ops::Convolution &c) noexcept { return ceil_div(c.x.positions * c.y.positions, tile_positions) * c.images; }
@@ -46,7 +46,8 @@ void run_im2col(const Step &step, const Slice &slice) noexcept {
         for (std::int64_t k = 0; k < K; k += largest_kc) {
             const std::int64_t kc = std::min(largest_kc, K - k);
             tiles.gather(first, n, k, kc, tile_positions, panel);
-            // turned[i][k] = panel[k][i]: a panel's numbers are the rows of what is packed, whose panels are positions.
+            // turned[i][k] = panel[k][i]: the pack function reads a panel's elements as its rows, and writes panels of
+            // positions.
             constexpr std::ptrdiff_t word = sizeof(float);
             slice.simd.pack.f32(n, reinterpret_cast<const char *>(panel), word, tile_positions * word, static_cast<int>(kc),
                                 static_cast<int>(kc), turned);

@@ -21,15 +21,16 @@ TileAxis::TileAxis(const Sliding &w) noexcept
 
 namespace {
 
-// Taps of a transposed convolution whose elements leave the same remainder by the stride, its phase, are so many apart.
+// The distance between taps of a transposed convolution whose elements have the same remainder by the stride, which is
+// their phase.
 std::int64_t kernel_step_of(const Sliding &w) noexcept { return w.stride / std::gcd(w.dilation, w.stride); }
-// The phases that taps reach: of the first taps, each has one of its own.
+// The number of phases that taps reach: each of the first taps has its own.
 std::int64_t phases_of(const Sliding &w) noexcept { return std::min(w.taps, kernel_step_of(w)); }
 
 }  // namespace
 
-// Element e of the result is met at position (e + padding - tap * dilation) / stride, by the taps for which that is whole: from the first
-// one on each m-th, where m * dilation is the least multiple of the stride.
+// Element e of the result is met at position (e + padding - tap * dilation) / stride by the taps for which that is an
+// integer. From the first such tap, this is each m-th one, where m * dilation is the least multiple of the stride.
 TileAxis::TileAxis(const Sliding &w, std::int64_t first_tap) noexcept
     : elements(w.positions),
       positions(0),
@@ -64,7 +65,7 @@ ImageTiles::ImageTiles(const ops::Convolution &c, std::int64_t phase, const Tens
     for (std::size_t d = 0; d < std::size(strides); d++) image.nb[d] = static_cast<std::size_t>(strides[d]);
 }
 
-// Positions of a tile that lie in one row: their place in the tile, and what they are.
+// Positions of a tile that lie in one row: their index in the tile, and in the row.
 struct ImageTiles::Line {
     std::int64_t place, row, first, n;
 };
@@ -83,7 +84,7 @@ void ImageTiles::gather(std::int64_t position, std::int64_t n, std::int64_t k, s
 
 void ImageTiles::gather_line(const Line &line, std::int64_t k, std::int64_t kc, std::int64_t width, float *panel) const noexcept {
     const std::int64_t n_taps = taps();
-    // Of fewer numbers than taps, those that come from k on; else all.
+    // With fewer elements than taps, those that follow k; otherwise all.
     const std::int64_t count = std::min(kc, n_taps), first = k % n_taps;
     for (std::int64_t i = 0; i < count; i++) {
         const bool next = first + i >= n_taps;
@@ -108,7 +109,7 @@ void ImageTiles::gather_tap(const Line &line, std::int64_t tap, std::int64_t cha
     if (there.begin == line.n) return;
     const auto nb = [&](std::size_t d) { return static_cast<std::int64_t>(image.nb[d]); };
     const std::byte *from = image.data + x.element(line.first + there.begin, tap_x) * nb(0) + row * nb(1) + channel * nb(2);
-    // (The step of a single one may be beyond all sizes.)
+    // The stride of a dimension of one element may be arbitrarily large.
     const std::int64_t stride = there.size() > 1 ? x.step * nb(0) : 0;
     load_runs(image.type, n_channels, from, nb(2), stride, there.size(), to + there.begin, to_stride, simd);
 }

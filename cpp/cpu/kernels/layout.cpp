@@ -1,6 +1,7 @@
-// repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp).
+// repeat, concat, pad, pad_reflect_1d, roll: moves elements as their Movement says (runtime/movement.hpp).
 //
-// A chunk is some units of the result, wherever its rows end: so a few long rows are work for all threads. Limited by memory.
+// A chunk is a range of the result's units, regardless of rows, so a few long rows are work for all threads. Limited by
+// memory.
 #include "cpu/kernels/layout.hpp"
 
 #include "cpu/kernels/units.hpp"
@@ -15,18 +16,19 @@ namespace {
 
 using Source = Movement::Source;
 
-// What a row of the result is made of, the same for all rows that have the same sources: units from `first` on of one source, or zeros.
+// A part of a row of the result, which is the same for all rows with the same sources: units of one source starting
+// with `first`, or zeros.
 struct Segment {
     int source;  // -1: none
     std::int64_t first, n;
-    std::int64_t index;  // of the source's first one
+    std::int64_t index;  // of its first unit in the source
 };
 
 class Mover {
 public:
     Mover(const Movement &movement, Sink &sink) noexcept : m_(movement), sink_(sink) {}
 
-    // n units of the result from flat position `at` on.
+    // n units of the result, starting with flat position `at`.
     void run(std::int64_t at, std::int64_t n) noexcept {
         const Extents ne{m_.ne[0], m_.ne[1], m_.ne[2], m_.ne[3]};
         RowIndex row = row_index(ne, at / ne[0]);
@@ -48,7 +50,7 @@ public:
     }
 
 private:
-    // Where the sources' rows are, and the row's segments.
+    // Finds the sources' rows and the row's segments.
     void find(const RowIndex &row) noexcept {
         unsigned there = 0;
         for (int p = 0; p < m_.n_sources; p++) {
@@ -68,13 +70,13 @@ private:
             const std::int64_t j = source.index(0, i);
             if (repeats(source)) return {p, i, m_.ne[0] - i, j};
             if (j < source.extent[0]) return {p, i, std::min(m_.ne[0] - i, source.extent[0] - j), j};
-            zeros = std::min(zeros, source.period[0] - j);  // up to where this one begins
+            zeros = std::min(zeros, source.period[0] - j);  // until this one begins
         }
         return {-1, i, zeros, 0};
     }
     bool repeats(const Source &source) const noexcept { return source.period[0] < m_.ne[0]; }
 
-    // Units [begin, end) of the row.
+    // Writes units [begin, end) of the row.
     void put_part(std::int64_t begin, std::int64_t end) noexcept {
         for (int s = 0; s < n_segments_; s++) {
             const Segment &segment = segments_[s];
@@ -100,7 +102,7 @@ private:
         copy_units(sink_, from, source.nb[0], n, m_.unit);
     }
 
-    // n units from index j on of a source that has fewer, again and again.
+    // n units from index j of a source that has fewer, cyclically.
     void repeat(const Source &source, const std::byte *from, std::int64_t j, std::int64_t n) noexcept {
         const std::int64_t period = source.period[0];
         if (period == 1 && m_.unit <= 8) {
@@ -115,7 +117,7 @@ private:
             }
             return;
         }
-        // A short one is repeated in a pattern of some KiB first, so that copies are long.
+        // A short source is first repeated into a pattern of some KiB, so that copies are long.
         const std::int64_t pattern = std::min(n, Sink::most / (period * m_.unit) * period), bytes = pattern * m_.unit;
         alignas(64) std::byte stage[Sink::most];
         std::byte *made = pattern < n ? stage : sink_.room(bytes);
@@ -131,8 +133,9 @@ private:
     const Movement &m_;
     Sink &sink_;
     const std::byte *from_[Movement::max_sources];
-    unsigned there_ = ~0u;  // which sources have the row that segments_ is of
-    // Each source comes twice at most, where it goes round its end, and zeros once before each and behind the last.
+    unsigned there_ = ~0u;  // the sources that have the row that segments_ describes
+    // Each source occurs at most twice, if it wraps around its end, and zeros once before each source and after the
+    // last one.
     Segment segments_[4 * Movement::max_sources + 1];
     int n_segments_ = 0;
 };

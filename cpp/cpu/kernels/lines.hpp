@@ -1,7 +1,8 @@
-// Rows that are read whole, cut into segments of fixed length: what is merged of them, segment after segment, does not depend on how many
-// threads there are.
+// Rows that are read whole are cut into segments of fixed length. Segments are merged in order, so the result does not
+// depend on the number of threads.
 //
-// A segment is of 65536 elements: 256 KiB of floats, the least that is worth a second thread, and no more than the second-level cache.
+// A segment has 65536 elements: 256 KiB of floats, the least that is worth a second thread, and no more than fits in
+// the L2 cache.
 #pragma once
 
 #include "base/checked.hpp"
@@ -13,7 +14,7 @@ namespace tensorlib::core {
 
 constexpr std::int64_t line_block = simd::sum_block, line_segment = 64 * line_block;
 
-// A tensor's rows, or all its elements in ne order as one.
+// A tensor's rows, or all its elements in ne order as one row.
 struct Lines {
     std::int64_t count, length, segments;
 
@@ -29,7 +30,7 @@ struct Lines {
     }
 };
 
-// Their elements as floats.
+// Reads their elements as floats.
 class LineReader {
 public:
     LineReader(const Step &step, bool all, const simd::SimdTable &simd, std::size_t operand = 0) noexcept
@@ -39,10 +40,11 @@ public:
         if (all && whole_rows_) a_ = {a_.type, {a.n_elements(), 1, 1, 1}, {traits(a_.type).size, 0, 0, 0}, a_.data};
     }
 
-    // Whether read() gives all of a line where it lies.
+    // Whether read() returns a whole line in place.
     bool in_place() const noexcept { return in_place_; }
 
-    // n elements of a line from one on, at most line_block but for those in place; in `buffer`, or where they lie.
+    // n elements of a line, starting with `from`; at most line_block unless they are in place. Returns them in
+    // `buffer`, or in place.
     const float *read(std::int64_t line, std::int64_t from, std::int64_t n, float *buffer) const noexcept {
         if (in_place_) return reinterpret_cast<const float *>(row(line)) + from;
         if (whole_rows_) {
@@ -57,7 +59,7 @@ public:
         return buffer;
     }
 
-    // Calls f(from, n, floats) for blocks of a part of a line, one after the other.
+    // Calls f(from, n, floats) for consecutive blocks of a part of a line.
     template <class F>
     void for_each_block(std::int64_t line, Range part, F f) const noexcept {
         alignas(64) float buffer[line_block];

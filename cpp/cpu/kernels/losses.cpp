@@ -1,9 +1,9 @@
-// cross_entropy_loss. A row's loss is -sum of b (a - e) + sum of b log(sum of e^(a - e)), for e its largest element, so that no exponential
-// is more than 1, and both parts have one sign where no label is below 0. A row is read once: e is the largest so far, and what was added
-// up by an earlier one is brought to it in F64.
+// cross_entropy_loss. A row's loss is -sum of b (a - e) + sum of b log(sum of e^(a - e)), where e is its largest
+// element. So no exponential exceeds 1, and both terms have one sign if no label is below 0. A row is read once: e is
+// the largest element so far, and earlier sums are rescaled to a new e in F64.
 //
-// Rows are cut into segments of fixed length (kernels/lines.hpp): their sums are made first, then merged row by row, and at the end the
-// rows' losses are added up in their order.
+// Rows are cut into segments of fixed length (kernels/lines.hpp). Their sums are computed first, then merged row by
+// row, and finally the rows' losses are added in their order.
 #include "cpu/kernels/lines.hpp"
 
 #include <cmath>
@@ -15,19 +15,19 @@ namespace {
 
 // The sums of a part of a row, relative to `base`.
 struct Sums {
-    double base = -std::numeric_limits<double>::infinity();  // the largest element of a, NaN aside
+    double base = -std::numeric_limits<double>::infinity();  // the largest element of a, ignoring NaN
     double exponentials = 0;                                 // of e^(a - e)
     double labels = 0;                                       // of b
     double weighted = 0;                                     // of b (a - e)
 
-    // What elements are taken relative to: base, if there is an element that is not -infinity.
+    // The value that elements are relative to: base, if there is an element that is not -infinity.
     double e() const noexcept { return base == -std::numeric_limits<double>::infinity() ? 0 : base; }
 
     void move_to(double new_base) noexcept {
         if (!(new_base > base)) return;
         const double old = e();
         base = new_base;
-        // (0 by an exponential that overflows would be NaN, and so would infinities be that nothing is multiplied with.)
+        // Zeros are skipped: 0 times an exponential that overflows would be NaN, and so would 0 times an infinity.
         if (exponentials != 0) exponentials *= std::exp(old - e());
         if (labels != 0) weighted += labels * (old - e());
     }
@@ -47,9 +47,9 @@ struct Sums {
 void plan_loss(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
     const Lines lines(a, false);
-    // An exponential takes as long as some ten bytes, a row's logarithm as some hundred.
+    // An exponential takes as long as moving some ten bytes, a row's logarithm as some hundred.
     plan.chunks(Stage::combine) = 1;
-    // Of empty rows there may be any number, none of which has a loss.
+    // There may be any number of empty rows, none of which has a loss.
     plan.chunks(Stage::compute) = 0;
     if (lines.length == 0) return;
     plan.chunks(Stage::prepare) = chunks_for(lines.units(), 10 * a.n_elements(), p.n_threads);

@@ -1,5 +1,6 @@
-// mul_mat for few columns and for no columns at all; the packed product is in mul_mat_packed.cpp, that in integers in
-// mul_mat_integer.cpp. All but that one multiply in F32: operands of other types are decoded on the way, a row or a panel at a time.
+// mul_mat for few columns, and for empty operands. mul_mat_packed.cpp has the packed product, and mul_mat_integer.cpp
+// the integer product. All except the integer product multiply in F32: operands of other types are decoded on the way,
+// a row or a panel at a time.
 #include "cpu/kernels/mul_mat.hpp"
 
 #include "base/checked.hpp"
@@ -13,7 +14,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// ---- Nothing to add up: k = 0 gives zeros, an empty result nothing.
+// ---- Nothing to add: k = 0 gives zeros, and an empty result nothing.
 
 const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
@@ -21,7 +22,7 @@ const char *refuse_unless_empty(const Problem &p) noexcept {
 
 void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.data, 0, step.node->layout.nbytes()); }
 
-// ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once.
+// ---- Few columns: tiles of dot products over rows in place, or decoded. Reads a once.
 
 constexpr std::int64_t most_widened_columns = 32;
 bool as_it_lies(const Layout &b) noexcept { return b.type == DType::f32 && b.rows_contiguous(); }
@@ -30,7 +31,7 @@ const char *refuse_dot(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
         if (t->layout.type == DType::f32 && !t->layout.rows_contiguous()) return "rows are not contiguous";
     }
-    // Packing F16 writes twice what it reads: 97 G/s at 32 columns, where tiles that widen on the way reach 145
+    // Packing F16 writes twice what it reads: 97 G/s at 32 columns. Tiles that widen on the way reach 145
     // (docs/performance/products.md).
     const bool widened = p.node.src[0]->layout.type == DType::f16 &&
                          tiles_as_it_lies(p.node.src[0]->layout, static_cast<const CpuBackend &>(p.backend).simd());
@@ -39,13 +40,12 @@ const char *refuse_dot(const Problem &p) noexcept {
     return columns <= most_dot_columns ? nullptr : "more than 8 columns";
 }
 
-// Rows that one unit of work covers: whole tiles, few enough that a chunk's rows stay in the second-level cache
-// between groups of columns.
+// Rows of one unit of work: whole tiles, few enough that a chunk's rows stay in the L2 cache between groups of columns.
 constexpr std::int64_t dot_block_rows = 16;
 
 std::int64_t dot_units(const Layout &c) noexcept { return ceil_div(c.ne[0], dot_block_rows) * c.ne[2] * c.ne[3]; }
 
-// Decoded rows of a thread, each on cache lines of its own: a tile's of a, and all of b's slice.
+// A thread's decoded rows, each starting on its own cache line: a tile of a, and all of b's slice.
 struct DotScratch {
     std::size_t a_rows, b_rows, row_floats;
 
@@ -59,7 +59,7 @@ struct DotScratch {
 void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout;
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
-    // Decoding costs as much time as reading floats would.
+    // Decoding takes as much time as reading floats would.
     const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
     plan.chunks(Stage::compute) = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
     plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, simd).floats() * sizeof(float);

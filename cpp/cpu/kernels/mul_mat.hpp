@@ -11,7 +11,7 @@ namespace tensorlib::core {
 struct Batch {
     const char *a, *b;
     float *c;
-    std::int64_t a_slice;  // its number, of ne[2] * ne[3]
+    std::int64_t a_slice;  // its index, below ne[2] * ne[3]
 };
 
 inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
@@ -20,21 +20,21 @@ inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
     // X / x consecutive slices of b share one of a.
     const auto a2 = static_cast<std::size_t>(i2 / (b.ne[2] / a.ne[2])), a3 = static_cast<std::size_t>(i3 / (b.ne[3] / a.ne[3]));
     const auto b2 = static_cast<std::size_t>(i2), b3 = static_cast<std::size_t>(i3);
-    // (A product with a's packed copy may have no a: KernelPlan::unread.)
+    // A product with a's packed copy may have no a: KernelPlan::unread.
     return {a.data ? reinterpret_cast<const char *>(a.data + a2 * a.nb[2] + a3 * a.nb[3]) : nullptr,
             reinterpret_cast<const char *>(b.data + b2 * b.nb[2] + b3 * b.nb[3]),
             reinterpret_cast<float *>(c.data + b2 * c.nb[2] + b3 * c.nb[3]),
             static_cast<std::int64_t>(a2) + a.ne[2] * static_cast<std::int64_t>(a3)};
 }
 
-// Blocks of about the same size, none above `largest`, each a multiple of `unit`.
+// Blocks of about equal size, at most `largest`, each a multiple of `unit`.
 inline std::int64_t even_block(std::int64_t total, std::int64_t largest, std::int64_t unit) noexcept {
     const std::int64_t blocks = ceil_div(total, largest);
     return ceil_div(ceil_div(total, blocks), unit) * unit;
 }
 
-// What products with packed operands are cut into: blocks of NC columns of one batch, several of them a round, in which
-// their columns are prepared, then multiplied.
+// How products with packed operands are divided: blocks of NC columns of one batch. A round prepares the columns of
+// several blocks, then multiplies them.
 struct ColumnBlocks {
     std::int64_t N, NC, per_batch, count, per_round;
 
@@ -45,7 +45,7 @@ struct ColumnBlocks {
 struct ColumnBlock {
     std::int64_t in_round, batch, first_column, columns;
 };
-// The block at a place of a round; false for the empty places of the last round.
+// The block at a position of a round; false for the empty positions of the last round.
 inline bool column_block_at(const ColumnBlocks &blocks, std::int64_t round, std::int64_t in_round, ColumnBlock &block) noexcept {
     const std::int64_t index = round * blocks.per_round + in_round;
     if (index >= blocks.count) return false;
@@ -54,7 +54,7 @@ inline bool column_block_at(const ColumnBlocks &blocks, std::int64_t round, std:
     return true;
 }
 
-// Part after part of a workspace, each on cache lines of its own.
+// Consecutive parts of a workspace, each starting on its own cache line.
 struct WorkspaceParts {
     std::size_t size = 0;
     template <class T>
@@ -65,15 +65,15 @@ struct WorkspaceParts {
     }
 };
 
-// Whether a product of so many columns takes them in 16 bits.
+// Whether a product of this many columns reads them as 16-bit integers.
 inline bool in_16_bits(const simd::SimdTable::IntegerFormat &format, std::int64_t columns) noexcept {
     return columns == 1 && format.gemm_one;
 }
 
 inline const char *rounding_of(bool one) noexcept { return one ? "b in 16 bits" : "b in 8 bits"; }
 
-// Where columns of K activations lie as bytes: the parts of simd::ByteColumns, in each of them group after group. one: columns are taken
-// one by one, each in 16 bits.
+// Where columns of K activations are stored as bytes: the parts of simd::ByteColumns, each ordered by groups of
+// columns. one: columns are read one by one, as 16-bit integers.
 struct ByteLayout {
     const simd::SimdTable::IntegerFormat &format;
     bool one;
@@ -92,11 +92,12 @@ struct ByteLayout {
         size = parts.size;
     }
 
-    // Group of columns from `first` on, n of them, at element k (a multiple of simd::scaled_bytes).
+    // The group of n columns starting with column `first`, at element k (a multiple of simd::scaled_bytes).
     simd::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
         const std::int64_t blocks = ceil_div(K, simd::scaled_bytes);
         const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
-        // Elements of a part: so many a column, and so many of each of the n columns come before k.
+        // Counts elements of a part: per_column for each earlier column, and in_column for each of the n columns before
+        // k.
         const auto behind = [&](std::int64_t per_column, std::int64_t in_column) { return first * per_column + n * in_column; };
         return {reinterpret_cast<std::int8_t *>(base + bytes) + behind(K * element_bytes, k * element_bytes),
                 reinterpret_cast<float *>(base + scales) + behind(blocks, k / simd::scaled_bytes),
@@ -106,7 +107,7 @@ struct ByteLayout {
     }
 };
 
-// Values of a column into its group, n columns from `first` on.
+// Quantises a column into its group of n columns, which starts with `first`.
 inline void quantize(const simd::SimdTable &simd, const ByteLayout &layout, const float *values, std::byte *base, std::int64_t first,
                      std::int64_t n, std::int64_t column) noexcept {
     const simd::ByteColumns to = layout.at(base, first, n, 0);
@@ -117,15 +118,15 @@ inline void quantize(const simd::SimdTable &simd, const ByteLayout &layout, cons
     }
 }
 
-// No more columns than this are multiplied by tiles of dot products: each group of columns reads a's rows again from the second-level
-// cache.
+// The most columns that tiles of dot products multiply: each group of columns reads a's rows again from the L2 cache.
 constexpr std::int64_t most_dot_columns = 8;
 
-// The SIMD kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
+// The SIMD kernels that read rows of a in place, or null: then rows are first decoded into floats. Rows of b are always
+// floats.
 using DotTiles = const simd::SimdTable::DotF32 (*)[simd::max_dot_columns];
 DotTiles tiles_as_it_lies(const Layout &a, const simd::SimdTable &simd) noexcept;
 
-// n rows as floats one after the other: where they lie so, themselves, else decoded into `to`, row_floats apart.
+// n consecutive rows as floats: in place if they are stored so, otherwise decoded into `to`, row_floats apart.
 struct RowsAsFloats {
     const char *first;
     std::ptrdiff_t stride;
@@ -133,24 +134,25 @@ struct RowsAsFloats {
 RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
                         const simd::SimdTable &simd) noexcept;
 
-// Floats from one decoded row to the next: each is on cache lines of its own.
+// Floats from one decoded row to the next. Each row starts on its own cache line.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
-// Lists the packed copy of a constant source among the plan's, at this place. A kernel that reads the copy does not read the source.
+// Lists the packed copy of a constant source at position `place` of the plan's copies. A kernel that reads the copy
+// does not read the source.
 void plan_copy(const Problem &problem, KernelPlan &plan, std::size_t place, std::size_t source, PackedAs as) noexcept;
-// The panels of a.
+// For the panels of a.
 inline void plan_copy(const Problem &problem, KernelPlan &plan) noexcept { plan_copy(problem, plan, 0, 0, PackedAs::panels); }
 
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {
-// KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: inside a second-level cache of 512 KiB to 1 MiB.
+// KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: fits in an L2 cache of 512 KiB to 1 MiB.
 constexpr std::int64_t largest_kc = 8192;
-// Bytes of activations of a round, which stay in the third-level cache.
+// Bytes of activations of a round, which stay in the L3 cache.
 constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t columns_per_chunk = 12;
 
-// kc elements from k on (a multiple of KC) of a panel's rows as a panel of bytes: out of the copy where there is one, else out of a's
-// blocks, of which the first row is this one.
+// kc elements of a panel's rows, starting with k (a multiple of KC), as a panel of bytes. They are taken from the copy
+// if there is one, otherwise from a's blocks, starting with the given row.
 void unpack_panel(const simd::SimdTable::IntegerFormat &format, const simd::PackedPanel &copy, const TensorRef &a, const RowIndex &row,
                   std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales, float *offsets) noexcept;
 
@@ -159,28 +161,30 @@ void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 }  // namespace integer
 
-// The packed product's rows of the table, in mul_mat_packed.cpp: of a constant's copy, of pairs of BF16, and of floats.
+// The packed product's rows of the table, in mul_mat_packed.cpp: with a constant's copy, with pairs of BF16, and with
+// floats.
 namespace packed {
-// KC: an A panel (MR = 32: 24 KiB) stays in the first-level cache of 32 or 48 KiB while B panels (NR = 12: 9 KiB) and tiles of sums
-// (1.5 KiB) pass through it.
+// KC: an A panel (MR = 32: 24 KiB) stays in the L1 cache of 32 or 48 KiB while B panels (NR = 12: 9 KiB) and tiles of
+// sums (1.5 KiB) pass through it.
 constexpr std::int64_t largest_kc = 192;
-// So few columns' B panels stay in the second-level cache for all of k, of which A's panels then take more at a time.
+// The B panels of up to this many columns stay in the L2 cache for all of k, so A's panels take more of k at a time.
 constexpr std::int64_t most_few_columns = 96, few_columns_kc = 512;
-// MC: sums of 512 rows x 516 columns are 1 MiB: beyond the second-level cache, but read and written once per KC multiply-adds; while
-// fewer rows would bring the block's B panels back from the third-level cache more often.
+// MC: sums of 512 rows x 516 columns take 1 MiB. That exceeds the L2 cache, but they are read and written once per KC
+// multiply-adds. Fewer rows would load the block's B panels from the L3 cache more often.
 constexpr std::int64_t largest_mc = 512;
-// B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
+// B panels of a round: bounds the shared workspace (32 MiB), which stays in the L3 cache.
 constexpr std::int64_t round_floats = std::int64_t{8} << 20;
-// Rounds of small blocks are smaller where that leaves enough for all threads: 2 MiB.
+// Rounds of small blocks are smaller if that leaves enough work for all threads: 2 MiB.
 constexpr std::int64_t near_floats = std::int64_t{1} << 19;
 
 // Whether pack_floats() needs no buffer of decoded rows.
 bool packs_as_it_lies(DType type, const simd::SimdTable &simd) noexcept;
-// Elements k .. k + kc of `n` rows as floats into a panel of `width`: panel[k][i]. `decoded`: n rows of kc floats, for what is not F32.
+// Packs elements k .. k + kc of `n` rows as floats into a panel of `width`: panel[k][i]. `decoded`: n rows of kc
+// floats, for types other than F32.
 void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
                  const simd::SimdTable &simd) noexcept;
 
-// The micro-kernels of a copy of this type by floats.
+// The floating-point micro-kernels for a copy of this type.
 const simd::SimdTable::Gemm &gemm_of_copy(DType type, const simd::SimdTable &simd) noexcept;
 
 const char *refuse_pairs(const Problem &problem) noexcept;
@@ -190,8 +194,8 @@ void plan_pairs(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 
-// The same in floats of operands that are not the node's as they are, but have k as their dimension 0 like mul_mat's; the step's sources
-// are these.
+// The product of floats for operands that differ from the node's but have k as dimension 0, like mul_mat's. The step's
+// sources are these operands.
 void plan_of(const Problem &problem, const Layout &a, const Layout &b, KernelPlan &plan) noexcept;
 void run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept;
 // What plan_of() decides: sizes of blocks, how many blocks of columns a round has, and what is multiplied by what. A caller with decisions

@@ -1,16 +1,18 @@
-// mul_mat_id: each column of b by the matrix that a number chooses, an expert's. The columns of one expert are multiplied together, so
-// that its weights are read, and unpacked or packed, once for all of them.
+// mul_mat_id: multiplies each column of b by the matrix that an index selects, an expert's. The columns of one expert
+// are multiplied together, so its weights are read, and unpacked or packed, once for all of them.
 //
 //   set up:     the slots (u, t) of ids, sorted by their experts; the runs of one expert      one thread
 //   for each round of places in that order:
-//     prepare:  b's columns in that order, as bytes or floats                                 shared workspace, all threads
+//     prepare:  b's columns in that order, as bytes or floats                                 shared workspace, all
+//     threads
 //     compute:  for each run and range of rows (a chunk): the expert's rows by the run's columns,
 //               a tile at a time, from which each column goes to its place in c               the thread's workspace
 //
-// How many columns an expert gets is known when the set-up is done, the number of chunks before: there are chunks for as many runs as a
-// round can have, the smaller one of its places and the experts; those without a run end at once. In weights in blocks the product is of
-// integers (as in mul_mat_integer.cpp), else of floats: by dot products for up to 8 columns of an expert in a round, packed for more.
-// Rounds depend on the shapes alone, runs on the numbers too: a column's bits on neither threads nor chunks.
+// The number of chunks is fixed before the set-up counts each expert's columns. There are chunks for as many runs as a
+// round can have, the smaller of its positions and the experts; chunks without a run end at once. Weights of quantised
+// types are multiplied in integers (as in mul_mat_integer.cpp), others in floats: by dot products for up to 8 columns
+// of an expert in a round, packed for more. The shapes alone determine the rounds, and the indices determine the runs.
+// A column's bits depend on neither threads nor chunks.
 #include "cpu/kernels/mul_mat_id.hpp"
 
 #include "base/checked.hpp"
@@ -108,7 +110,7 @@ void by_expert::plan_rounds(const Problem &p, const Blocking &b, std::int64_t pl
 
 namespace {
 
-// ---- Nothing to add up, or no elements: zeros. The numbers are checked all the same.
+// ---- Nothing to add, or no elements: zeros. The indices are checked all the same.
 
 const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";

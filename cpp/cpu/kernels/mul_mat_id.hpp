@@ -1,5 +1,5 @@
-// What the kernels of mul_mat_id share: slots sorted by their experts, rounds of them, and the way back to c. mul_mat_id.cpp says how it
-// goes together. out_prod_id sorts its slots with it.
+// What the kernels of mul_mat_id share: slots sorted by their experts, rounds of them, and scattering to c.
+// mul_mat_id.cpp explains how these fit together. out_prod_id uses it to sort its slots.
 #pragma once
 
 #include "cpu/kernels/mul_mat.hpp"
@@ -9,9 +9,9 @@
 
 namespace tensorlib::core::by_expert {
 
-// Slots. The one of (u, t) is number u + used * t, in ids and as a column of c.
+// Slots. Slot (u, t) has the number u + used * t, in ids and as a column of c.
 
-// Of an operand that has one column for some of a token's slots.
+// For an operand with one column for one or several of a token's slots.
 inline const std::byte *column_of(const TensorRef &t, std::int64_t used, std::int64_t slot) noexcept {
     return row_address(t, {slot % used % t.ne[1], slot / used, 0});
 }
@@ -23,7 +23,7 @@ inline float *column_of_c(const Step &step, std::int64_t slot) noexcept {
 struct Entry {
     std::int64_t expert, slot;
 };
-// The entries of one expert: places `first` to `end` - 1 of the sorted ones.
+// The entries of one expert: positions `first` to `end` - 1 of the sorted entries.
 struct ExpertRange {
     std::int64_t expert, first, end;
     std::int64_t size() const noexcept { return end - first; }
@@ -32,9 +32,9 @@ struct ExpertRange {
 // The set-up's part of the workspace.
 struct Slots {
     std::int64_t count, experts, most_runs;
-    int passes = 0;  // bytes of an expert's number
+    int passes = 0;  // bytes of an expert's index
     WorkspaceParts parts;
-    std::array<std::size_t, 2> entries;  // each pass of the sort goes from one to the other
+    std::array<std::size_t, 2> entries;  // each pass of the sort moves entries from one to the other
     std::size_t runs, n_runs;
 
     Slots(std::int64_t n, std::int64_t n_experts) noexcept : count(n), experts(n_experts), most_runs(std::min(count, experts)) {
@@ -48,14 +48,15 @@ struct Slots {
     }
 };
 
-// The expert of a slot, or -1 where it has none. A number that is neither is noted, and the answer is -1 too.
+// The expert of a slot, or -1 if it has none. Any other invalid index is recorded as a fault, and the result is -1 too.
 std::int64_t expert_of(const Step &step, std::int64_t experts, std::int64_t slot) noexcept;
-// Sorts the slots by their experts, those of one in their order, by one thread. without() is called for each that has no expert.
+// Sorts the slots by their experts on one thread; the slots of one expert keep their order. Calls without() for each
+// slot that has no expert.
 void set_up(const Slots &slots, const Step &step, void (*without)(const Step &step, std::int64_t slot) noexcept) noexcept;
 // For mul_mat_id.
 void make_zeros(const Step &step, std::int64_t slot) noexcept;
 
-// The sorted slots of a round, places counted from its first; runs are cut at its ends.
+// The sorted slots of a round, with positions relative to its first. Runs are cut at its ends.
 class Round {
 public:
     Round(const Slots &slots, const Step &step, std::int64_t round, std::int64_t places) noexcept
@@ -71,7 +72,7 @@ public:
     std::int64_t size() const noexcept { return size_; }
     const Entry *entries(std::int64_t place) const noexcept { return entries_ + place; }
     ExpertRange run_of(std::int64_t place) const noexcept { return cut(*holding(place)); }
-    // The run of this number among those of the round; false where there are fewer.
+    // Run number `index` of the round; false if there are fewer.
     bool run_at(std::int64_t index, ExpertRange &run) const noexcept {
         if (index >= end_of_all_ - first_ || first_[index].first >= begin_ + size_) return false;
         run = cut(first_[index]);
@@ -91,11 +92,11 @@ private:
     const Entry *entries_;
 };
 
-// Rows of a tile [n][height] to the columns of these slots, from row `first` on.
+// Adds or copies rows of a tile [n][height] to the columns of these slots, starting with row `first`.
 void scatter(const Step &step, const Entry *slots, std::int64_t n, const float *tile, std::int64_t height, std::int64_t first,
              std::int64_t rows, bool add) noexcept;
 
-// Fetches the lines that it will store into: columns lie anywhere.
+// Prefetches the lines that scatter() will write, because columns lie anywhere.
 void fetch_targets(const Step &step, const Entry *slots, std::int64_t n, std::int64_t first, std::int64_t rows) noexcept;
 
 // What the plans of both products decide: the elements of a block of k, the columns of a round, the rows of a chunk.
@@ -117,7 +118,7 @@ struct Blocking {
           row_chunks(ceil_div(M, rows_per_chunk)) {}
 
     Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.round, places}; }
-    // The run and the rows of a chunk; false where it has none.
+    // The run and the rows of a chunk; false if it has none.
     bool work_of(const Round &round, const Slice &slice, ExpertRange &run, Range &rows) const noexcept {
         const std::int64_t first = slice.chunk % row_chunks * rows_per_chunk;
         rows = {first, std::min(first + rows_per_chunk, M)};
@@ -125,15 +126,17 @@ struct Blocking {
     }
 };
 
-// Rows of a chunk, whole tiles and `most` at most: an expert may get all slots, so its rows alone are to make four chunks a thread.
+// Rows of a chunk: whole tiles, at most `most`. One expert may get all slots, so its rows alone must give four chunks
+// per thread.
 std::int64_t rows_of_chunk(const Problem &problem, std::int64_t tile, std::int64_t most) noexcept;
 
-// What the products' plans have in common; `columns` and `thread` are bytes of a round's columns and of a thread.
+// The part of plan() that both products share. `columns` and `thread` are the bytes of a round's columns and of a
+// thread.
 void plan_rounds(const Problem &problem, const Blocking &b, std::int64_t places_per_chunk, std::size_t columns, std::size_t thread,
                  KernelPlan &plan) noexcept;
 
-// The rows of the table: weights in blocks by activations rounded to bytes, in mul_mat_id_integer.cpp; constants of floats, and any types
-// and strides, in mul_mat_id_f32.cpp.
+// The rows of the table. Quantised weights by activations rounded to bytes are in mul_mat_id_integer.cpp; constant
+// floats, and any types and strides, in mul_mat_id_f32.cpp.
 void plan_integers(const Problem &problem, KernelPlan &plan) noexcept;
 void run_integers(const Step &step, const Slice &slice) noexcept;
 void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;

@@ -1,7 +1,9 @@
-// mul_mat_id of any types and strides, in F32. A place has K floats of the shared workspace: its column, or its share of a panel [K][n].
+// mul_mat_id for any types and strides, in F32. Each position has K floats of the shared workspace: its column, or its
+// share of a panel [K][n].
 //
-// Few columns meet a's rows where they are, by dot products; more meet panels of them, which are made for all rows of a chunk, a block of
-// k at a time. Of a constant's copy a panel is met by some groups of columns for all of k at once, sums in tiles of the thread's.
+// Few columns are multiplied by a's rows in place, with dot products. More columns are multiplied by panels, which are
+// made for all rows of a chunk, a block of k at a time. With a constant's copy, some groups of columns use a panel for
+// all of k at once, with sums in the thread's tiles.
 #include "cpu/kernels/mul_mat_id.hpp"
 
 #include "base/checked.hpp"
@@ -18,12 +20,12 @@ namespace {
 struct FloatBlocking : Blocking {
     std::int64_t MR, NR, most_dots;
     DotTiles as_they_lie;
-    // Whether panels come from the constant's copy; the copy, its micro-kernels, elements of a step of theirs, and bytes of a panel and of
-    // its part for a step.
+    // Whether panels come from the constant's copy; the copy, its micro-kernels, the elements of one step of these, and
+    // the bytes of a panel and of its part for a step.
     bool reads_copy;
     const std::byte *copy;
     const simd::SimdTable::Gemm &gemm;
-    std::int64_t per_step, together;  // whole groups of columns whose panels stay in the second-level cache for all of k
+    std::int64_t per_step, together;  // whole groups of columns whose panels stay in the L2 cache for all of k
     std::size_t copy_panel, copy_step;
     WorkspaceParts columns, thread;
     std::size_t panels, decoded, tile;
@@ -40,7 +42,8 @@ struct FloatBlocking : Blocking {
           together(packed::most_few_columns / NR * NR),
           copy_panel(reads_copy ? static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
           copy_step(reads_copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
-        // Rows of F32 that do not lie along k are gathered by packing. A product that uses a copy has the bits of panels, copy or not.
+        // Rows of F32 that are not contiguous along k are gathered by packing. A product that uses a copy has the bits
+        // of panels, with or without the copy.
         most_dots = !plan.copies[0].used() && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
         columns.add<float>(places * K);
         panels = thread.add<float>(reads_copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
@@ -58,7 +61,7 @@ struct FloatBlocking : Blocking {
     }
 };
 
-// The panel of a group of columns, blocks of k one after the other.
+// The panel of a group of columns, in consecutive blocks of k.
 void pack_group(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, std::int64_t first, int n) noexcept {
     float *decoded = b.of_thread(step, slice, b.decoded), *panel = b.column(step, first);
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
@@ -79,7 +82,7 @@ void pack_columns(const FloatBlocking &b, const Step &step, const Slice &slice) 
         if (run.size() <= b.most_dots) {
             load_row(step.src[1], column_of_b(step, round.entries(place)->slot), 0, b.K, b.column(step, place), slice.simd);
         } else if ((place - run.first) % b.NR == 0) {
-            // The group's other columns may be another chunk's places: they are packed here.
+            // The group's other columns may be another chunk's positions, so they are packed here.
             pack_group(b, step, slice, round, place, static_cast<int>(std::min(b.NR, run.end - place)));
         }
     }
@@ -133,7 +136,7 @@ void multiply_copy(const FloatBlocking &b, const Step &step, const Slice &slice,
                    const Range &rows) noexcept {
     float *tiles = b.of_thread(step, slice, b.tile);
     for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
-        // Panels of all experts are numbered through.
+        // Panels are numbered across all experts.
         const std::byte *panel = b.copy + static_cast<std::size_t>(run.expert * ceil_div(b.M, b.MR) + m / b.MR) * b.copy_panel;
         for (std::int64_t first = run.first; first < run.end; first += b.together) {
             const std::int64_t end = std::min(first + b.together, run.end);

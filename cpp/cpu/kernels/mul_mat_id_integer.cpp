@@ -1,4 +1,4 @@
-// mul_mat_id of weights in blocks by activations rounded to bytes, as in mul_mat_integer.cpp.
+// mul_mat_id of quantised weights by activations rounded to bytes, as in mul_mat_integer.cpp.
 #include "cpu/kernels/mul_mat_id.hpp"
 
 #include "base/checked.hpp"
@@ -12,14 +12,15 @@ using namespace by_expert;
 
 namespace {
 
-// Panels of a chunk: some one after the other, as the next one is fetched ahead.
+// Panels of a chunk: several consecutive ones, because the next one is prefetched.
 constexpr std::int64_t most_panels = 16;
 
 struct Bytes : Blocking {
     const simd::SimdTable::IntegerFormat &format;
     std::int64_t rows, columns;
-    ByteLayout layout;  // of one token it takes columns one by one: experts have one each
-    // As in mul_mat_integer.cpp: up to how many columns of an expert take all of k at once; the constant's copy, and the bytes of a panel.
+    ByteLayout layout;  // one token takes columns one by one, because each expert has one
+    // As in mul_mat_integer.cpp: up to how many columns of an expert take all of k at once; the constant's copy, and
+    // the bytes of a panel.
     std::int64_t straight_through;
     const char *copy;
     bool copy_missing;
@@ -78,11 +79,11 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
     auto *tile = b.of_thread<float>(step, slice, b.tile);
     const bool straight_through = run.size() <= b.straight_through, as_packed = straight_through && !b.copy_missing;
     const std::int64_t block_of_k = straight_through ? b.whole_k() : b.KC;
-    // Few columns wait for memory, which is read without a stop from one panel to the next.
+    // Few columns wait for memory, so panels are read without a pause between them.
     const std::int64_t height = as_packed && run.size() <= b.columns ? b.rows_per_chunk : b.rows;
     for (std::int64_t m = chunk.begin; m < chunk.end; m += height) {
         const int rows = static_cast<int>(std::min(height, chunk.end - m));
-        // Panels of all experts are numbered through.
+        // Panels are numbered across all experts.
         const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
         simd::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.codebook,
                                  slice.simd.integer.prefetch_distance[0]};

@@ -1,17 +1,20 @@
-// The product of quantised weights in integers: activations become bytes on the way in, weights stay codes, and the micro-kernel
-// multiplies bytes (cpu/simd/gemm_i8.cpp).
+// The integer product of quantised weights. Activations are quantised to bytes, weights stay codes, and the
+// micro-kernel multiplies bytes (cpu/simd/gemm_i8.cpp).
 //
 //   for each block of NC columns of a batch, several blocks a round:
 //     prepare:  bytes of the block's columns, in groups of the micro-kernel's     shared workspace, all threads
 //     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
-//         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
-//                                                                                (few columns read a constant's packed copy instead)
+//         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the
+//         second-level cache
+//                                                                                (few columns read a constant's packed
+//                                                                                copy instead)
 //         for each group of columns: micro-kernel
 //
-// A panel's codes are made once per block of columns, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in
-// the order of k, then of KC, whatever thread or chunk it falls to. Few columns of a constant take all of k at once, as their kernels read
-// its packed copy straight through. If there is no memory for the copy, KC is all of k for them: the same bits, from a's blocks.
+// A panel's codes are decoded once per block of NC columns, which share the cost. An element's sum is taken in blocks
+// of 256 in the order of k, then of KC, regardless of threads and chunks. Few columns of a constant take all of k at
+// once, because their kernels read its packed copy sequentially. If there is no memory for the copy, KC is all of k for
+// them, which gives identical bits from a's blocks.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -24,7 +27,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// NC: bytes of 1024 columns stream from the third-level cache at 4 bytes a cycle, while the panel stays in the second.
+// NC: bytes of 1024 columns stream from the L3 cache at 4 bytes per cycle, while the panel stays in the L2 cache.
 constexpr std::int64_t largest_nc = 1020;
 using integer::columns_per_chunk;
 
@@ -33,12 +36,13 @@ struct Decisions {
     std::int64_t KC, NC, blocks_per_round, panels_per_chunk;
 };
 
-// Sizes that follow from the shapes and the decisions, and where a block's columns and a thread's panel have their parts.
+// Sizes that the shapes and the decisions determine, and the parts of a block's columns and of a thread's panel.
 struct Blocking {
     const simd::SimdTable::IntegerFormat &format;
     ColumnBlocks blocks;
     std::int64_t K, M, KC, panels_per_chunk, rows, columns, panels, row_chunks, column_chunks;
-    // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
+    // A constant's copy, and the bytes of a panel of it; null if a's blocks are unpacked. Whether panels of bytes are
+    // made first.
     const std::byte *copy;
     std::size_t copy_panel;
     bool through_bytes;
@@ -96,7 +100,7 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
     }
 }
 
-// `count` panels one after the other: more than one only of a copy and by one group of columns.
+// `count` consecutive panels: more than one only with a copy and for one group of columns.
 void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block, const Batch &batch, std::int64_t panel,
                    std::int64_t count, const Slice &slice) noexcept {
     const simd::SimdTable &simd = slice.simd;
@@ -139,7 +143,7 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
     if (!column_block_at(b.blocks, slice.round, slice.chunk / b.row_chunks, block)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
     const Batch batch = batch_at(step, block.batch);
-    // Few columns wait for memory, which is read without a stop from one panel to the next.
+    // Few columns wait for memory, so panels are read without a pause between them.
     const std::int64_t count = !b.through_bytes && block.columns <= b.columns ? end - first : 1;
     for (std::int64_t panel = first; panel < end; panel += count) {
         compute_panel(b, step, block, batch, panel, count, slice);
@@ -193,7 +197,8 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
                       .NC = NC,
                       .blocks_per_round = per_round,
                       .panels_per_chunk = 1};
-    // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
+    // Several consecutive panels, because the next one is prefetched; but eight chunks per thread, so that a late one
+    // causes little delay.
     decided.panels_per_chunk = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
     plan.keep(decided);
     const Blocking blocking(p.node, plan, simd);

@@ -1,23 +1,26 @@
-// The packed product in floats: the micro-kernel reads panels of both operands straight through, in blocks that fit the caches. What is
-// not F32 is decoded first, the rows of a panel at a time, into a buffer of the thread's: for a panel of A [MR][KC], 24 KiB at most.
+// The packed product in floats. The micro-kernel reads panels of both operands sequentially, in blocks that fit the
+// caches. Types other than F32 are decoded first, the rows of a panel at a time, into a buffer of the thread: for a
+// panel of A [MR][KC], 24 KiB at most.
 //
 //   for each block of NC columns of a batch, several blocks a round:
 //     prepare:  B panels of the block  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each block of MC rows (a chunk):
 //       for each block of KC of k (its B panels stay in the second-level cache):
 //         for each panel of MR rows (in the first-level cache):
-//           A panel                    [KC][MR]                     the thread's workspace, or the constant's copy where it is
+//           A panel                    [KC][MR]                     the thread's workspace, or the constant's copy in
+//           place
 //           for each B panel: micro-kernel, sums into a tile        [MR / MR][NC][MR]: the thread's workspace
 //       the last block of k goes on to C
 //
-// Tiles are apart from C since columns of C lie a power of two apart as often as not: 24 cache lines of two sets, of which the first-level
-// cache has 12 ways each. Storing them into C block after block cost 6 to 8 % at 4096 x 4096 x 512 (docs/performance/products.md).
+// Tiles are separate from C because columns of C are often a power of two apart. The 24 cache lines of a tile would
+// then fall into two sets, and the L1 cache has 12 ways each. Storing tiles into C block by block cost 6 to 8 % at 4096
+// x 4096 x 512 (docs/performance/products.md).
 //
-// Of BF16 weights, where the micro-kernel multiplies pairs, all this counts pairs in place of floats: a word of a panel is two of k, and b
-// is rounded to BF16 (to nearest even, by 2^-8 of an element at most) as it is packed.
+// For BF16 weights, where the micro-kernel multiplies pairs, all of this counts pairs instead of floats. A word of a
+// panel is two elements of k, and packing rounds b to BF16 (to nearest even, by 2^-8 of an element at most).
 //
-// MR and NR are the micro-kernel's. An element's sum is taken in blocks of KC in the order of k, whatever thread or chunk
-// it falls to, so results do not depend on the number of threads.
+// MR and NR are the micro-kernel's. An element's sum is taken in blocks of KC in the order of k, regardless of threads
+// and chunks, so results do not depend on the number of threads.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -29,7 +32,7 @@
 
 namespace tensorlib::core {
 
-// What a panel of A holds by what one of B does. Words of pairs are two of k.
+// What a panel of A holds by what a panel of B holds. A word of pairs is two elements of k.
 enum class packed::Product : std::uint8_t { floats, pairs, halves_by_floats, pairs_by_floats };
 
 namespace {
@@ -37,10 +40,11 @@ namespace {
 using packed::Decisions;
 using packed::Product;
 
-// NC: for one block of k the B panels of a block of columns (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of
-// A meet them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
+// NC: for one block of k, the B panels of a block of columns (192 x 516 floats: 387 KiB) stay in the L2 cache while the
+// panels of A use them in turn. Larger blocks would be read again from the L3 cache: sets of 4 KiB pages fill up before
+// the cache does.
 constexpr std::int64_t largest_nc = 516;
-// B panels packed at a time.
+// B panels that are packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
 
 std::int64_t elements_per_word(Product product) noexcept {
@@ -56,11 +60,11 @@ const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &sim
     }
 }
 
-// Sizes that follow from the shapes and the decisions, and where a thread has its parts. K and KC are in words.
+// Sizes that the shapes and the decisions determine, and the parts of a thread's workspace. K and KC are in words.
 struct Blocking {
     ColumnBlocks blocks;
     Product product;
-    std::int64_t per_word, b_floats;  // elements of a word of A, floats of B that meet it
+    std::int64_t per_word, b_floats;  // elements of a word of A, and floats of B that it is multiplied by
     std::int64_t K, M;
     std::int64_t MC, KC;
     std::int64_t row_blocks, panels_per_block;
@@ -69,11 +73,12 @@ struct Blocking {
     bool reads_copy;
     const std::byte *copy;
     std::size_t copy_panel, copy_word;
-    // Whether each panel of A meets all of k at once, as so few columns' panels stay in the second-level cache whole.
+    // Whether each panel of A takes all of k at once, because the panels of few columns stay in the L2 cache
+    // completely.
     bool few_columns;
     WorkspaceParts thread;
-    // The parts of a panel of A, of decoded rows (and of a row of b before it is rounded to pairs), and of sums while they are not all
-    // added up.
+    // The parts for a panel of A, for decoded rows (and for a row of b before it is rounded to pairs), and for
+    // incomplete sums.
     std::size_t panel, decoded, row, tiles;
 
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const Decisions &decided,
@@ -109,7 +114,7 @@ struct Blocking {
     float *block_panels(const Step &step, std::int64_t in_round) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + in_round * block_floats();
     }
-    // The block's panel of columns n on, block of k from k on of kc.
+    // The block's panel of columns starting with n, for the block of k that starts with k and has kc.
     float *column_panel(const Step &step, const ColumnBlock &block, std::int64_t n, std::int64_t k, std::int64_t kc) const noexcept {
         return block_panels(step, block.in_round) + (k * block.columns + n * kc) * b_floats;
     }
@@ -119,7 +124,7 @@ struct Blocking {
     }
 };
 
-// Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
+// Packs words k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
 void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc,
           int n, int width, float *panel) noexcept {
     const simd::SimdTable &simd = slice.simd;
@@ -153,7 +158,7 @@ void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexc
     const std::int64_t first = slice.chunk % b.pack_chunks_per_block() * panels_per_chunk * b.NR;
     const std::int64_t end = std::min(first + panels_per_chunk * b.NR, block.columns);
     for (std::int64_t n = first; n < end; n += b.NR) {
-        // The last panel is as wide as there are columns: its micro-kernel computes no more.
+        // The last panel is as wide as the remaining columns, so its micro-kernel computes no more.
         const int width = static_cast<int>(std::min(b.NR, block.columns - n));
         const char *columns = batch.b + (block.first_column + n) * static_cast<std::ptrdiff_t>(src.nb[1]);
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
@@ -163,7 +168,7 @@ void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexc
     }
 }
 
-// Into C, m of a tile's MR rows.
+// Stores m of a tile's MR rows into C.
 void store_tile(const float *tile, std::int64_t MR, float *c, std::int64_t ldc, std::int64_t m, std::int64_t columns) noexcept {
     for (std::int64_t j = 0; j < columns; j++) std::memcpy(c + j * ldc, tile + j * MR, static_cast<std::size_t>(m) * sizeof(float));
 }
@@ -172,7 +177,7 @@ void store_tile(const float *tile, std::int64_t MR, float *c, std::int64_t ldc, 
 struct PanelProduct {
     const void *panel;
     std::int64_t k, kc, row, rows;  // of C
-    float *tiles;                   // null where one block of k is all
+    float *tiles;                   // null if there is only one block of k
 };
 void multiply(const Blocking &b, const Step &step, const Slice &slice, const ColumnBlock &block, const Batch &batch,
               const PanelProduct &p) noexcept {
@@ -186,7 +191,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
         const auto kernel = (b.reads_copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
         if (p.tiles) {
             float *tile = p.tiles + n * b.MR;
-            // Sums that other panels' have pushed out of the first-level cache meanwhile.
+            // Other panels' sums have evicted these from the L1 cache meanwhile.
             for (std::int64_t i = 0; i < width * b.MR; i += 16) __builtin_prefetch(tile + i, 1, 3);
             kernel(p.kc, p.panel, columns, tile, b.MR, static_cast<int>(b.MR), p.k > 0);
             if (last) store_tile(tile, b.MR, c, b.M, p.rows, width);
@@ -197,7 +202,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
     }
 }
 
-// Block of k from k on of the panel whose first row is m: where the constant's copy has it, or made.
+// The block of k that starts with k, for the panel whose first row is m: in the constant's copy, or packed here.
 const void *row_panel(const Blocking &b, const Step &step, const Slice &slice, const Batch &batch, std::int64_t m, std::int64_t k,
                       std::int64_t kc) noexcept {
     if (b.reads_copy) {
@@ -217,7 +222,7 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
     const Batch batch = batch_at(step, block.batch);
     const std::int64_t first = slice.chunk % b.row_blocks * b.MC, end = std::min(first + b.MC, b.M);
     float *tiles = b.blocks_of_k() > 1 ? b.of_thread(step, slice, b.tiles) : nullptr;
-    // Panels that meet a block of k one after the other.
+    // Panels that use a block of k one after the other.
     const std::int64_t together = b.few_columns ? b.MR : b.MC;
     for (std::int64_t from = first; from < end; from += together) {
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
@@ -284,26 +289,26 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
 
 namespace {
 
-// `blocked_as`: the product whose blocks of k it has, so that it gives that one's bits.
+// `blocked_as`: the product whose blocks of k this one uses, so that it gives that product's bits.
 void plan_product(const Problem &p, const Layout &a, const Layout &b, Product product, Product blocked_as, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &c = p.node.layout;
     const std::int64_t MR = simd.gemm.rows, NR = simd.gemm.columns, T = p.n_threads;
     Decisions decided{.MC = 0, .KC = 0, .NC = even_block(c.ne[1], largest_nc, NR), .blocks_per_round = 1, .product = product};
     if (product == Product::pairs) plan.rounding = "b in bf16";
-    // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
+    // Whole blocks of a's type, which have 16 elements or a multiple of that. b is not quantised.
     const std::int64_t words = even_block(a.ne[0] / elements_per_word(blocked_as),
                                           decided.NC <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
                                           std::max<std::int64_t>(16, traits(a.type).block_size));
     decided.KC = words * elements_per_word(blocked_as) / elements_per_word(product);
-    // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
+    // Small enough that each thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], decided.NC) * c.ne[2] * c.ne[3];
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
     decided.MC = even_block(c.ne[0], mc, MR);
 
-    const Blocking each(a, b, c, plan, decided, simd);  // the sizes of a block do not depend on how many there are in a round
-    // As few blocks as give every thread four chunks: what is packed is read back from a cache that is near.
+    const Blocking each(a, b, c, plan, decided, simd);  // a block's sizes do not depend on how many are in a round
+    // As few blocks as give every thread four chunks, so that packed panels are read back from a near cache.
     const std::int64_t few = std::max(packed::near_floats / each.block_floats(), T > 1 ? ceil_div(4 * T, each.row_blocks) : 1);
     const std::int64_t most = std::max<std::int64_t>(packed::round_floats / each.block_floats(), 1);
     const std::int64_t per_round = std::min({few, most, each.blocks.count});
@@ -317,7 +322,7 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
         static_cast<std::size_t>(per_round * blocking.block_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
 }
 
-// Of operands that are the node's as they are.
+// For operands that are the node's.
 void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
     plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, product, plan);
 }
@@ -333,9 +338,10 @@ void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_prod
 void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
     const DType type = p.node.src[0]->layout.type;
-    // One column, which waits for memory either way, is not rounded. (8 on Zen 4: 100 GFLOP/s by floats, 160 by pairs; 2: 55 and 64.)
+    // A single column waits for memory either way, so it is not rounded. 8 columns on Zen 4: 100 GFLOP/s by floats, 160
+    // by pairs; 2 columns: 55 and 64.
     const bool pairs = !refuse_pairs(p) && p.node.layout.ne[1] > 1;
-    // If there is no memory for the copy, panels of floats are made, and multiplied in the blocks that the copy would be.
+    // If there is no memory for the copy, panels of floats are made, and multiplied in the copy's blocks.
     const Product of_copy = pairs ? Product::pairs : product_of_copy(type);
     const Product product = pairs || plan.copies[0].planned() ? of_copy : Product::floats;
     plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, of_copy, plan);

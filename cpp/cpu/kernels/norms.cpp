@@ -1,8 +1,8 @@
-// norm, rms_norm, l2_norm, group_norm, soft_max, log_soft_max, soft_max_ext: a row, or a group of rows, after the other, each by one
-// thread: sums in the first pass or two, the result in the last, while the row is in the cache. What follows runs on a row as soon as it is
-// there.
+// norm, rms_norm, l2_norm, group_norm, soft_max, log_soft_max, soft_max_ext: one thread computes each row, or each
+// group of rows. One or two passes take sums, and the last pass writes the result while the row is in the cache. The
+// epilogue runs on a row as soon as it is complete.
 //
-// Memory is the bound: a row is read from it once and written once.
+// Limited by memory: a row is read from it once and written once.
 #include "cpu/float_rows.hpp"
 #include "math/alibi.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -20,7 +20,7 @@ using ops::NormAttrs;
 using ops::RmsNormAttrs;
 using ops::SoftMaxExtAttrs;
 
-// Bytes that memory moves while an element is computed: in and out; e ^ x takes as long as 12.
+// Bytes that memory moves while an element is computed: in and out. e ^ x takes as long as 12.
 constexpr std::int64_t norm_work = 8, soft_max_work = 12;
 
 template <std::int64_t work>
@@ -31,7 +31,7 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), c.n_elements() * work, p.n_threads);
 }
 
-// Calls row(rows, at), which gives the row of the result, for each row of the slice.
+// Calls row(rows, at), which returns the row of the result, for each row of the slice.
 template <class Row>
 void for_each_row(const Step &step, const Slice &slice, Row row, bool may_stream = true) noexcept {
     if (step.dst.ne[0] == 0) return;
@@ -49,7 +49,7 @@ struct Scaling {
     float center, factor;
 };
 
-// Of n elements with this sum, and the sum of (x - center)^2 that squares(center) gives.
+// For n elements with this sum; squares(center) gives the sum of (x - center)^2.
 template <class Squares>
 Scaling standard(double sum, std::int64_t n, double eps, Squares squares) noexcept {
     const auto center = static_cast<float>(sum / static_cast<double>(n));
@@ -66,7 +66,7 @@ Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const sim
                     static_cast<float>(1 / std::sqrt(simd.squares(n, x, 0) / static_cast<double>(n) + attrs_of<RmsNormAttrs>(node).eps))};
         default: {
             const double length = std::sqrt(simd.squares(n, x, 0)), eps = attrs_of<L2NormAttrs>(node).eps;
-            return {0, static_cast<float>(1 / (length < eps ? eps : length))};  // (NaN stays)
+            return {0, static_cast<float>(1 / (length < eps ? eps : length))};  // NaN stays
         }
     }
 }
@@ -86,7 +86,7 @@ std::int64_t group_channels(const Tensor &node) noexcept {
     const std::int64_t groups = attrs_of<GroupNormAttrs>(node).groups;
     return ceil_div(node.layout.ne[2], groups);
 }
-// Those that have channels, of all batches.
+// The number of groups that have channels, over all batches.
 std::int64_t n_groups(const Tensor &node) noexcept {
     const std::int64_t channels = group_channels(node);
     return channels == 0 ? 0 : ceil_div(node.layout.ne[2], channels) * node.layout.ne[3];
@@ -107,7 +107,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
     FloatRows rows(step, slice);
     for (std::int64_t group = part.begin; group < part.end; group++) {
         const std::int64_t i3 = group / per_batch, first = group % per_batch * channels, last = std::min(first + channels, c.ne[2]);
-        // A group whose floats lie side by side is one long row.
+        // A group whose floats are contiguous is one long row.
         const bool whole = is_row_of_floats(a) && of_a.contiguous();
         const std::int64_t count = c.ne[0] * c.ne[1] * (last - first), n = whole ? count : c.ne[0];
         const auto for_each = [&](auto row) {
@@ -143,7 +143,7 @@ void run_soft_max(const Step &step, const Slice &slice) noexcept {
         const double sum = simd.exponentials(n, x, slice.simd.comparisons.largest(n, x), y);
         rows.normalised(y, 0, static_cast<float>(1 / sum), at);
     };
-    // Past the caches it takes 12 % longer: e ^ x leaves memory the time to fetch the lines that are written.
+    // Bypassing the caches takes 12 % longer: e ^ x leaves memory the time to load the lines that are written.
     for_each_row(step, slice, row, false);
 }
 
@@ -153,7 +153,7 @@ void run_log_soft_max(const Step &step, const Slice &slice) noexcept {
     for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
-        // Differences first: the result may lie on x, and m + log would be too large a number to take from x.
+        // Subtracts the largest first: the result may overwrite x, and m + log would be too large to subtract from x.
         simd.normalise(n, x, slice.simd.comparisons.largest(n, x), 1, y, false);
         rows.normalised(y, static_cast<float>(std::log(slice.simd.losses.exp_sum(n, y, 0))), 1, at);
     });

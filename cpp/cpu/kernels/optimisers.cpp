@@ -1,5 +1,5 @@
-// Steps of optimisers (math/optimisers.hpp). A chunk is some pieces of the parameter, whose elements, and those of its state, lie side by
-// side. Limited by memory.
+// Optimiser steps (math/optimisers.hpp). A chunk is some pieces of the parameter, whose elements are contiguous, as are
+// those of its state. Limited by memory.
 #include "cpu/kernels/convert.hpp"
 #include "ops/gen/op_facts.hpp"
 
@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Elements at a time: as many of a gradient are made floats.
+// Elements at a time. This many elements of a gradient are converted to floats.
 constexpr std::int64_t piece = 1024;
 
 std::int64_t pieces_of(const Layout &a) noexcept { return ceil_div(a.n_elements(), piece); }
@@ -22,7 +22,7 @@ void plan_step(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces_of(a), streams * static_cast<std::int64_t>(a.nbytes()), p.n_threads);
 }
 
-// A piece: where it begins, its length, and the gradient's elements.
+// A piece: its start, its length, and the gradient's elements.
 struct Piece {
     std::int64_t at, n;
     const float *gradient;
@@ -52,7 +52,7 @@ void for_each_piece(const Step &step, const Slice &slice, F f) noexcept {
     }
 }
 
-// They need not lie side by side.
+// The settings need not be contiguous.
 template <std::size_t n>
 void read_settings(const TensorRef &t, float (&settings)[n]) noexcept {
     for (std::size_t i = 0; i < n; i++) settings[i] = *reinterpret_cast<const float *>(t.data + i * t.nb[0]);

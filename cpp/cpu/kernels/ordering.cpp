@@ -1,4 +1,5 @@
-// argmax, argsort and top_k: places of elements, which are exactly defined (math/order.hpp), however the work is cut.
+// argmax, argsort and top_k: indices of elements. math/order.hpp defines the order exactly, so the result does not
+// depend on how the work is divided.
 #include "cpu/kernels/lines.hpp"
 #include "cpu/kernels/sorting.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -17,14 +18,15 @@ std::int32_t *places_of_row(const Step &step, std::int64_t row) noexcept {
     return reinterpret_cast<std::int32_t *>(step.dst.data) + row * step.node->layout.ne[0];
 }
 
-// The shortest part of a row that is worth a thread of its own.
+// The shortest part of a row that is worth a thread.
 constexpr std::int64_t shortest_part = 1 << 15;
 
-// ---- argmax: a chunk is some segments (kernels/lines.hpp); where rows have several, the best of each come together at the end.
+// ---- argmax: a chunk is some segments (kernels/lines.hpp). If rows have several, the best elements of each are
+// compared at the end.
 
 struct Best {
     float value = -std::numeric_limits<float>::infinity();
-    std::int32_t place = -1;  // of NaN alone there is none
+    std::int32_t place = -1;  // only NaN leaves it at -1
 
     void take(const Best &later) noexcept {
         if (later.place >= 0 && (place < 0 || later.value > value)) *this = later;
@@ -40,7 +42,7 @@ void plan_argmax(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::combine) = chunks_for(lines.count, static_cast<std::int64_t>(plan.workspace), p.n_threads);
 }
 
-// A block whose largest element is no better is passed over; in another one the element is looked for.
+// Skips a block whose largest element is no better; otherwise finds the element in it.
 Best best_of(const LineReader &reader, std::int64_t line, Range part, const simd::SimdTable &simd) noexcept {
     Best best;
     reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
@@ -78,13 +80,13 @@ void run_argmax(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-// ---- argsort, of rows by a thread each: a chunk is some rows.
+// ---- argsort, with one thread per row: a chunk is some rows.
 
 Order order_of(const Tensor &node) noexcept {
     return attrs_of<ops::ArgsortAttrs>(node).order == ops::ArgsortOrder::desc ? Order::descending : Order::ascending;
 }
 
-// A part of a row, sorted, in entries or room, which are as long.
+// A sorted part of a row, in entries or room, which are equally long.
 SortEntry *sort_part(const Step &step, const LineReader &reader, std::int64_t row, Range part, SortEntry *entries,
                      SortEntry *room) noexcept {
     const Order order = order_of(*step.node);
@@ -106,7 +108,7 @@ struct ScratchParts {
     std::int64_t part_of(const Slice &slice) const noexcept { return per_chunk ? slice.chunk : slice.thread; }
 };
 
-// Sorting takes about as long as moving so many times the bytes.
+// Sorting takes about as long as moving this many times the bytes.
 constexpr std::int64_t moves_of_sorting = 20;
 
 void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
@@ -129,8 +131,9 @@ void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-// ---- argsort of fewer and longer rows than there are threads: parts of a row are sorted, then merged in pairs, a round for each doubling.
-// A chunk makes the same range of its row in each round; of the two runs that it merges it finds where its range begins (taken_of_a).
+// ---- argsort of fewer and longer rows than there are threads: parts of a row are sorted, then merged in pairs, with a
+// round for each doubling. A chunk makes the same range of its row in each round. It finds where its range begins in
+// the two runs that it merges (taken_of_a).
 
 // What plan_sort_parts() decides: the parts of a row.
 struct SortDecisions {
@@ -161,7 +164,7 @@ void run_sort_parts(const Step &step, const Slice &slice) noexcept {
     const std::int64_t row = slice.chunk / parts, number = slice.chunk % parts;
     const auto begin_of = [&](std::int64_t part) { return part_of(n, std::min(part, parts), parts).begin; };
     const Range part{begin_of(number), begin_of(number + 1)};
-    // Of the row, before and behind the round; they change places.
+    // The row's entries before and after the round; the buffers swap.
     SortEntry *from = reinterpret_cast<SortEntry *>(step.workspace) + row * 2 * n, *to = from + n;
     if (slice.round == 0) {
         const LineReader reader(step, false, slice.simd);
@@ -182,7 +185,7 @@ void run_sort_parts(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-// ---- top_k: of a row, or of parts of few long ones, the first k are kept while it is read once, then sorted.
+// ---- top_k: a row, or parts of a few long rows, are read once. The first k elements are kept, then sorted.
 
 // What plan_top_k() decides: the parts of a row, and the entries that a selection has room for.
 struct TopDecisions {
@@ -197,11 +200,12 @@ void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t rows = a.n_rows(), n = a.ne[0], k = k_of(p.node), T = p.n_threads;
     std::int64_t parts = 1;
     if (T > 1 && rows > 0 && rows < 2 * T) parts = std::clamp<std::int64_t>(n / std::max(shortest_part, 4 * k), 1, ceil_div(4 * T, rows));
-    // Elements are kept until there are so many, then cut down to k. More room means fewer cuts, but more that is kept in between.
+    // Elements are collected up to this number, then cut down to k. More room means fewer cuts, but more elements in
+    // between.
     const std::int64_t room = std::min(n, 2 * k + 32);
     plan.chunks(Stage::compute) =
         parts > 1 ? rows * parts : chunks_for(rows, 2 * static_cast<std::int64_t>(a.nbytes() + p.node.layout.nbytes()), T);
-    // Kept elements of a chunk, and those of the parts.
+    // Room for a chunk's collected elements, and for those of the parts.
     const ScratchParts scratch(p, plan);
     plan.keep(TopDecisions{parts, room, scratch});
     plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * room) * sizeof(SortEntry);
@@ -210,22 +214,24 @@ void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace += static_cast<std::size_t>(rows * parts * k) * sizeof(SortEntry);
 }
 
-// The first k of n entries to the front, in any order.
+// Moves the first k of n entries to the front, in any order.
 void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
     if (k < n) std::nth_element(entries, entries + k, entries + n);
 }
 
-// Up to so many are kept in order: one more is put between them. Of others there are more than k at times, which are cut.
+// Up to this k, entries are kept sorted, and a new one is inserted. For larger k, more than k are collected at times,
+// and then cut.
 constexpr std::int64_t most_in_order = 32;
 
-// The first k of the entries that it was given, in `entries`, which has room for so many more.
+// Collects the first k of the entries that it is given, in `entries`, which has room for `room` entries.
 class TopEntries {
 public:
     TopEntries(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
 
-    // What comes before this entry alone is to be taken.
+    // Only entries that come before this one matter.
     SortEntry end() const noexcept { return end_; }
-    // Floats that are less come behind it. (The next key before it is the next float; of NaN, that any float comes before, there is none.)
+    // Floats below this come after the last entry. The next key before that entry is the next float. Any float comes
+    // before NaN, so NaN has no such bound.
     float least() const noexcept {
         const bool of_nan = end_ >> 32 == last_entry >> 32;
         return of_nan ? -std::numeric_limits<float>::infinity() : math::descending_value(end_ - (SortEntry{1} << 32));
@@ -242,7 +248,7 @@ public:
             if (count_ == room_) cut();
         }
     }
-    // They are then at the front, in any order; the answer is how many.
+    // Moves the k entries to the front, in any order, and returns their number.
     std::int64_t finish() noexcept {
         if (count_ > k_) cut();
         return count_;
@@ -260,8 +266,8 @@ private:
     SortEntry end_ = last_entry;
 };
 
-// The first k of a part of a row at the front of `entries`; all where there are fewer. Once k are found, floats that are no larger than the
-// least of them are passed over, as their places come later.
+// The first k entries of a part of a row, at the front of `entries`; all if there are fewer. Once k are found, floats
+// that are no larger than the least of them are skipped, because their indices come later.
 std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *entries, std::int64_t room,
                     const simd::SimdTable &simd) noexcept {
     TopEntries kept(entries, k, room);
@@ -278,7 +284,7 @@ std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std:
     return kept.finish();
 }
 
-// (Entries are not in the order of their places, which sort_entries() would need.)
+// Uses std::sort, because sort_entries() requires entries in the order of their indices.
 void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexcept {
     const std::int64_t k = k_of(*step.node);
     std::sort(entries, entries + k);

@@ -1,5 +1,6 @@
-// out_prod: the packed product of mul_mat_packed.cpp, whose packing takes any strides, of both operands transposed: a's panels are made of
-// its rows, along which they lie. An a with blocks, which lie along these rows too, is decoded into floats first.
+// out_prod: the packed product of mul_mat_packed.cpp with both operands transposed. Its packing takes any strides: a's
+// panels are made of its rows, along which they are contiguous. A quantised a, whose blocks lie along these rows too,
+// is first decoded into floats.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -12,7 +13,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Dimension 1 first.
+// Swaps dimensions 0 and 1.
 Layout transposed(Layout t) noexcept {
     std::swap(t.ne[0], t.ne[1]);
     std::swap(t.nb[0], t.nb[1]);
@@ -20,7 +21,7 @@ Layout transposed(Layout t) noexcept {
     return t;
 }
 
-// a as the product reads it: itself, or what it is decoded into.
+// a as the product reads it: itself, or decoded.
 bool is_decoded(const Layout &a) noexcept { return traits(a.type).block_size > 1; }
 Layout read_layout(const Layout &a) noexcept {
     if (!is_decoded(a)) return a;

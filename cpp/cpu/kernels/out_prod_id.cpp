@@ -1,10 +1,12 @@
-// out_prod_id: sums of outer products, for each expert those of its own columns.
+// out_prod_id: sums of outer products, for each expert over its own columns.
 //
 //   set up:   the slots (u, t) of ids, sorted by their experts, in the order of their numbers   one thread
-//   compute:  for each expert and range of rows of its matrix (a chunk): a block of its columns after the other, a's rows of it as
+//   compute:  for each expert and range of rows of its matrix (a chunk): a block of its columns after the other, a's
+//   rows of it as
 //             panels, b's as groups of columns of c, and their product                          the thread's workspace
 //
-// An expert without columns gets zeros, and its chunks read nothing. A sum is taken in the order of the columns, whoever takes it.
+// An expert without columns gets zeros, and its chunks read nothing. A sum is taken in the order of the columns,
+// regardless of threads.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/mul_mat_id.hpp"
@@ -19,7 +21,7 @@ using namespace by_expert;
 
 namespace {
 
-// Rows of a chunk at most: their panels of a block of columns take 192 KiB, which stay in the second-level cache.
+// The most rows of a chunk: their panels for a block of columns take 192 KiB, which stay in the L2 cache.
 constexpr std::int64_t most_rows = 256;
 // Groups of b's elements that are read together, as whole cache lines of each column.
 constexpr std::int64_t groups = 8;
@@ -29,7 +31,7 @@ struct RowsPerChunk {
     std::int64_t count;
 };
 
-// What the product is cut into. Its matrices are {N, M}, its columns are what is summed over.
+// How the product is divided. Its matrices are {N, M}, and it sums over its columns.
 struct Cut {
     Slots slots;
     std::int64_t N, M, MR, NR, KC, used, rows_per_chunk, row_chunks;
@@ -69,7 +71,7 @@ void by_expert::plan_outer_products(const Problem &p, KernelPlan &plan) noexcept
 
 namespace {
 
-// An expert's columns: places of the sorted slots.
+// An expert's columns: positions of the sorted slots.
 struct Columns {
     const Entry *first;
     std::int64_t count;
@@ -83,13 +85,13 @@ Columns columns_of(const Cut &cut, const Step &step, std::int64_t expert) noexce
     return {entries + run->first, run->size()};
 }
 
-// Elements [first, first + n) of an operand's columns, one column after the other.
+// Decodes elements [first, first + n) of an operand's columns, one column after the other.
 void decode(const Cut &cut, const TensorRef &t, const Columns &columns, std::int64_t first, std::int64_t n, float *to,
             const simd::SimdTable &simd) noexcept {
     for (std::int64_t k = 0; k < columns.count; k++) load_row(t, column_of(t, cut.used, columns.first[k].slot), first, n, to + k * n, simd);
 }
 
-// n of `height` elements of decoded columns, from `first` on, as a panel.
+// Packs n of `height` elements of decoded columns, starting with `first`, as a panel.
 void pack(const float *decoded, std::int64_t height, std::int64_t first, std::int64_t n, std::int64_t width, std::int64_t kc, float *panel,
           const simd::SimdTable &simd) noexcept {
     constexpr std::ptrdiff_t size = sizeof(float);
@@ -97,7 +99,7 @@ void pack(const float *decoded, std::int64_t height, std::int64_t first, std::in
                   panel);
 }
 
-// Adds the outer products of a block of columns to rows of the expert's matrix, or begins its sums with them.
+// Adds the outer products of a block of columns to rows of the expert's matrix, or starts its sums with them.
 void multiply(const Cut &cut, const Step &step, const Slice &slice, const Columns &columns, const Range &rows, float *matrix,
               bool add) noexcept {
     float *panels = cut.of_thread(step, slice, cut.panels), *group = cut.of_thread(step, slice, cut.group);

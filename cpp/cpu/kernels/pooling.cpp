@@ -1,7 +1,9 @@
-// pool_1d, pool_2d: a piece of a row of the result at a time: what its windows have in common is taken column by column first, for as many
-// columns as stay in the first-level cache, and then window by window. Limited by memory, where windows hardly overlap.
+// pool_1d, pool_2d: computes a piece of a row of the result at a time. It first reduces each column of the windows, for
+// as many columns as stay in the L1 cache, then reduces these window by window. Limited by memory if windows hardly
+// overlap.
 //
-// An average is added up in F64, a column from above, then the columns from left to right: whatever the thread, chunk or ISA.
+// An average is summed in F64, each column from the top, then the columns from left to right, regardless of thread,
+// chunk and ISA.
 #include "ops/pooling.hpp"
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
@@ -15,10 +17,10 @@ namespace {
 
 using ops::Pool;
 
-// Two lists of 512 doubles are 8 KiB of a stack, and two of floats 4.
+// Two arrays of 512 doubles take 8 KiB of the stack, and two of floats 4.
 constexpr std::int64_t columns_at_a_time = 512;
 
-// Outputs whose windows lie within so many columns; one where a window is longer.
+// Outputs whose windows lie within columns_at_a_time columns; one if a window is longer.
 std::int64_t outputs_per_piece(const Sliding &x) noexcept {
     if (x.taps >= columns_at_a_time) return 1;
     return std::min(x.positions, (columns_at_a_time - x.taps) / x.stride + 1);
@@ -31,7 +33,7 @@ void plan_pool(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces_of(p.node.layout, ops::pool_of(p.node)), bytes, p.n_threads);
 }
 
-// The rows of a that a row of the result is made of.
+// The rows of a that a row of the result is computed from.
 struct Rows {
     const TensorRef &a;
     RowIndex first;
@@ -65,18 +67,18 @@ const double *sums(const Rows &rows, std::int64_t column, std::int64_t n, double
     return columns;
 }
 
-// Positions [first, first + n) of a row of the result, into `to`.
+// Positions [first, first + n) of a row of the result, written to `to`.
 struct Piece {
     const Sliding &x;
     std::int64_t first, n;
     Sliding::Range columns() const noexcept {
         return {std::max<std::int64_t>(0, x.element(first, 0)), std::min(x.elements, x.element(first + n - 1, x.taps - 1) + 1)};
     }
-    // Whether all windows are whole, and lie among these columns.
+    // Whether all windows are complete and lie within these columns.
     bool are_whole(const Sliding::Range &among) const noexcept {
         return x.element(first, 0) >= among.begin && x.element(first + n - 1, 0) + x.taps <= among.end;
     }
-    // Calls take(i, column) for each output i, tap by tap of such windows: loops without a condition.
+    // For such windows, calls take(i, column) for each output i, tap by tap: loops without a condition.
     template <class Take>
     void for_each_whole(Take take) const noexcept {
         for (std::int64_t tap = 0; tap < x.taps; tap++) {
@@ -88,7 +90,7 @@ struct Piece {
             }
         }
     }
-    // Calls take(i, begin, end) for output i and the columns of its window among those from `begin` on.
+    // Calls take(i, begin, end) for output i, with the columns of its window relative to among.begin.
     template <class Take>
     void for_each(const Sliding::Range &among, Take take) const noexcept {
         for (std::int64_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
-// random_uniform, random_normal, dropout: each element by its own word of Philox (math/random.hpp). A chunk is some pieces of the result,
-// wherever its rows end; a piece's words are made first. Limited by arithmetic.
+// random_uniform, random_normal, dropout: each element uses its own word of Philox (math/random.hpp). A chunk is some
+// pieces of the result, regardless of rows; a piece's words are made first. Limited by arithmetic.
 #include "math/random.hpp"
 #include "cpu/kernels/sink.hpp"
 #include "ops/gen/op_facts.hpp"

@@ -1,5 +1,5 @@
-// rope: pairs of each row turned by the angles of its position. A chunk is some tokens; a token's angles are made once, for all of its
-// prologues.
+// rope: rotates pairs of each row by the angles of its position. A chunk is some tokens. A token's angles are computed
+// once, for all of its heads.
 #include "cpu/float_rows.hpp"
 #include "ops/rotation.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 using ops::Rotation;
 using ops::rotation_of;
 
-// A thread's part of the workspace behind those of FloatRows: rates, and two cosines and sines of each pair.
+// A thread's part of the workspace, after that of FloatRows: rates, and two cosines and sines of each pair.
 std::size_t angle_bytes(std::int64_t pairs) noexcept {
     return round_up(static_cast<std::size_t>(pairs) * (sizeof(double) + 4 * sizeof(float)), 64);
 }
@@ -52,7 +52,7 @@ public:
         }
     }
 
-    // Of a token.
+    // Computes the angles of a token.
     void at(std::int64_t i2, std::int64_t i3) noexcept {
         const std::int64_t n = rotation_.pairs;
         for (std::int64_t k = 0, end; k < n; k = end) {

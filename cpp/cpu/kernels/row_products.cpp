@@ -1,16 +1,21 @@
-// Products of chosen rows of a matrix by a round's columns.
+// Products of selected rows of a matrix with a round's columns.
 //
-//   rows       of a constant in blocks, few columns: each active row is a stream of its own, and the next one's lines are asked for
+//   rows       of a quantised constant, few columns: each active row is a stream of its own, and the next one's lines
+//   are prefetched
 //              with this one's (cpu/simd/packed_rows_i8.hpp).
-//   integers   weights in blocks, where the ISA has their product (mul_mat_integer.cpp): the blocks of a panel's rows are copied side by
-//              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
-//              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
+//   integers   quantised weights, if the ISA has their product (mul_mat_integer.cpp): the blocks of a panel's rows are
+//   copied next to
+//              each other into the second-level cache, each while the next one's lines are prefetched, then unpacked
+//              into a panel of
+//              codes, and multiplied by the columns' bytes. Neighbouring rows are unpacked in place; a whole panel of a
+//              constant's copy
 //              may be read instead.
-//   floats     all others: one column by rows of F32, F16 and BF16 one by one, where they lie, later ones' lines asked for meanwhile; more
-//              by neighbours together; what does not lie so is decoded, four rows at a time.
+//   floats     all others: one column by rows of F32, F16 and BF16 one by one, in place, while later ones' lines are
+//   prefetched; more
+//              columns by neighbouring rows together; other rows are decoded, four at a time.
 //
-// A group of 32 rows of 4,096 weights of Q4_0 is 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the order of k whatever
-// group it falls to, so its bits depend on neither threads nor chunks nor on which other rows are active.
+// A group of 32 rows of 4,096 weights of Q4_0 has 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the
+// order of k regardless of its group, so its bits depend on neither threads nor chunks nor which other rows are active.
 #include "cpu/kernels/row_products.hpp"
 
 #include <cstring>
@@ -20,9 +25,9 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t float_group = 16, packed_row_group = 64;
-// Bytes of rows between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One packed row of Q4_0
-// ahead, 50 % of 11,008 took 648 us, two and three 545, five 576. Into the second-level cache alone, or past it: no better. Rows of F16 are
-// as long: all of them took 2473 us at twice the distance, 2300 at this one.
+// Prefetch distance in bytes of rows, as for panels (cpu/dispatch.cpp). With one packed row of Q4_0 ahead, 50 % of
+// 11,008 rows took 648 us; two and three took 545, five 576. Prefetching into the L2 cache alone, or past it, was no
+// better. Rows of F16 are as long: all of them took 2473 us at twice the distance, 2300 at this one.
 constexpr std::int64_t prefetch_distance = 8192;
 
 const simd::SimdTable::IntegerFormat &format_of(const Layout &a, const simd::SimdTable &simd) noexcept {
@@ -44,7 +49,7 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
       type_(a.type),
       K_(a.ne[0]),
       M_(a.ne[1]),
-      // Panels of a copy are multiplied by all of k at once: so are gathered rows, for the same bits.
+      // Panels of a copy are multiplied by all of k at once. Gathered rows are too, for identical bits.
       KC_(even_block(std::max<std::int64_t>(K_, 1), copy.used() ? std::max<std::int64_t>(K_, 1) : integer::largest_kc, simd::scaled_bytes)),
       group_(float_group),
       at_once_(simd.dot.columns),
@@ -97,7 +102,7 @@ void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread)
     quantize(simd_, *layout_, values, round.shared, first, n, j);
 }
 
-// The packed row at a place of the list.
+// The packed row at a position of the list.
 simd::PackedPanel RowProducts::packed_row_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
                                              std::byte *thread) const noexcept {
     if (packs_rows_) {
@@ -146,7 +151,7 @@ void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, 
     const DotTiles tiles = as_they_lie_ ? as_they_lie_ : simd_.dot.f32;
     float *tile = at<float>(thread, tile_), *decoded = at<float>(thread, rows_);
     const auto column_stride = static_cast<std::ptrdiff_t>(decoded_floats(K_) * sizeof(float));
-    // Rows that are neighbours, as all are where nothing is sparse, are taken together where they lie.
+    // Neighbouring rows, which are all rows if nothing is sparse, are multiplied together in place.
     const auto neighbours = [&](std::int64_t i) {
         std::int64_t count = 1;
         while (count < std::min<std::int64_t>(simd_.dot.rows, n - i) && rows[i + count] == rows[i] + count) count++;

@@ -1,4 +1,4 @@
-// get_rows, set_rows: rows by their numbers.
+// get_rows, set_rows: rows selected by index.
 #include "cpu/kernels/convert.hpp"
 
 #include "base/checked.hpp"
@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// The number in element i of slice (i2, i3) of rows; where a has no such row this is noted, and the answer is -1.
+// The index in element i of slice (i2, i3) of rows. If a has no such row, this records a fault and returns -1.
 std::int64_t row_number(const Step &step, int operand, std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t n_rows) noexcept {
     const TensorRef &rows = step.src[static_cast<std::size_t>(operand)];
     const std::byte *at = rows.data + static_cast<std::size_t>(i) * rows.nb[0] + static_cast<std::size_t>(i1) * rows.nb[1] +
@@ -22,7 +22,8 @@ std::int64_t row_number(const Step &step, int operand, std::int64_t i, std::int6
     return -1;
 }
 
-// ---- get_rows. A chunk is some rows of the result. Of a leaf without its original it rebuilds the rows that it gets, and no others.
+// ---- get_rows. A chunk is some rows of the result. For a leaf without its original, it rebuilds only the rows that it
+// reads.
 
 // A thread's part of the workspace: a row of a's root, and a row of a.
 struct GetParts {
@@ -40,12 +41,12 @@ void plan_get(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
 }
 
-// A row is got so many elements at a time, a multiple of every block, while as many of the next row are fetched: rows lie anywhere, and
-// without it each begins at memory's latency. Not of rows whose elements lie apart: the next row's are mostly in the lines that this one
-// has read, and what both span may be the whole tensor.
+// A row is read this many elements at a time, a multiple of every block, while the same part of the next row is
+// prefetched. Rows lie anywhere, so without prefetching each one starts with memory's latency. Rows with gaps are not
+// prefetched: the next row is mostly in lines that this row has read, and both may span the whole tensor.
 constexpr std::int64_t piece = 512;
 
-// Rows of a into the result, of a's type or decoded to F32.
+// Copies rows of a to the result, in a's type or decoded to F32.
 class RowGetter {
 public:
     RowGetter(const Step &step, const simd::SimdTable &simd) noexcept
@@ -60,7 +61,7 @@ public:
     RowGetter(const RowGetter &) = delete;
     RowGetter &operator=(const RowGetter &) = delete;
 
-    // next: the row that is got after this one, or null.
+    // next: the row that is read after this one, or null.
     void get(const std::byte *source, const std::byte *next, std::byte *target) const noexcept {
         const DTypeTraits &type = traits(a_.type);
         const std::size_t size = decodes_ ? sizeof(float) : type.size;
@@ -106,7 +107,7 @@ void run_get(const Step &step, const Slice &slice) noexcept {
     std::byte *stage = step.plan.unread ? step.workspace + static_cast<std::size_t>(slice.thread) * parts.size : nullptr;
     RebuiltBytes rebuilt(*of.root, stage);
     const RowGetter getter(step, slice.simd);
-    // The row of a for row r of the result; one that a lacks has the number -1.
+    // The row of a for row r of the result; -1 if a has no such row.
     const auto from_at = [&](std::int64_t r) {
         const RowIndex to = row_index(c.ne, r);
         return RowIndex{row_number(step, 1, to.i1, to.i2, to.i3, a.ne[1]), to.i2, to.i3};
@@ -128,8 +129,8 @@ void run_get(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-// ---- set_rows. A chunk is a range of columns of all rows: so the rows are stored in their order, and of two with one
-// number the later one stays, at any number of threads.
+// ---- set_rows. A chunk is a range of columns of all rows. Rows are therefore stored in their order, and of two rows
+// with one index the later one stays, with any number of threads.
 
 std::int64_t column_units(const Tensor &node) noexcept {
     return node.layout.ne[0] / conversion_unit(node.src[1]->layout.type, node.layout.type);
@@ -140,13 +141,13 @@ void plan_set(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(column_units(p.node), bytes, p.n_threads);
 }
 
-// n elements of a row from i0 on, whatever the strides.
+// n elements of a row, starting with i0, for any strides.
 void set_columns(const Step &step, const Converter *convert, const std::byte *source, std::byte *target, std::int64_t i0, std::int64_t n,
                  std::int64_t position) noexcept {
     const TensorRef &a = step.dst, &b = step.src[1];
     const DTypeTraits &from = traits(b.type), &to = traits(a.type);
     const bool side_by_side = b.nb[0] == from.size && a.nb[0] == to.size;
-    // Blocks always lie side by side, so a step of one element is of one element on both sides.
+    // Blocks are always contiguous, so a step of one element is of one element on both sides.
     const std::int64_t step_size = side_by_side ? n : conversion_unit(b.type, a.type);
     for (std::int64_t i = i0; i < i0 + n; i += step_size) {
         const std::byte *s = source + static_cast<std::size_t>(i / from.block_size) * b.nb[0];

@@ -1,8 +1,8 @@
-// scatter_add: a copy of a, to elements of which those of b are added, by their numbers.
+// scatter_add: copies a, then adds the elements of b to the elements that indices select.
 //
-// First all of a is copied (nothing is where the result lies on a). Then a chunk has pieces of b's rows, in one dimension all of them: what
-// has one number in it comes together in one chunk, in b's order, so that threads do not race and the sums' bits are always the same.
-// Limited by memory, and by the latency of the lines that are added to.
+// First, all of a is copied, unless the result overwrites a. Then each chunk adds pieces of b's rows, complete along
+// the indexed dimension. All elements with one index are added by one chunk, in b's order, so threads do not race and
+// the sums always have identical bits. Limited by memory, and by the latency of the lines that are added to.
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/layout.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -15,12 +15,13 @@ namespace tensorlib::core {
 
 namespace {
 
-// Elements of dimension 0 that a chunk takes at a time; few, as sums in other dimensions are shared by them alone.
+// Elements of dimension 0 that a chunk takes at a time. They are few, because for other dimensions only dimension 0
+// divides the sums.
 constexpr std::int64_t piece = 128;
 
 std::size_t dim_of(const Tensor &node) noexcept { return static_cast<std::size_t>(attrs_of<ops::ScatterAddAttrs>(node).dim); }
 
-// The pieces of b's shape without the dimension: of dimension 0 pieces, but for the dimension itself.
+// b's shape in pieces, without the indexed dimension: dimension 0 counts pieces, unless it is the indexed one.
 Extents pieces_of(const Extents &b, std::size_t dim) noexcept {
     Extents pieces = b;
     pieces[0] = ceil_div(b[0], piece);
@@ -37,13 +38,13 @@ void plan_scatter(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces, 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
 }
 
-// The numbers, which repeat into b's shape.
+// The indices, which repeat into b's shape.
 struct Numbers {
     const Step &step;
     const TensorRef &indices;
     std::int64_t extent;
 
-    // That of an element of b, or -1 where there is none such.
+    // The index for an element of b, or -1 if it is invalid.
     std::int64_t at(const Extents &i) const noexcept {
         std::size_t place = 0;
         for (std::size_t d = 0; d < max_dims; d++) place += static_cast<std::size_t>(i[d] % indices.ne[d]) * indices.nb[d];
@@ -61,7 +62,7 @@ float *sums_at(const TensorRef &c, Extents i, std::size_t dim, std::int64_t numb
     return reinterpret_cast<float *>(row_address(c, {i[1], i[2], i[3]})) + i[0];
 }
 
-// Adds n elements of b from i on, in dimension 0, each to that of its number.
+// Adds n elements of b along dimension 0, starting with i, each to the element of its index.
 void add_elements(const TensorRef &c, const Numbers &numbers, const float *added, Extents i, std::int64_t n, std::size_t dim) noexcept {
     for (std::int64_t k = 0; k < n; k++, i[0]++) {
         const std::int64_t number = numbers.at(i);

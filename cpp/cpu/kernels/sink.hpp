@@ -1,6 +1,6 @@
-// Where a chunk's bytes go that are written one after the other: into the result, or past the caches into it.
+// Writes a chunk's consecutive bytes: into the result, or into the result past the caches.
 //
-// What goes past the caches does so in whole lines, whatever it is made of: short pieces are put together in a stage of a few KiB first.
+// Writes past the caches use whole lines. Short pieces are first collected in a stage of a few KiB.
 #pragma once
 
 #include "cpu/cpu_kernel.hpp"
@@ -14,7 +14,7 @@ namespace tensorlib::core {
 
 class Sink {
 public:
-    // The most that room() gives.
+    // The most bytes that room() returns.
     static constexpr std::int64_t most = 4096;
 
     Sink(std::byte *to, const simd::SimdTable &simd, bool stream) noexcept : to_(to), simd_(simd), stream_(stream) {}
@@ -28,7 +28,7 @@ public:
 
     bool streams() const noexcept { return stream_; }
 
-    // The place of the next n bytes, up to `most`, which the caller writes before it comes again.
+    // Room for the next n bytes, up to `most`, which the caller fills before its next call.
     std::byte *room(std::int64_t n) noexcept {
         if (!stream_) {
             std::byte *at = to_;
@@ -43,7 +43,7 @@ public:
 
     void copy(const std::byte *from, std::int64_t n) noexcept {
         if (stream_ && n >= static_cast<std::int64_t>(shortest_stream)) {
-            // The stage ends with a line, and so does what goes directly.
+            // The stage ends at the end of a line, and so do direct writes.
             const std::int64_t head = (line - behind_line()) % line, body = (n - head) / line * line;
             put(from, head);
             flush(held_);
@@ -66,7 +66,7 @@ private:
     static constexpr std::int64_t line = 64, capacity = 2 * most;
 
     void put(const std::byte *from, std::int64_t n) noexcept { std::memcpy(room(n), from, static_cast<std::size_t>(n)); }
-    // The bytes of the stage behind the last whole line of the result.
+    // The bytes of the stage after the last whole line of the result.
     std::int64_t behind_line() const noexcept {
         const auto behind = static_cast<std::int64_t>((reinterpret_cast<std::uintptr_t>(to_) + static_cast<std::uintptr_t>(held_)) % line);
         return std::min(held_, behind);

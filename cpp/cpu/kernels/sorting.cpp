@@ -8,7 +8,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Shorter ones are sorted by comparisons: counting alone costs as much there.
+// Shorter rows are sorted by comparisons, because counting alone takes as long there.
 constexpr std::int64_t shortest_radix_sort = 256;
 constexpr int first_bit = 32, bits = 8, passes = 4;
 using Counts = std::array<std::int64_t, 1 << bits>;
@@ -17,7 +17,8 @@ std::size_t digit(SortEntry entry, int pass) noexcept { return entry >> (first_b
 
 }  // namespace
 
-// By the keys' bytes from the last one on, each pass stable. The passes' counts are taken in one. A byte that all keys share needs none.
+// Sorts by the keys' bytes, starting with the last; each pass is stable. One traversal counts for all passes. A byte
+// that all keys share needs no pass.
 SortEntry *sort_entries(SortEntry *entries, SortEntry *room, std::int64_t n) noexcept {
     if (n < shortest_radix_sort) {
         std::sort(entries, entries + n);
@@ -38,7 +39,8 @@ SortEntry *sort_entries(SortEntry *entries, SortEntry *room, std::int64_t n) noe
     return entries;
 }
 
-// The least i with a[i] > b[n - 1 - i], by halving: before it all of a, and of b the rest, are among the first n.
+// Binary search for the least i with a[i] > b[n - 1 - i]: the elements of a before i, and enough elements of b, are the
+// first n.
 std::int64_t taken_of_a(const SortedPair &pair, std::int64_t n) noexcept {
     std::int64_t low = std::max<std::int64_t>(0, n - pair.n_b), high = std::min(n, pair.n_a);
     while (low < high) {

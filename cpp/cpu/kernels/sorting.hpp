@@ -1,4 +1,4 @@
-// Sorting a row's elements, as entries (math/order.hpp), and merging sorted runs.
+// Sorts a row's elements, as entries (math/order.hpp), and merges sorted runs.
 #pragma once
 
 #include "math/order.hpp"
@@ -10,7 +10,8 @@ namespace tensorlib::core {
 using math::last_entry;
 using math::SortEntry;
 
-// Sorts n entries, whose places ascend, with as much room beside them; the answer is where they are then, one of the two.
+// Sorts n entries, whose indices ascend, using a second buffer of the same size. Returns the buffer that has the
+// result.
 SortEntry *sort_entries(SortEntry *entries, SortEntry *room, std::int64_t n) noexcept;
 
 // Two sorted runs.
@@ -19,15 +20,15 @@ struct SortedPair {
     std::int64_t n_a, n_b;
 };
 
-// How many of the first n entries of both together are a's.
+// How many of the first n entries of both runs together are a's.
 std::int64_t taken_of_a(const SortedPair &pair, std::int64_t n) noexcept;
 
-// Calls take(entry) for entries [begin, end) of what both make together, in order.
+// Calls take(entry) for entries [begin, end) of the merged runs, in order.
 template <class Take>
 void merge_range(const SortedPair &pair, std::int64_t begin, std::int64_t end, Take take) noexcept {
     std::int64_t i = taken_of_a(pair, begin), j = begin - i;
     for (std::int64_t n = begin; n < end; n++) {
-        // (Selections, no branches: which run is next cannot be foreseen.)
+        // Selects without branches, because which run is next cannot be predicted.
         const SortEntry a = i < pair.n_a ? pair.a[i] : last_entry, b = j < pair.n_b ? pair.b[j] : last_entry;
         const bool of_a = a < b;
         take(of_a ? a : b);

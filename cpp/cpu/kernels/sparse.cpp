@@ -1,4 +1,4 @@
-// mul_mat_sparse: the elements of a product whose neurons are active.
+// mul_mat_sparse: computes the elements of a product whose neurons are active.
 //
 //   for each round of 128 columns:
 //     prepare:  the list of active neurons                                        one thread
@@ -6,10 +6,11 @@
 //     compute:  for each group of active rows (a chunk): their products, of which  the thread's workspace
 //               each column takes those that are active in it
 //
-// How many are active is known when the list is there, the number of chunks before: the list is cut into as many as there are, or is
-// shorter and the last ones have nothing to do. Few columns read a constant's rows from its packed rows, as fast as the dense product reads
-// panels where all are active. By more columns a list of most of a's rows is worth no gathering: where a has a packed copy all its panels
-// are read then, and what of a panel's 32 rows is not active is left out.
+// The number of chunks is fixed before the list exists. The list is divided among as many chunks as there are; if it is
+// shorter, the last ones have nothing to do. Few columns read a constant's rows from its packed rows; if all are
+// active, that is as fast as the dense product reads panels. For more columns, gathering does not pay if the list has
+// most of a's rows. If a has a packed copy, all its panels are read then, and inactive rows among a panel's 32 are
+// skipped.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/active_rows.hpp"
@@ -66,7 +67,7 @@ void find_active(const Blocking &b, const Step &step, const RowProducts::Round &
     b.active.compact(step.workspace);
 }
 
-// A tile to where its rows are active.
+// Stores a tile's active rows.
 template <class Wanted>
 void store(const Blocking &b, const Step &step, const RowProducts::Round &round, const RowProducts::Tile &tile, const std::int64_t *list,
            Wanted wanted) noexcept {
@@ -86,7 +87,7 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.kept<PlannedThreads>().count)
                                           : per_chunk_of(count, step.plan.chunks(Stage::compute), b.products.least_of_chunk());
     const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
-    // (Of one column the list has what is active in it.)
+    // For one column, the list has exactly its active neurons.
     const bool tests = step.node->src[ops::sparse_operands.scores] != nullptr && round.columns > 1;
     const ops::SparseRule rule = ops::sparse_rule(*step.node);
     const FloatColumns scores = b.scores_of(step);

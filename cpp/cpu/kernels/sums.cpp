@@ -1,13 +1,13 @@
-// sum, sum_rows, mean and cumsum. In a segment, and between segments, F64 is added up, in their order. Rows of F32 that lie side by side
-// are read where they are, others by way of a block of floats.
+// sum, sum_rows, mean and cumsum. Sums are taken in F64, within a segment and across segments, in order. Contiguous
+// rows of F32 are read in place, others by way of a block of floats.
 #include "cpu/kernels/lines.hpp"
 
 namespace tensorlib::core {
 
 namespace {
 
-// ---- sum, sum_rows, mean: a chunk is some segments. Where rows have several, their sums lie in the workspace, and come together at the
-// end.
+// ---- sum, sum_rows, mean: a chunk is some segments. If rows have several, their sums go to the workspace and are
+// added at the end.
 
 bool is_of_all(const Tensor &node) noexcept { return node.op == Op::sum; }
 
@@ -57,8 +57,9 @@ void run_sums(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-// ---- cumsum: a chunk is some rows; where there are few and long ones, some segments, for which the sums of all segments are taken first.
-// What lies before a block is its row's sum up to there, as sum_rows has it: so that to know it a segment need only be read.
+// ---- cumsum: a chunk is some rows; for a few long rows, some segments, for which the sums of all segments are taken
+// first. The sum before a block is its row's sum up to there, as sum_rows has it. To get it, a segment need only be
+// read.
 
 void plan_running(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
@@ -74,7 +75,7 @@ void plan_running(const Problem &p, KernelPlan &plan) noexcept {
 
 void run_running(const Step &step, const Slice &slice) noexcept {
     const Lines lines(step.node->src[0]->layout, false);
-    // (There may be any number of empty rows.)
+    // There may be any number of empty rows.
     if (lines.length == 0) return;
     const LineReader reader(step, false, slice.simd);
     auto *sums = reinterpret_cast<double *>(step.workspace);

@@ -1,8 +1,8 @@
-// Elementwise operations, one or several that are joined: a program over tiles (runtime/program.hpp), whatever the operations are.
+// Elementwise operations, one or several fused: a program over tiles (runtime/program.hpp).
 //
-// The result is contiguous. Where every input has its shape and lies side by side, all of it is one long row; else it is cut into rows of
-// dimension 0, and row (i1, i2, i3) meets row (i1 mod n1, i2 mod n2, i3 mod n3) of an input, which repeats along dimension 0 where it has
-// fewer elements there.
+// The result is contiguous. If every input is contiguous and has its shape, all of it is one long row. Otherwise it is
+// cut into rows of dimension 0: row (i1, i2, i3) uses row (i1 mod n1, i2 mod n2, i3 mod n3) of an input, which repeats
+// along dimension 0 if it has fewer elements there.
 #include "base/checked.hpp"
 #include "cpu/programs.hpp"
 #include "runtime/program.hpp"
@@ -13,7 +13,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// The inputs whose elements lie as the result's do, and may lie under them.
+// The inputs whose elements lie as the result's do, and which the result may overwrite.
 unsigned alike(const Problem &p) noexcept {
     unsigned bits = 0;
     for (std::size_t i = 0; i < p.program.inputs.size(); i++) {
@@ -23,7 +23,8 @@ unsigned alike(const Problem &p) noexcept {
     return bits;
 }
 
-// What a chunk's size follows from: bytes of memory, or of the tiles that instructions go over, where there are many of these.
+// What determines a chunk's size: bytes of memory, or of the tiles that instructions process if there are many of
+// these.
 std::int64_t work(const Problem &p) noexcept {
     const std::int64_t n = p.node.layout.n_elements();
     const auto per_element = static_cast<std::int64_t>(traits(p.node.layout.type).size + 4 * p.program.inputs.size());

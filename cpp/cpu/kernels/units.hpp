@@ -1,4 +1,4 @@
-// Units (elements, or blocks of a format with blocks) into rows in which they lie side by side.
+// Copies units (elements, or blocks of a quantised type) into contiguous rows.
 #pragma once
 
 #include "cpu/kernels/sink.hpp"
@@ -8,7 +8,8 @@
 
 namespace tensorlib::core {
 
-// Calls f with a value of the unsigned type of `unit` bytes. Units that lie apart are elements, of 8 bytes at most.
+// Calls f with a value of the unsigned type of `unit` bytes. Units that are not contiguous are elements, of 8 bytes at
+// most.
 template <class F>
 void with_unit(std::int64_t unit, F f) noexcept {
     switch (unit) {
@@ -19,7 +20,7 @@ void with_unit(std::int64_t unit, F f) noexcept {
     }
 }
 
-// n units that lie nb bytes apart.
+// n units that are nb bytes apart.
 inline void take_units(std::byte *to, const std::byte *from, std::int64_t nb, std::int64_t n, std::int64_t unit) noexcept {
     if (nb == unit) {
         std::memcpy(to, from, static_cast<std::size_t>(n * unit));
@@ -31,8 +32,8 @@ inline void take_units(std::byte *to, const std::byte *from, std::int64_t nb, st
     });
 }
 
-// Fetches n bytes of the row that is copied next where the result goes past the caches: short rows come from here and there, and without
-// it each begins at memory's latency. Long ones do not need it.
+// Prefetches n bytes of the row that is copied next, if the result bypasses the caches. Short rows come from anywhere,
+// so without this each one starts with memory's latency. Long rows do not need it.
 inline void fetch_row(const Sink &sink, const std::byte *from, std::int64_t n) noexcept {
     if (!sink.streams() || n > Sink::most) return;
     for (std::int64_t i = 0; i < n; i += 64) __builtin_prefetch(from + i, 0, 2);
@@ -50,7 +51,7 @@ inline void copy_units(Sink &sink, const std::byte *from, std::int64_t nb, std::
     }
 }
 
-// n times one element.
+// n copies of one element.
 inline void fill_units(std::byte *to, const void *element, std::int64_t n, std::int64_t unit) noexcept {
     with_unit(unit, [=](auto word) {
         constexpr std::int64_t size = sizeof word;

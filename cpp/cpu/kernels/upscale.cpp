@@ -1,7 +1,8 @@
-// upscale: a piece of a row of the result at a time. Limited by memory.
+// upscale: computes a piece of a row of the result at a time. Limited by memory.
 //
-//   nearest    each element is repeated; rows of the result that are the same, and short, are made once
-//   bilinear   two rows of a are mixed into one, then its neighbours, for each of the `factor` places between two pixels in turn
+//   nearest    each element is repeated; rows of the result that are equal, and short, are made once
+//   bilinear   two rows of a are mixed into one, then its neighbours, for each of the `factor` positions between two
+//   pixels in turn
 #include "base/checked.hpp"
 #include "cpu/kernels/units.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -17,7 +18,7 @@ using ops::Between;
 
 std::int64_t factor_of(const Tensor &node) noexcept { return attrs_of<ops::UpscaleAttrs>(node).factor; }
 
-// ---- nearest. A chunk is some rows of the result, or parts of few long ones.
+// ---- nearest. A chunk is some rows of the result, or parts of a few long rows.
 
 // Elements of a piece: 4 KiB of 32 bits.
 constexpr std::int64_t piece = 1024;
@@ -33,7 +34,7 @@ void plan_upscale(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces_of(c), 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
 }
 
-// n elements of a row of the result from i0 on.
+// n elements of a row of the result, starting with i0.
 template <class Word>
 void repeat_elements(const std::byte *row, std::int64_t nb, std::int64_t factor, std::int64_t i0, std::int64_t n,
                      std::byte *made) noexcept {
@@ -64,7 +65,7 @@ void run_nearest(const Step &step, const Slice &slice) noexcept {
     if (part.begin == part.end) return;
     const auto first_of = [&](std::int64_t at) { return at / per_row * c.ne[0] + at % per_row * piece; };
     Sink sink(c.data + first_of(part.begin) * unit, slice.simd, streams(*step.node));
-    // Rows of one piece are kept for those that are the same.
+    // Rows of one piece are kept for equal rows.
     alignas(64) std::byte kept[piece * static_cast<std::int64_t>(sizeof(float))];
     const std::byte *kept_row = nullptr;
     for (std::int64_t at = part.begin; at < part.end; at++) {
@@ -89,7 +90,7 @@ void run_nearest(const Step &step, const Slice &slice) noexcept {
 
 float mixed(float a, float b, float part) noexcept { return a * (1 - part) + b * part; }
 
-// n columns of a from `first` on, of two rows mixed into one.
+// n columns of a, starting with `first`, from two rows mixed into one.
 const float *mix_rows(const TensorRef &a, const RowIndex &row, const Between &y, std::int64_t first, std::int64_t n, float *one, float *two,
                       const simd::SimdTable &simd) noexcept {
     const float *above = floats_of(a, row_address(a, {y.first, row.i2, row.i3}), first, n, one, simd);
@@ -99,14 +100,15 @@ const float *mix_rows(const TensorRef &a, const RowIndex &row, const Between &y,
     return one;
 }
 
-// Pixels [i0, i0 + n) of a row from the columns of a that are there from `first` on.
+// Pixels [i0, i0 + n) of a row, from the columns of a that start with `first`.
 void mix_columns(const float *columns, std::int64_t first, std::int64_t extent, std::int64_t factor, std::int64_t i0, std::int64_t n,
                  float *to) noexcept {
     const auto pixel = [&](std::int64_t i) {
         const Between x = ops::between(i0 + i, factor, extent);
         to[i] = x.part == 0 ? columns[x.first - first] : mixed(columns[x.first - first], columns[x.second - first], x.part);
     };
-    // At the edges pixels have one neighbour; between them each `factor`-th has the same part of the two that follow.
+    // Pixels at the edges have one neighbour. Between the edges, each `factor`-th pixel has the same fraction of the
+    // two neighbours.
     const std::int64_t begin = std::clamp(factor - i0, std::int64_t{0}, n), end = std::clamp((extent - 1) * factor - i0, begin, n);
     for (std::int64_t i = 0; i < begin; i++) pixel(i);
     for (std::int64_t phase = begin; phase < std::min(begin + factor, end); phase++) {

@@ -1,7 +1,7 @@
-// acc, set: a copy of a, into a window of which b is added or stored.
+// acc, set: copies a, then adds or stores b into a window of the copy.
 //
-// First all of a is copied (nothing is where the result lies on a), then b's rows go into the window, in pieces that threads share. No two
-// of the window's elements share memory, so their order does not matter.
+// First, all of a is copied, unless the result overwrites a. Then b's rows go into the window, in pieces that threads
+// share. No two of the window's elements share memory, so their order does not matter.
 #include "cpu/kernels/layout.hpp"
 #include "cpu/kernels/units.hpp"
 #include "ops/window.hpp"
@@ -19,8 +19,8 @@ constexpr std::int64_t piece = 1024;
 
 std::int64_t pieces_of(const Extents &ne) noexcept { return ceil_div(ne[0], piece) * ne[1] * ne[2] * ne[3]; }
 
-// Extents of b, and the strides of b and of its window, where dimensions that follow on each other in both have become one: rows are as
-// long as they can be.
+// b's extents, and the strides of b and of its window. Dimensions that are consecutive in both are joined, so that rows
+// are as long as possible.
 struct Rows {
     Extents ne{1, 1, 1, 1};
     Strides of_b{}, of_window{};
@@ -50,7 +50,7 @@ void plan_window(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces_of(Rows(p.node).ne), 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
 }
 
-// The window as an operand of its own, and b, in these rows.
+// The window as an operand, and b, in these rows.
 TensorRef window_ref(const Step &step, const Rows &rows) noexcept {
     return {step.dst.type, rows.ne, rows.of_window, step.dst.data + ops::window_of(*step.node).offset};
 }

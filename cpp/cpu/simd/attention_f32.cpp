@@ -1,10 +1,13 @@
-// What attention does between its two products, for as many queries as a panel has rows, and the mean of few queries' values.
+// The step of attention between its two products, for as many queries as a panel has rows, and the weighted mean of
+// values for few queries.
 //
-//   weights     s: key 0 | q0 .. q(2W-1) |, key 1 | .. |     each query has a lane: maxima, e ^ x and sums go down the keys
-//   weighted    y: | d0 .. d(8W-1) |, or half of it of some columns: a key's values are loaded once for all of them; bound by memory
+//   weights     s: key 0 | q0 .. q(2W-1) |, key 1 | .. |     each query has a lane: maxima, e ^ x and sums run along
+//   the keys
+//   weighted    y: | d0 .. d(8W-1) |, or half of it for some columns: all of them share a load of a key's values;
+//   limited by memory
 //
-// weights() goes over s twice, which lies in the first-level cache: some 25 operations for two registers of e ^ x, where the products take
-// 4 n of them for keys of n elements. Sums: four a lane, so that an addition need not wait for the one before.
+// weights() reads s twice, from the L1 cache. Two registers of e ^ x take some 25 operations, whereas the products take
+// 4 n for keys of n elements. There are four sums per lane, so that an addition need not wait for the previous one.
 #include "cpu/simd/rows.hpp"
 
 #include "math/exponential.hpp"
@@ -20,7 +23,7 @@ using Number = math::Real<Vec>;
 Number load(const float *p) { return Number::of(Vec::load(p)); }
 Number larger(Number a, Number b) { return Number::of(Vec::max(a.reg, b.reg)); }
 
-// The products as they are compared, and the largest of them: W queries.
+// Stores the products as they are compared, and returns the largest of them, for W queries.
 template <bool capped, bool masked>
 Number logits(int64_t n, float *s, Number cap, const float *mask, Number slope, Number most) {
     const auto at = [=](int64_t key, Number so_far) __attribute__((always_inline)) {
@@ -28,7 +31,7 @@ Number logits(int64_t n, float *s, Number cap, const float *mask, Number slope, 
         if constexpr (capped) x = cap * tanh(x);
         if constexpr (masked) x = fma(load(mask + key * rows), slope, x);
         if constexpr (capped || masked) Vec::store(s + key * rows, x.reg);
-        // (Where x is NaN the largest stays; e ^ x carries the NaN on.)
+        // If x is NaN, the largest so far stays; e ^ x propagates the NaN.
         return larger(x, so_far);
     };
     Number even = most, odd = most;
@@ -45,7 +48,7 @@ void weights(int64_t n, float *s, float cap, const float *mask, const float *slo
                                            : logits<true, false>(n, s + half, c, nullptr, c, before)
                             : mask ? logits<false, true>(n, s + half, c, mask + half, load(slopes + half), before)
                                     : logits<false, false>(n, s + half, c, nullptr, c, before);
-        // A query that is masked wholly so far has no largest that could be subtracted.
+        // A query whose keys have all been masked so far has no largest to subtract.
         const Number base = Number::of(Vec::select(Vec::equal(most.reg, Vec::broadcast(-math::infinity)), Vec::zero(), most.reg));
         Number sums[4] = {Number(0.0f), Number(0.0f), Number(0.0f), Number(0.0f)};
         int64_t key = 0;
@@ -79,15 +82,17 @@ void rescale(int64_t n, float *y, const float *factor) {
     }
 }
 
-// So many columns have their sums in registers, of so many registers of a key's values: 1 x 8, up to 4 x 4 of 32, 2 x 4 of 16. With 8 of
-// one column or 4 of two the multiply-adds' 4 cycles are a register a cycle or less, more than memory gives.
+// The number of columns whose sums stay in registers, and of registers of a key's values: 1 x 8, up to 4 x 4 of 32
+// registers, 2 x 4 of 16. With 8 for one column or 4 for two, the multiply-adds' latency of 4 cycles allows a register
+// a cycle or less, which is more than memory delivers.
 constexpr int columns = W == 16 ? 4 : 2;
 static_assert(columns <= max_weighted_columns);
 template <int N>
 constexpr int together = N == 1 ? 8 : 4;
-// Rows that are longer are read in parts, so many keys at a time: 16 of 128 floats are 8 KiB, and stay in the first-level cache.
+// Longer rows are read in parts, for this many keys at a time: 16 keys of 128 floats are 8 KiB and stay in the L1
+// cache.
 constexpr int64_t keys_together = 16;
-// How far ahead values are fetched, in whole rows: they lie side by side or not.
+// Prefetch distance for values, as whole rows, whether they are contiguous or not.
 constexpr ptrdiff_t bytes_ahead = 4096;
 
 template <class Row, int N, int R>

@@ -1,4 +1,4 @@
-// The scales of activations that become whole numbers.
+// The scales of activations that are rounded to integers.
 #pragma once
 
 #include "cpu/simd/isa.hpp"
@@ -7,8 +7,8 @@ namespace tensorlib::core::simd::TL_ISA {
 
 inline int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-// The bits of the largest magnitude of n elements, by a loop that compilers vectorise: magnitudes are ordered as their bits are, and from
-// 0x7f800000 on there is a NaN or an infinity.
+// The bits of the largest magnitude of n elements, in a loop that compilers vectorise. Magnitudes are ordered as their
+// bits; from 0x7f800000 there is a NaN or an infinity.
 inline int32_t largest_bits_of(const float *x, int n) {
     int32_t largest = 0;
     for (int i = 0; i < n; i++) {
@@ -18,7 +18,7 @@ inline int32_t largest_bits_of(const float *x, int n) {
     }
     return largest;
 }
-// The magnitude, or a NaN where some element is not finite.
+// The magnitude, or NaN if an element is not finite.
 inline float magnitude_of(int32_t bits) {
     if (bits >= 0x7f800000) return __builtin_nanf("");
     float magnitude;
@@ -26,8 +26,8 @@ inline float magnitude_of(int32_t bits) {
     return magnitude;
 }
 
-// What `steps` of are the largest magnitude, above 0, and what takes values to steps: below 2^-100 the inverse might overflow, so in two
-// multiplications, of which the first changes no digit.
+// How values map to integers: the largest magnitude, above 0, becomes `steps`. Below 2^-100 the inverse might overflow,
+// so values are multiplied twice; the first multiplication changes no digit.
 struct Scaling {
     float lift, inverse, scale;
     Scaling(float largest, float steps)

@@ -1,15 +1,17 @@
-// Activations into bytes, for integer products: 256 elements share a scale, the largest of them / 127, and of these each `span`, 32 or a
-// format's group where that is longer, is that scale divided by a power of two, the largest by which its bytes still fit.
+// Quantises activations to bytes for integer products. 256 elements share a scale, the largest of them / 127. Each
+// `span` of these (32, or a type's group if that is longer) has this scale divided by a power of two, the largest with
+// which its bytes still fit.
 //
-// The error of an element is at most half its span's scale, which is less than largest of the span / 127: of a product at most sum
-// |weight| * largest of its span / 127, and on an average 0.006 of a column's size for normal values, 1.2 times what a full scale for each
-// 32 leaves, and 1.1 times where one element of 131 is 20 times as large (docs/formats.md).
+// The error of an element is at most half its span's scale, which is less than the span's largest / 127. The error of a
+// product is at most sum |weight| * largest of its span / 127, and on average 0.006 of a column's size for normal
+// values. That is 1.2 times what a full scale for each 32 elements leaves, and 1.1 times if one element of 131 is 20
+// times as large (docs/formats.md).
 //
-// What is kept as the scale is that of the finest spans there may be, 2^-most of the 256's, and a span's products count `times`, a power of
-// two. That costs a product next to nothing. Where sums are of 32 bits, they start from the bits of the float 1.5 * 2^23 * times, one whose
-// last place is worth `times`: what is added to these bits as an integer, up to 2^22 either way, is added to that float in units of
-// `times`. To take the float off at the end gives the sum as a float, multiplied and exactly, in place of a conversion. Where sums are of
-// 16 bits, they are multiplied by `times` as they are widened, in place of by one.
+// The stored scale is that of the finest possible spans, 2^-most of the 256's, and a span's products count `times`, a
+// power of two. That costs a product almost nothing. Sums in 32 bits start from the bits of the float 1.5 * 2^23 *
+// times, whose last place is worth `times`. An integer that is added to these bits, up to 2^22 in magnitude, adds to
+// that float in units of `times`. Subtracting the float at the end gives the sum as a float, multiplied and exact,
+// instead of a conversion. Sums in 16 bits are multiplied by `times` as they are widened, instead of by one.
 #include "cpu/simd/byte_scales.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -18,7 +20,7 @@ namespace tensorlib::core::simd::TL_ISA {
 
 namespace {
 
-// Elements that share a power of two. Where offsets are in steps, `times` a sum of 32 bytes is to fit into 16 bits.
+// Elements that share a power of two. If offsets are in steps, `times` a sum of 32 bytes must fit in 16 bits.
 constexpr int shortest_span = 32, spans = scaled_bytes / shortest_span;
 constexpr int largest_shift_of_pairs = 3;
 
@@ -36,8 +38,8 @@ int32_t base_of(int times) {
     return bits;
 }
 
-// n elements, a multiple of 32 (fewer than 256 only at the end of a column), and the shift of each 32 of them, `most` at most; returns
-// their scale.
+// Quantises n elements, a multiple of 32 (fewer than 256 only at the end of a column). Also sets the shift of each 32
+// of them, at most `most`. Returns their scale.
 float bytes_of(const float *x, int n, int span, int most, int8_t *bytes, int (&shifts)[spans]) {
     int32_t largest_of[spans], largest_bits = 0;
     for (int s = 0; s < n / shortest_span; s++) {
@@ -54,10 +56,10 @@ float bytes_of(const float *x, int n, int span, int most, int8_t *bytes, int (&s
     const Vec::Reg by_lift = Vec::broadcast(scaling.lift);
     for (int s = 0; s < n / shortest_span; s++) {
         const int per_span = span / shortest_span, first = s / per_span * per_span;
-        int32_t of_span = 1 << 23;  // what is smaller has bits in which exponents cannot be told
+        int32_t of_span = 1 << 23;  // the exponent of a smaller value cannot be read from its bits
         for (int i = first; i < first + per_span && i < n / shortest_span; i++) of_span = larger(of_span, largest_of[i]);
-        // The difference of the exponents, less one where the span's digits are the larger ones: 2^shift * the span's largest is at most
-        // the largest.
+        // The difference of the exponents, minus one if the span's digits are larger: 2^shift * the span's largest is
+        // at most the largest.
         const int shift = (largest_bits - of_span) >> 23;
         shifts[s] = shift < 0 ? 0 : shift < most ? shift : most;
         const Vec::Reg by_inverse = Vec::broadcast(scaling.inverse * power_of_two(shifts[s]));
@@ -72,14 +74,14 @@ void quantize_column(int64_t k, const float *x, const SimdTable::IntegerFormat &
     alignas(64) int8_t bytes[scaled_bytes] = {};
     int32_t k4s[scaled_bytes / 4];  // sums of 4
     const Ints::Reg ones = Ints::broadcast(0x01010101), none = Ints::broadcast(0);
-    // (Offsets come in groups of the scales'.)
+    // Offset groups are the scales' groups.
     const int group = format.scale_group, span = group > shortest_span ? group : shortest_span;
     const int most = format.offset_steps ? largest_shift_of_pairs : largest_shift;
     for (int64_t at = 0; at < k; at += scaled_bytes) {
         const int length = static_cast<int>(k - at < scaled_bytes ? k - at : scaled_bytes);
         int shifts[spans];
         columns.scales[at / scaled_bytes * n + j] = bytes_of(x + at, length, span, most, bytes, shifts) * power_of_two(-most);
-        // Behind the end of a short superblock there may be another one's bytes, and sums that nobody reads.
+        // Past the end of a short superblock, there may be bytes of another one, and sums that nobody reads.
         for (int i = 0; i < length; i += step) {
             Ints::Reg sums = none;
             Ints::dot(sums, ones, Ints::load(reinterpret_cast<const uint8_t *>(bytes + i)));
@@ -128,7 +130,8 @@ void quantize_column(int64_t k, const float *x, const SimdTable::IntegerFormat &
     }
 }
 
-// Whole numbers up to 127 * 256 either way: the high byte has the nearest of 8 bits, the low one what is left, -128 to 127.
+// Integers up to 127 * 256 in magnitude: the high byte is the nearest of 8 bits, the low byte is the remainder, -128 to
+// 127.
 void words_of(const float *x, int n, int16_t *words, float &scale) {
     const float largest = magnitude_of(largest_bits_of(x, n));
     if (!(largest > 0)) {
@@ -138,7 +141,7 @@ void words_of(const float *x, int n, int16_t *words, float &scale) {
     }
     const Scaling scaling(largest, 127 * 256);
     for (int i = 0; i < n; i++) {
-        // Whole numbers are the last bits of this sum.
+        // The integer is in the last bits of this sum.
         const float sum = x[i] * scaling.lift * scaling.inverse + 0x1.8p23f;
         int32_t bits;
         __builtin_memcpy(&bits, &sum, sizeof bits);

@@ -1,5 +1,5 @@
-// The largest float, the first one that is large enough, and how many elements are equal. All read their operands once and are bound by
-// that: a register's worth takes one or two instructions.
+// Finds the largest float, or the first one that is large enough, and counts equal elements. All read their operands
+// once, which limits them: a register takes one or two instructions.
 #include "cpu/simd/isa.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int W = Vec::width;
 
-// Four maxima, so that one need not wait for the one before. max(x, so far) is what was so far where x is NaN.
+// Four maxima, so that one need not wait for the previous one. max(x, so far) returns the value so far if x is NaN.
 float largest(int64_t n, const float *x) {
     const Vec::Reg least = Vec::broadcast(-__builtin_inff());
     Vec::Reg most[4] = {least, least, least, least};
@@ -29,7 +29,7 @@ float largest(int64_t n, const float *x) {
     return all;
 }
 
-// Registers of floats that are all less are passed over; one with a NaN is looked at float by float.
+// Skips registers whose floats are all less; examines one with a NaN float by float.
 int64_t first_at_least(int64_t n, const float *x, float limit) {
     const Vec::Reg limits = Vec::broadcast(limit);
     int64_t i = 0;
@@ -48,7 +48,7 @@ int64_t first_at_least(int64_t n, const float *x, float limit) {
     return n;
 }
 
-// (In 32 bits as far as they reach: compilers turn that into vectors of the type's width or twice it.)
+// Counts in 32 bits as far as these reach: compilers turn that into vectors of the type's width or twice it.
 template <class T>
 int64_t equal(int64_t n, const void *a, const void *b) {
     const auto *x = static_cast<const T *>(a), *y = static_cast<const T *>(b);

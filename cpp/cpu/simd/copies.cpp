@@ -1,4 +1,4 @@
-// Copies past the caches: stores that do not read their lines first, two thirds of a plain copy's traffic.
+// Copies past the caches: stores that do not read their lines first take two thirds of a plain copy's traffic.
 #include "cpu/simd/isa.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {

@@ -1,10 +1,10 @@
-// Tiles of dot products, for few columns: nothing is packed, rows of a are read once, straight through.
+// Tiles of dot products, for few columns: nothing is packed, and rows of a are read once, sequentially.
 //
 //   C[i, j] = sum over k of a_i[k] * b_j[k]      R rows of a, N rows of b, W floats of k at a time
 //
-// A step is R + N loads for R N multiply-adds; with one column it is bound by the memory that a comes from, with the
-// largest tile by the multiply-adds. Each accumulator holds W partial sums, which are added up at the end; the last
-// k mod W products are added one by one. Rows of a may be F16 or BF16 where the ISA widens them as they are loaded.
+// A step takes R + N loads for R N multiply-adds. One column is limited by the memory that a comes from, the largest
+// tile by the multiply-adds. Each accumulator holds W partial sums, which are added at the end; the last k mod W
+// products are added one by one. Rows of a may be F16 or BF16 if the ISA widens them as they are loaded.
 #include "cpu/simd/rows.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -13,16 +13,18 @@ namespace {
 
 constexpr int W = Vec::width;
 
-// How many bytes ahead of its use a row of a is fetched, where a byte takes so many instructions that the processor by itself does not
-// look far enough ahead: for elements of 2 bytes, which are widened, and from three columns on. One column of F16 reads 25 of 40 GB/s
-// without, 33 with this distance, 27 with a third of it, 29 with twice; four of F32 gain 6 %. One of F32 reads 40 of 41, and less with it.
+// Prefetch distance for a row of a, in bytes. It is used where bytes take enough instructions that the processor
+// does not look far enough ahead: for elements of 2 bytes, which are widened, and from three columns up. One column of
+// F16 reads 25 of 40 GB/s without it, 33 with this distance, 27 with a third of it, 29 with twice; four columns of F32
+// gain 6 %. One column of F32 reads 40 of 41, and less with it.
 constexpr int bytes_ahead = 1536;
 
-// Rows of fewer bytes end before the processor knows where they lead. By up to two columns they are taken one after the other, as one
-// stream, which is fetched this far ahead: rows of 64 floats read 33 GB/s, 14 by tiles, 23 by tiles that fetch ahead.
+// Shorter rows end before the processor knows where they lead. For up to two columns they are read one after the other
+// as one stream, which is prefetched at this distance: rows of 64 floats read 33 GB/s, compared with 14 by tiles and 23
+// by tiles that prefetch.
 constexpr int short_row = 2048, short_bytes_ahead = 4096;
 
-// The lanes of an accumulator, and the products behind the last whole vector.
+// Sums the lanes of an accumulator, and the products after the last whole vector.
 template <class Row>
 inline float sum_of(Vec::Reg acc, const typename Row::Element *a, const float *b, int64_t whole, int64_t k) {
     float sum = Vec::sum(acc);
@@ -32,7 +34,7 @@ inline float sum_of(Vec::Reg acc, const typename Row::Element *a, const float *b
 
 template <class Row, int R, int N>
 void tile(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc) {
-    // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
+    // Every loop over acc is unrolled, because a variable index would put the accumulators in memory.
     const typename Row::Element *ar[R];
     const float *br[N];
 #pragma GCC unroll 4
@@ -50,7 +52,7 @@ void tile(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t
         if constexpr (sizeof(typename Row::Element) == 2 || N > 2) {
             constexpr int size = sizeof(typename Row::Element), per_line = 64 / size, ahead = bytes_ahead / size;
             if (at % per_line == 0) {
-                // Behind the row's end the same row of the next tile.
+                // Past the row's end, prefetches the same row of the next tile.
                 const ptrdiff_t offset = at + ahead < k ? bytes_ahead : bytes_ahead - size * k + R * a_stride;
 #pragma GCC unroll 4
                 for (int i = 0; i < R; i++) __builtin_prefetch(reinterpret_cast<const char *>(ar[i] + at) + offset, 0, 3);
@@ -95,7 +97,7 @@ void row_after_row(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, 
     }
 }
 
-// A row by a column, in four sums, so that the multiply-adds do not wait for each other.
+// A row times a column, in four sums, so that the multiply-adds do not wait for each other.
 template <class Row, bool fetches>
 inline float row_by_column(int64_t k, const char *a, ptrdiff_t ahead, const float *column) {
     const auto *row = reinterpret_cast<const typename Row::Element *>(a);
@@ -119,7 +121,8 @@ float one_row(int64_t k, const char *a, ptrdiff_t ahead, const float *column) {
 }
 
 #if defined(TL_HAS_HALVES)
-// One column, row after row, not fetched ahead: for processors whose prefetchers follow one stream better than four (cpu/dispatch.cpp).
+// One column, row after row, without prefetching: for processors whose prefetchers follow one stream better than four
+// (cpu/dispatch.cpp).
 template <class Row, int R>
 void one_stream(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t, float *c, ptrdiff_t) {
     for (int i = 0; i < R; i++) c[i] = row_by_column<Row, false>(k, a + i * a_stride, 0, reinterpret_cast<const float *>(b));

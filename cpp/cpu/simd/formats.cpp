@@ -1,5 +1,5 @@
-// The storage formats' loops: the code of cpp/dtype, compiled for this ISA. Every product in decoding is exact, and encoding
-// keeps to one order (dtype/encode/lanes.hpp), so the bits are the same on each.
+// The loops over storage types: the code of cpp/dtype, compiled for this ISA. Every product in decoding is exact, and
+// encoding keeps a fixed order (dtype/encode/lanes.hpp), so all ISAs give identical bits.
 #include "cpu/simd/codes.hpp"
 #include "cpu/simd/isa.hpp"
 
@@ -10,9 +10,10 @@ namespace tensorlib::core::simd::TL_ISA {
 namespace {
 
 #if defined(TL_HAS_INTS)
-// Formats with blocks of 256 whose values are codes, without a table, times a scale: all of a block's codes as bytes, then W of them at a
-// time as floats. Less `zero` they are bytes with a sign; those with offsets are below 128. The formula is decode_codes()'s, so the bits
-// are the same. (Of blocks of 32 codes would be loaded before they are stored, in other pieces: q4_0 takes 3 times as long.)
+// Types with blocks of 256 whose values are codes times a scale, without a table: all of a block's codes are extracted
+// as bytes, then converted W at a time. After subtracting `zero` they are signed bytes; codes of types with offsets are
+// below 128. The formula is that of decode_codes(), so the bits are equal. Blocks of 32 are excluded: their codes would
+// be loaded before they are stored, in other pieces, and q4_0 takes 3 times as long.
 template <class Format>
 constexpr bool is_codes = HasCodes<Format> && !HasCodebook<Format> && !HasCodeSet<Format> && Format::block_size == 256;
 
@@ -53,7 +54,7 @@ void decode(const void *blocks, float *values, int64_t n) {
 }
 
 #if defined(TL_HAS_HALVES)
-// By the processor's own conversion, which gives the same bits: NaNs become quiet and keep their fraction.
+// By the processor's own conversion, which gives identical bits: NaNs become quiet and keep their fraction.
 template <>
 void decode<F16>(const void *blocks, float *values, int64_t n) {
     const auto *halves = static_cast<const uint16_t *>(blocks);

@@ -5,13 +5,13 @@
 //   A panel: k = 0 | a0 .. a(2W-1) |, k = 1 | ... |         2 vectors per k, read once
 //   B panel: k = 0 | b0 .. b(N-1) |,  k = 1 | ... |         each element broadcast, used by both vectors
 //
-// All 2 N accumulators stay in registers over the whole of k. A step of k is 2 loads, N broadcasts and 2 N fused
-// multiply-adds. With two of each per cycle the multiply-adds take N cycles, the loads (N + 2) / 2, so the product is
-// bound by the multiply-adds as soon as the panels come from a cache that delivers 8 W bytes in N cycles. 2 N chains
-// are in flight: 24 or 12, where 2 per cycle x 4 cycles of latency ask for 8.
+// All 2 N accumulators stay in registers over the whole of k. A step of k takes 2 loads, N broadcasts and 2 N fused
+// multiply-adds. With two of each per cycle, the multiply-adds take N cycles and the loads (N + 2) / 2. The product is
+// limited by the multiply-adds once the panels come from a cache that delivers 8 W bytes in N cycles. 2 N chains are in
+// flight, 24 or 12; 2 per cycle x 4 cycles of latency need 8.
 //
-// The same of BF16, where the ISA multiplies pairs: a float of a panel is then two of k, and nothing else changes. And of a panel of A
-// in 16 bits, which is widened as it is loaded: two instructions more for the 2 N of a k.
+// For BF16, if the ISA multiplies pairs, a float of a panel is two elements of k, and nothing else changes. A panel of
+// A in 16 bits is widened as it is loaded, which takes two more instructions for the 2 N of a k.
 #include "cpu/simd/store_panel.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -21,8 +21,8 @@ namespace {
 constexpr int W = Vec::width;
 constexpr int rows = 2 * W;
 
-// What a panel of A consists of: elements of so many bits. A step takes `floats` elements of each column of B; part(a, i, half) are rows of
-// half a panel's for the i-th of them.
+// What a panel of A consists of. A step takes `floats` elements of each column of B; part(a, i, half) returns rows of
+// half a panel for the i-th of them.
 struct FloatPanels {
     using Element = float;
     static constexpr int floats = 1, bits = 32;
@@ -49,14 +49,15 @@ struct PairPanelsByFloats : FloatPanels {
 };
 #endif
 
-// How far ahead of its use a panel in memory is fetched. 8 columns of cold F32 read 28 of 41 GB/s without, 28 with 2 KiB, 32 with 4,
-// 37 with 8, 35 with 16; 4 columns 35, and 38 with 4 or 8. One column of F32 reads all of it without, and 5 % less with any distance;
-// one of F16 34 without, 38 with 4 or 8 KiB.
+// Prefetch distance for a panel in memory, in bytes. 8 columns of cold F32 read 28 of 41 GB/s without it, 28 with 2
+// KiB, 32 with 4, 37 with 8, 35 with 16; 4 columns read 35, and 38 with 4 or 8. One column of F32 reads all of it
+// without, and 5 % less with any distance; one of F16 reads 34 without, 38 with 4 or 8 KiB.
 constexpr int bytes_ahead = 8192;
 
-// A step of k takes a multiply-add's 4 cycles even where there are few columns, which for half a line of A (16 bits in narrow vectors) is
-// 31 GB/s. Two sets of accumulators, for even and odd k, take half as long: one cold column at 37 GB/s in place of 29. It is the same for
-// all kinds of panels, so that a product has the same bits whether there was memory for a copy in 16 bits or not.
+// A step of k takes a multiply-add's 4 cycles even with few columns. For half a line of A (16 bits in narrow vectors)
+// that is 31 GB/s. Two sets of accumulators, for even and odd k, halve the time: one cold column reads 37 GB/s instead
+// of 29. All kinds of panels use the same number of sets, so a product has identical bits whether or not there was
+// memory for a copy in 16 bits.
 template <int N>
 constexpr int sets = N <= 3 ? 2 : 1;
 
@@ -65,7 +66,7 @@ void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc,
     const auto *a = static_cast<const typename A::Element *>(panel);
     constexpr int S = sets<N>, together = S > A::floats ? S / A::floats : 1;
     Vec::Reg acc[N][2 * S];
-    // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
+    // Every loop over acc is unrolled, because a variable index would put the accumulators in memory.
 #pragma GCC unroll 16
     for (int j = 0; j < N; j++) {
 #pragma GCC unroll 4

@@ -1,5 +1,5 @@
-// What every source of this folder includes: the ISA's vectors and its families' fill functions. The build defines
-// TL_ISA (the ISA's name, a namespace) and TL_ISA_VEC (the header with its Vec).
+// Every source in this folder includes this: the ISA's vectors and the fill functions of its families. The build
+// defines TL_ISA (the ISA's name, a namespace) and TL_ISA_VEC (the header with its Vec).
 #pragma once
 
 #include "cpu/simd/simd_table.hpp"
@@ -23,7 +23,7 @@ void fill_random(SimdTable::Random &table);
 void fill_copies(SimdTable::Copies &table);
 void fill_integer(SimdTable::Integer &table);
 void fill_columns(SimdTable::Integer &table);
-// What these enter belongs to formats, in several tables.
+// These fill entries per type, in several tables.
 void fill_formats(SimdTable &table);
 void fill_float_panels(SimdTable &table);
 void fill_panels(SimdTable &table);
@@ -31,7 +31,7 @@ void fill_packed_rows(SimdTable &table);
 void fill_packed_row_products(SimdTable &table);
 void fill_packed_row_sums(SimdTable &table);
 
-// All of them.
+// Calls all of them.
 void fill(SimdTable &table);
 
 }  // namespace tensorlib::core::simd::TL_ISA

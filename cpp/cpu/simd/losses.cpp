@@ -1,7 +1,8 @@
-// Parts of a loss: exponentials of a row, and a row by its weights, added up in the order of parts.hpp. Products and sums are not fused, so
-// that the second has the same bits on every ISA; exp (cpp/math) has them where there are fused multiply-adds.
+// Parts of a loss: sums of exponentials of a row, and of a row times its weights, in the order of parts.hpp. Products
+// and sums are not fused, so the weighted sum has identical bits on every ISA. exp (cpp/math) has identical bits on
+// ISAs with fused multiply-adds.
 //
-// An exponential is some 20 operations a register, beside which adding it is nothing.
+// An exponential takes some 20 operations per register, so the addition costs almost nothing.
 #include "cpu/simd/parts.hpp"
 
 #include "math/exponential.hpp"

@@ -1,7 +1,7 @@
-// What norms and soft_max are made of: sums over a row and loops over it, floats side by side.
+// The loops of norms and soft_max over contiguous rows of floats: sums and elementwise passes.
 //
-// A row lies in the first- or second-level cache after the first pass, so memory is the bound of that, and one load of a register a cycle
-// that of the others; e ^ x takes some 20 operations. Sums are those of parts.hpp.
+// After the first pass, a row lies in the L1 or L2 cache. The first pass is limited by memory, the others by loading
+// one register a cycle; e ^ x takes some 20 operations. Sums are those of parts.hpp.
 #include "cpu/simd/parts.hpp"
 #include "cpu/simd/streams.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr int W = Vec::width;
 using Number = math::Real<Vec>;
 
-// The last floats of a row, `fill` behind them.
+// The last floats of a row, followed by `fill`.
 Vec::Reg load_rest(const float *p, int n, float fill) {
     float rest[W];
     Vec::store(rest, Vec::broadcast(fill));
@@ -46,7 +46,7 @@ void normalise(int64_t n, const float *x, float center, float factor, float *y, 
     }
 }
 
-// The largest of at(i) for all registers. Where there is NaN, any.
+// The largest of at(i) over all registers; unspecified if there is a NaN.
 template <class At>
 [[gnu::always_inline]] inline float largest_of(int64_t n, At at) {
     constexpr float least = -math::infinity;

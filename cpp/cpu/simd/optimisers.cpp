@@ -1,6 +1,7 @@
-// Steps of optimisers: those of cpp/math/optimisers.hpp in loops that the compiler turns into vectors. The same bits on every ISA.
+// Optimiser steps: those of cpp/math/optimisers.hpp in loops that the compiler vectorises. Every ISA gives identical
+// bits.
 //
-// Limited by memory: a step of AdamW reads 16 bytes an element and writes 12.
+// Limited by memory: a step of AdamW reads 16 bytes per element and writes 12.
 #include "cpu/simd/isa.hpp"
 
 #include "math/optimisers.hpp"

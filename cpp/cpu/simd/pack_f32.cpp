@@ -1,6 +1,6 @@
-// Rows into a panel: panel[k][i] = row i, element k. Where the rows are contiguous this is a transposition, done in
-// registers W x W elements at a time: it reads whole cache lines of W rows and writes whole cache lines of the panel. F16 and BF16 are
-// widened on the way where the ISA does that.
+// Packs rows into a panel: panel[k][i] = row i, element k. For contiguous rows this is a transposition, done in
+// registers W x W elements at a time. It reads whole cache lines of W rows and writes whole cache lines of the panel.
+// F16 and BF16 are widened on the way if the ISA supports it.
 #include "cpu/simd/rows.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -16,7 +16,7 @@ float element(const char *p) {
     return Row::one(x);
 }
 
-// Elements k0 .. k-1 of all rows, one by one.
+// Packs elements k0 .. k-1 of all rows, one by one.
 template <class Row>
 void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel) {
     for (int64_t at = k0; at < k; at++) {
@@ -27,8 +27,9 @@ void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdi
     }
 }
 
-// The front lanes of `block` to panel[0], panel[1], .., `left` k before the panel's end, where fewer than W are left of its width. Where
-// they are a k's first, whole registers are stored as long as the panel has room: what is too much is the next k's, and written next.
+// Stores the first lanes of `block` to panel[0], panel[1], .., with `left` k before the panel's end, if fewer than W of
+// its width remain. If these lanes are the first of a k, whole registers are stored as long as the panel has room: the
+// excess belongs to the next k, which is written next.
 void store_front(const Vec::Reg (&block)[W], int lanes, int width, bool first, int64_t left, float *panel) {
     const int64_t whole = first ? left * width - W : -1;
 #pragma GCC unroll 16
@@ -43,7 +44,7 @@ void store_front(const Vec::Reg (&block)[W], int lanes, int width, bool first, i
     }
 }
 
-// Where rows lie side by side, as of a transposed matrix, a k of theirs is a run.
+// If the rows are adjacent, as in a transposed matrix, their elements for one k are a run.
 template <class Row>
 void pack_runs(int64_t k, const char *src, ptrdiff_t k_stride, int rows, int width, float *panel) {
     constexpr ptrdiff_t size = sizeof(typename Row::Element);

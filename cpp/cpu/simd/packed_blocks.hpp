@@ -1,5 +1,5 @@
-// What packed copies of blocks, panels and packed rows alike, keep of them, and the way back: scales, units, codes side by side
-// (panels_i8.hpp draws it).
+// How packed copies (panels and packed rows) store blocks, and how blocks are rebuilt from them: scales, units, and
+// codes next to each other (panels_i8.hpp draws it).
 #pragma once
 
 #include "cpu/simd/codes.hpp"
@@ -9,7 +9,8 @@ namespace tensorlib::core::simd::TL_ISA {
 
 #if defined(TL_HAS_INTS)
 
-// Up to 256 elements of all rows, which are `stride` bytes apart and readable up to a vector's end: words [n / 4][rows].
+// Transposes up to 256 elements of all rows into words [n / 4][rows]. Rows are `stride` bytes apart and readable up to
+// a vector's end.
 inline void transpose(const uint8_t *codes, int64_t stride, int64_t n, uint8_t *panel) {
     constexpr int W = lanes;
     for (int64_t word = 0; word < n / 4; word += W) {
@@ -18,7 +19,7 @@ inline void transpose(const uint8_t *codes, int64_t stride, int64_t n, uint8_t *
 #pragma GCC unroll 16
             for (int r = 0; r < W; r++) block[r] = Vec::load(reinterpret_cast<const float *>(codes + (half * W + r) * stride + 4 * word));
             Vec::transpose(block);
-            // n is a multiple of 32: the last words may be half a block.
+            // n is a multiple of 32, so the last words may be half a block.
             const int64_t here = n / 4 - word < W ? n / 4 - word : W;
             float *to = reinterpret_cast<float *>(panel) + word * panel_rows + half * W;
             if (here == W) {
@@ -32,7 +33,7 @@ inline void transpose(const uint8_t *codes, int64_t stride, int64_t n, uint8_t *
     }
 }
 
-// One value of 16 bits.
+// Stores one value of 16 bits.
 template <ScaleEncoding encoding>
 void store_scale(char *to, float value) {
     uint16_t bits;
@@ -71,7 +72,7 @@ float load_unit(const char *from) {
     return value;
 }
 
-// A block's units into a superblock, as row r's.
+// Copies a block's units into a superblock, as those of row r.
 template <class Format>
 void keep_units(const typename Format::Block &block, int r, char *to) {
     using P = PackingOf<Format>;
@@ -80,7 +81,7 @@ void keep_units(const typename Format::Block &block, int r, char *to) {
         if constexpr (HasOffsets<Format>) keep_unit<P>(to + P::unit_bytes * (panel_rows + r), Format::unit_offset(block));
     }
 }
-// Scale and offset of a block's group g, which is a row's group `place` in a superblock of n elements.
+// Stores scale and offset of a block's group g as group `place` of the row, in a superblock of n elements.
 template <class Format>
 void keep_group(const typename Format::Block &block, int g, int64_t place, int64_t n, int r, char *to) {
     using P = PackingOf<Format>;
@@ -103,7 +104,7 @@ void keep_group(const typename Format::Block &block, int g, int64_t place, int64
     }
 }
 
-// Codes as their places, where a format has a set of them; in eights.
+// Replaces codes by their positions if a type has a set of them, eight at a time.
 template <class Format>
 void places_of_codes([[maybe_unused]] int64_t n, [[maybe_unused]] uint8_t *codes) {
     if constexpr (HasCodeSet<Format>) {
@@ -114,7 +115,8 @@ void places_of_codes([[maybe_unused]] int64_t n, [[maybe_unused]] uint8_t *codes
     }
 }
 
-// Vectors of a chunk's k4s, bits side by side. Words of eight bytes: no code reaches into its neighbour.
+// Merges the vectors of a chunk's k4s, whose bits are then adjacent. It uses words of eight bytes; no code reaches into
+// its neighbour.
 template <class P>
 void merge(const uint8_t *k4s, char *chunk) {
     constexpr int words = 4 * panel_rows / 8, k4 = 4 * panel_rows;
@@ -141,7 +143,7 @@ void merge(const uint8_t *k4s, char *chunk) {
     }
 }
 
-// What keep_units() and keep_group() have written.
+// Reads what keep_units() and keep_group() have written.
 template <class Format>
 void load_units(const char *from, int r, BlockScales &block) {
     using P = PackingOf<Format>;
@@ -173,7 +175,7 @@ void load_group(const char *from, int g, int64_t place, int64_t n, int r, BlockS
     }
 }
 
-// A row's codes of n elements out of their chunks: merge() undone.
+// Extracts a row's codes for n elements from their chunks, which undoes merge().
 template <class P>
 void codes_of_row(const char *chunk, int64_t n, int r, uint8_t *codes) {
     constexpr int k4 = 4 * panel_rows;

@@ -1,15 +1,18 @@
-// Products of packed rows by activations in the same order.
+// Products of packed rows with activations in the same order.
 //
-//   sum over superblocks, groups, lanes: activation_scale[group][lane] * scale[group][lane] * sum (code - zero) * whole number
+//   sum over superblocks, groups, lanes: activation_scale[group][lane] * scale[group][lane] * sum (code - zero) *
+//   integer
 //
-// A column has group after group what the packed row's group meets, so that both are read as streams, the column out of the first-level
-// cache:
+// A column stores, group by group, what the packed row's group is multiplied by. Both are therefore read as streams,
+// and the column comes from the L1 cache:
 //
-//   scales [lane] | what sums start from [lane], or the weights' offsets are multiplied by | k4: 4 numbers a lane | k4 | ..
+//   scales [lane] | what sums start from [lane], or the factors of the weights' offsets | k4: 4 integers a lane | k4 |
+//   ..
 //
-// Numbers have a scale for each group of a lane: its largest magnitude / 127 in 8 bits, / (127 * 256) in 16. These are two bytes that are
-// multiplied one after the other, [k4][high, low][lane][4], or where products of bytes do not fit words, [k4][0 and 2, 1 and
-// 3][lane][2]. Of 8 bits an element is off by at most 1 / 254 of its group's largest, in 16 by 1 / 65024.
+// Integers have a scale for each group of a lane: its largest magnitude / 127 for 8 bits, / (127 * 256) for 16. The
+// latter are two bytes that are multiplied one after the other, [k4][high, low][lane][4]. If products of bytes do not
+// fit words, the order is [k4][0 and 2, 1 and 3][lane][2]. With 8 bits, the error of an element is at most 1 / 254 of
+// its group's largest, with 16 bits 1 / 65024.
 #include "cpu/simd/byte_scales.hpp"
 #include "cpu/simd/packed_rows_i8.hpp"
 
@@ -30,7 +33,7 @@ constexpr Numbers numbers_for() {
 }
 constexpr int parts_of(Numbers as) { return as == Numbers::bytes ? 1 : 2; }
 
-// Bytes of a k4 of a column, and of what precedes a group's.
+// Bytes of a column's k4, and of what precedes a group's k4s.
 constexpr int64_t quad_bytes(Numbers as) { return parts_of(as) * 4 * panel_rows; }
 constexpr int64_t head_bytes = 2 * panel_rows * static_cast<int64_t>(sizeof(float));
 
@@ -43,7 +46,7 @@ int64_t column_bytes(int64_t k) {
     return bytes;
 }
 
-// A group's n elements as whole numbers up to `most` either way, and their sum.
+// A group's n elements as integers up to `most` in magnitude, and their sum.
 struct Whole {
     float scale;
     int32_t sum;
@@ -60,7 +63,7 @@ void round(const float *x, int n, int most, Whole &to) {
     const Scaling scaling(largest, static_cast<float>(most));
     to.scale = scaling.scale;
     for (int i = 0; i < n; i++) {
-        // Whole numbers are the last bits of this sum.
+        // The integer is in the last bits of this sum.
         const float sum = x[i] * scaling.lift * scaling.inverse + 0x1.8p23f;
         int32_t bits;
         __builtin_memcpy(&bits, &sum, sizeof bits);
@@ -80,7 +83,7 @@ void put(const Whole &from, int n, char *to) {
         } else {
             int8_t high[4], low[4];
             for (int i = 0; i < 4; i++) {
-                // In two bytes, the low one from -128 to 127.
+                // Split into two bytes; the low one is -128 to 127.
                 const int rounded = as == Numbers::halves ? (of[i] + 128) >> 8 : of[i];
                 high[i] = static_cast<int8_t>(rounded), low[i] = static_cast<int8_t>(of[i] - rounded * 256);
             }
@@ -122,7 +125,7 @@ void prepare(int64_t k, const float *x, char *column) {
     });
 }
 
-// A chunk's k4s of a packed row by a column's. (I is Ints, which has what narrow sums need only where an ISA does.)
+// Multiplies a chunk's k4s of a packed row by a column's. I is Ints; only some ISAs have what narrow sums need.
 template <Numbers as, int most, class P, class I>
 inline void dot_chunk(typename I::Reg (&acc)[2][2], const PackedRow<P> &packed, const char *x) {
     constexpr bool narrow_sums = !I::wide && as == Numbers::bytes;
@@ -171,7 +174,7 @@ float dot(int64_t k, const PackedPanel &from, const char *column) {
         Vec::Reg steps[2] = {Vec::zero(), Vec::zero()};
         for (int64_t g = 0; g < n / (4 * P::group); g++) {
             const float *scale = reinterpret_cast<const float *>(column), *second = scale + panel_rows;
-            // The high bytes' sums, or the even elements', and the others', which count from zero.
+            // The sums of the high bytes, or of the even elements, and those of the others, which start from zero.
             Ints::Reg acc[2][2];
 #pragma GCC unroll 2
             for (int half = 0; half < 2; half++) {

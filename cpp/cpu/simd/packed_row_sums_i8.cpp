@@ -1,12 +1,14 @@
-// Sums of packed rows, each times a number of its own, in floats and in the order of packed rows:
+// Weighted sums of packed rows, in floats and in the order of packed rows:
 //
 //   superblock | k4 of all lanes | element 0 of each: [lane] | element 1: [lane] | ..            2 W floats each
 //
-//   zero:     sum += (weight * scale) * (code - zero)             a step for 16 weights: 2 shifts, a conversion, a multiply-add
-//   offsets:  sum += weight * (scale * code + offset)             one multiply-add more, without which what cancels would be lost
+//   zero:     sum += (weight * scale) * (code - zero)             a step for 16 weights: 2 shifts, a conversion, a
+//   multiply-add
+//   offsets:  sum += weight * (scale * code + offset)             one multiply-add more, which keeps what would cancel
 //
-// Where a place in a table of 16 floats has the code's value (4 bits and fewer, none apart), choosing takes the place of conversion, of
-// subtraction and of half the shifts. Some packed rows meet sums together, so that these are loaded and stored once for them.
+// If a table of 16 floats can give a code's value (4 bits and fewer, stored together), a table lookup replaces the
+// conversion, the subtraction and half the shifts. Several packed rows are added together, so that sums are loaded and
+// stored once for them.
 #include "cpu/simd/packed_rows_i8.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -16,7 +18,7 @@ namespace tensorlib::core::simd::TL_ISA {
 namespace {
 
 constexpr int W = lanes;
-// As many as registers hold scales, offsets and weights of.
+// The number of rows whose scales, offsets and weights fit in registers.
 template <class Format>
 constexpr int together = W == 16 && !HasOffsets<Format> ? max_summed_rows : 2;
 
@@ -28,7 +30,7 @@ template <class P>
 constexpr bool chooses = false;
 #endif
 
-// Values of the codes at 16 places, or of the low bits of these.
+// The values of the codes in 16 lanes, or of their low bits.
 template <class Format>
 struct Values {
     alignas(64) float of[16];
@@ -44,7 +46,7 @@ struct Values {
     }
 };
 
-// What a group of lanes multiplies by.
+// The factors of a group of lanes.
 template <class Format>
 struct Factors {
     Vec::Reg scale[2], offset[2];
@@ -67,7 +69,7 @@ struct Factors {
     }
 };
 
-// Element `part` of each lane's k4 i of a chunk as floats, out of what the chunk's vectors hold.
+// Element `part` of each lane's k4 i of a chunk as floats, from the chunk's vectors.
 template <class Format, class I>
 inline Vec::Reg code_at(typename I::Reg codes, [[maybe_unused]] int i, int part, [[maybe_unused]] Vec::Reg values) {
 #if defined(TL_HAS_CHOICE)

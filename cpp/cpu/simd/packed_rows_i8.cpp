@@ -1,4 +1,4 @@
-// Rows into packed rows and back.
+// Converts rows into packed rows and back.
 #include "cpu/simd/packed_rows_i8.hpp"
 #include "cpu/simd/packed_blocks.hpp"
 
@@ -8,10 +8,10 @@ namespace tensorlib::core::simd::TL_ISA {
 
 namespace {
 
-// (transpose() reads a vector from each lane's words on.)
+// transpose() reads whole vectors, starting at each lane's words.
 constexpr int64_t most_elements = panel_rows * superblock, behind = 64;
 
-// 0 where more than an eighth would be padding.
+// 0 if more than an eighth would be padding.
 template <class P>
 int64_t packed_row_bytes(int64_t k) {
     int64_t bytes = 0, elements = 0;
@@ -37,7 +37,7 @@ void pack_row(int64_t k, const char *row, ptrdiff_t, int, char *packed) {
     alignas(64) uint8_t codes[most_elements + behind], k4s[panel_rows * half];
     for_each_superblock<P>(k, [&](int64_t first, int64_t n) {
         const int64_t all = panel_rows * n, here = k - first < all ? k - first : all;
-        // Lanes that are not there have scales of zero.
+        // Missing lanes have scales of zero.
         if (here < all) {
             __builtin_memset(packed, 0, static_cast<size_t>(P::codes_at(n)));
             __builtin_memset(codes + here, 0, static_cast<size_t>(all - here));
@@ -46,7 +46,7 @@ void pack_row(int64_t k, const char *row, ptrdiff_t, int, char *packed) {
         for (int64_t i = 0; i < here; i += size, block++) {
             codes_of<Format>(*block, codes + i);
             for_each_group<Format>(i, n, [&](int g, int lane, int64_t place) {
-                // (Each lane that a block reaches into has its units.)
+                // Each lane that a block reaches into has its units.
                 if (g == 0 || place == 0) keep_units<Format>(*block, lane, packed);
                 keep_group<Format>(*block, g, place, n, lane, packed);
             });
@@ -73,7 +73,7 @@ void rebuild_row(int64_t k, const char *packed, int, int, char *row) {
     for_each_superblock<P>(k, [&](int64_t first, int64_t n) {
         for (int lane = 0; lane < panel_rows; lane++) codes_of_row<P>(packed + P::codes_at(n), n, lane, codes + lane * n);
         for (int64_t i = 0; i < panel_rows * n && first + i < k; i += size, row += sizeof(Block)) {
-            // Not in place: the caller's bytes may lie anyhow.
+            // A copy, because the caller's bytes may be unaligned.
             Block block;
             BlockScales scales;
             load_units<Format>(packed, static_cast<int>(i / n), scales);

@@ -1,11 +1,15 @@
-// Packed rows: packed copies of single rows, for products that read some of a matrix's rows alone. A packed row is a row laid out as a
-// packed panel (panels_i8.hpp) of 2 W lanes in the place of rows: superblocks of 2 W n elements, of which lane l has the n from l n on.
+// Packed rows: packed copies of single rows, for products that read only some of a matrix's rows. A packed row is a row
+// in the layout of a packed panel (panels_i8.hpp) with 2 W lanes instead of rows: superblocks of 2 W n elements, in
+// which lane l has the n elements from l n.
 //
-//   superblock   lane 0: elements 0 .. n-1 | lane 1: n .. 2n-1 | ..           n = 256, 128, 64, .. down to `least`, the largest that fits
-//   in it   the bytes of a panel's superblock of n elements                   the last one, of `least`, is filled up with zeros
+//   superblock   lane 0: elements 0 .. n-1 | lane 1: n .. 2n-1 | ..           n = 256, 128, 64, .. down to `least`, the
+//   largest that fits
+//   in it   the bytes of a panel's superblock of n elements                   the last one, of `least`, is filled up
+//   with zeros
 //
-// So a row is one stream of the size of its blocks, is unpacked as panels are, and its product is 2 W sums at a time that are added up
-// once, at its end: 4,096 weights of Q4_0 are one superblock of n = 128 at W = 16, and some 350 instructions for 2.3 KiB.
+// A row is therefore one stream of the size of its blocks, and is unpacked as panels are. Its product is 2 W sums at a
+// time, which are added once at its end: 4,096 weights of Q4_0 are one superblock of n = 128 at W = 16, and some 350
+// instructions for 2.3 KiB.
 #pragma once
 
 #include "cpu/simd/panels_i8.hpp"
@@ -14,13 +18,13 @@ namespace tensorlib::core::simd::TL_ISA {
 
 #if defined(TL_HAS_INTS)
 
-// Of a lane: 32, whole groups, and two of them where pairs of groups have their steps side by side.
+// The least n of a lane: 32, whole groups, and two of these if pairs of groups store their steps together.
 template <class P>
 constexpr int64_t least_of_lane() {
     const int64_t groups = 4 * P::group * (P::scales == ScaleEncoding::nibbles || in_steps(P::offsets) ? 2 : 1);
     return groups < 32 ? 32 : groups;
 }
-// Elements of each lane in the next superblock where `left` are left.
+// Elements of each lane in the next superblock if `left` remain.
 template <class P>
 int64_t lane_elements(int64_t left) {
     int64_t n = superblock;
@@ -33,8 +37,8 @@ inline void for_each_superblock(int64_t k, Take take) {
     for (int64_t first = 0, n = 0; first < k; first += panel_rows * n) take(first, n = lane_elements<P>(k - first));
 }
 
-// A packed row while it is read, superblock by superblock as a panel. Its `ahead` leads to a packed row that is read soon, whose lines are
-// fetched with this one's k4s: nothing else foretells where that lies.
+// A packed row that is read superblock by superblock, like a panel. Its `ahead` leads to a packed row that is read
+// soon, whose lines are prefetched with this one's k4s, because no prefetcher can predict where that row lies.
 template <class P>
 struct PackedRow : Packed<P> {
     using Of = Packed<P>;
@@ -47,7 +51,7 @@ struct PackedRow : Packed<P> {
         for (int64_t line = 0; line < rest; line++, Of::fetched += 64) __builtin_prefetch(Of::fetched, 0, 3);
         Of::load_units();
     }
-    // The vector that has k4 i of a chunk, as it is, where no bits lie apart.
+    // The vector that contains k4 i of a chunk, unchanged, if all bits of its codes are together.
     Ints::Reg vector_of(int i, int half) const {
         if (half == 0) Of::fetch(i * Of::lines / P::chunk, (i + 1) * Of::lines / P::chunk);
         return Ints::load(reinterpret_cast<const uint8_t *>(Of::codes) + (2 * (i / P::k4s_per_vector) + half) * 4 * lanes);

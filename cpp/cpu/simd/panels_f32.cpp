@@ -1,10 +1,11 @@
-// Panels of F32, F16 and BF16 constants (SimdTable::panels), 2 W rows each, in the width that they are stored in:
+// Panels of F32, F16 and BF16 constants (SimdTable::panels), with 2 W rows each, in their stored width:
 //
 //   F32   k = 0 | row 0 | row 1 | .. | row 2W-1 |, k = 1 | ..          words, as products read them
-//   BF16  k = 0, 1 | row 0 | row 1 | .. |, k = 2, 3 | ..               the same, a word being two of k
-//   F16   k = 0 | row 0 | .. | row 2W-1 |, k = 1 | ..                  half a word each, so that a load widens a vector of them
+//   BF16  k = 0, 1 | row 0 | row 1 | .. |, k = 2, 3 | ..               likewise; a word is two of k
+//   F16   k = 0 | row 0 | .. | row 2W-1 |, k = 1 | ..                  half a word each, so that a load widens a vector
+//   of them
 //
-// No bit is changed, so that rows can be had back.
+// No bit is changed, so rows can be rebuilt.
 #include "cpu/simd/rows.hpp"
 
 #include "dtype/formats.hpp"
@@ -14,7 +15,7 @@ namespace tensorlib::core::simd::TL_ISA {
 namespace {
 
 constexpr int panel_rows = 2 * Vec::width;
-// What is turned back at a time: 32 words of all rows are 4 KiB.
+// Words that are transposed back at a time: 32 words of all rows are 4 KiB.
 constexpr int most_words = 32;
 
 template <int size>
@@ -26,7 +27,7 @@ void pack_panel(int64_t words, const char *src, ptrdiff_t row_stride, int rows, 
     pack_words(words, src, 4, row_stride, rows, panel_rows, reinterpret_cast<float *>(panel));
 }
 
-// n words of rows out of a panel: packed once more, its k being the rows.
+// Extracts n words of rows from a panel: packs it again, with rows as its k.
 void turn_back(int n, const char *panel, int row, int rows, char *to, ptrdiff_t row_stride) {
     float turned[panel_rows * most_words];
     pack_words(rows, panel + row * 4, 4, panel_rows * 4, n, n, turned);
@@ -42,7 +43,8 @@ void rebuild_words(int64_t words, const char *panel, int row, int rows, char *to
 
 #if defined(TL_HAS_HALVES)
 
-// Words of two elements are turned, and then taken apart. 256 bytes of a row at a time: 8 KiB of all rows, as stacks may be small.
+// Words of two elements are transposed, then split. It takes 256 bytes of a row at a time, 8 KiB for all rows, because
+// stacks may be small.
 void pack_halves(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
     constexpr int at_a_time = 64;
     float words[at_a_time * panel_rows];

@@ -1,6 +1,6 @@
-// Quantised weights into panels of codes: panel[k / 4][row] = 4 codes. A row's codes are bytes one after the other, so a panel is a
-// transposition of words of 4, done in registers W x W at a time, a superblock of 256 elements of all rows after the other: 8 KiB, which
-// stay in the first-level cache.
+// Packs quantised weights into panels of codes: panel[k / 4][row] = 4 codes. A row's codes are consecutive bytes, so
+// packing is a transposition of words of 4, done in registers W x W at a time, one superblock of 256 elements of all
+// rows after the other. These are 8 KiB, which stay in the L1 cache.
 #include "cpu/simd/packed_blocks.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
@@ -10,8 +10,9 @@ namespace tensorlib::core::simd::TL_ISA {
 namespace {
 
 constexpr int W = lanes;
-// A row's superblock is fetched two ahead of the one at `at`, behind the row's end that of the same row of the next panel: a panel's rows
-// are more streams than the hardware follows. Without it, cold weights at n = 1 take 3 times as long; 4 or 8 superblocks are no better.
+// Prefetches a row's superblock two ahead of the one at `at`; past the row's end, that of the same row of the next
+// panel. A panel has more rows than the hardware follows streams. Without it, cold weights at n = 1 take 3 times as
+// long; 4 or 8 superblocks are no better.
 template <class Format>
 inline void fetch_ahead(int64_t at, int64_t k, const char *blocks, ptrdiff_t row_stride, int r) {
     constexpr ptrdiff_t size = Format::block_size, bytes = sizeof(typename Format::Block);
@@ -71,7 +72,7 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
     for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, superblock);
     for (int64_t at = 0; at < k; at += superblock) {
         const int64_t n = k - at < superblock ? k - at : superblock;
-        // Rows that are not there have scales of zero.
+        // Missing rows have scales of zero.
         if (rows < panel_rows) __builtin_memset(panel, 0, static_cast<size_t>(P::codes_at(n)));
         for (int r = 0; r < rows; r++) {
             const auto *block = reinterpret_cast<const Block *>(blocks + r * row_stride) + at / size;
@@ -107,7 +108,7 @@ void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
             codes_of_row<P>(panel + P::codes_at(n), n, row + r, codes);
             char *to = blocks + (r * (k / size) + at / size) * static_cast<int64_t>(sizeof(Block));
             for (int i = 0; i < n; i += size, to += sizeof(Block)) {
-                // Not in place: the caller's bytes may lie anyhow.
+                // A copy, because the caller's bytes may be unaligned.
                 Block block;
                 BlockScales scales;
                 load_units<Format>(panel, row + r, scales);
@@ -121,7 +122,7 @@ void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
     }
 }
 
-// k elements of a packed panel as an unpacked one.
+// Expands k elements of a packed panel into an unpacked one.
 template <class P>
 void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
     Packed<P> from({panel.data + P::panel_bytes(first), panel.codebook, panel.ahead});
@@ -162,8 +163,9 @@ void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, 
     }
 }
 
-// For more columns than this it pays to expand a panel before it is multiplied. Codes in two parts take so many more instructions that a
-// product from bytes is a tenth faster, against one pass over the panel that writes 128 KiB; where registers are few, any packed codes do.
+// For more columns than this, it is faster to expand a panel before multiplying. Codes in two parts take enough extra
+// instructions that a product of bytes is a tenth faster, compared with one pass over the panel that writes 128 KiB.
+// With few registers, that holds for all packed codes.
 template <class P>
 constexpr int columns_before_expanding() {
     return !Ints::wide ? 24 : P::high > 0 ? 128 : 1 << 30;

@@ -1,19 +1,24 @@
-// The two kinds of panels of quantised weights that integer products read, each 2 W rows (W: lanes of a vector).
+// The two kinds of panels of quantised weights that integer products read, with 2 W rows each (W: lanes of a vector).
 //
-// Unpacked, made on the way for one product: a byte a code.
+// Unpacked panels are made on the way for one product, with a byte per code.
 //
-//   codes:   k = 0..3 | row 0 | row 1 | .. | row 2W-1 |, k = 4..7 | ..          scales, offsets: [group][row] floats, apart
-//                                                                               (offsets in steps: superblocks of units and steps as below)
+//   codes:   k = 0..3 | row 0 | row 1 | .. | row 2W-1 |, k = 4..7 | ..          scales, offsets: [group][row] floats,
+//   apart
+//                                                                               (offsets in steps: superblocks of units
+//                                                                               and steps as below)
 //
-// Packed, a constant's copy, which is read as one stream: superblocks of 256 k (the last may be shorter), each
+// Packed panels are a constant's copy, which is read as one stream: superblocks of 256 k (the last may be shorter),
+// each
 //
-//   units | scales [group][row] | offsets [group][row] | chunk | chunk | ..     a chunk: 8 k4s of k, or a group where that is less
+//   units | scales [group][row] | offsets [group][row] | chunk | chunk | ..     a chunk: 8 k4s of k, or a group where
+//   that is less
 //   chunk:  high bits of all its k4s | low bits of the first k4s | ..       each 2 vectors: rows 0..W-1, rows W..2W-1
 //
-// (offsets in steps: [group / 2][row][2], so that a dot product of 16 bits takes two groups), where a byte of a vector holds low bits of 8
-// / low k4s, the first k4's lowest. So 4-bit codes take a shift and an `and` for each second k4, and are read at half the bytes.
-// Scales are stored as F16, or as steps of 8 bits of a unit per 256; where scales and offsets have 4 bits, a byte has both. Q4_0's, Q6_K's
-// and Q2_K's panels take as many bits a weight as their blocks, 4.5, 6.5625 and 2.625, Q4_K's 4.625 (blocks 4.5).
+// Offsets in steps are stored as [group / 2][row][2], so that a dot product of 16 bits takes two groups. A byte of a
+// vector holds the low bits of 8 / low k4s, with the first k4's lowest. 4-bit codes therefore take a shift and an `and`
+// for every second k4, and are read at half the bytes. Scales are stored as F16, or as steps of 8 bits of a unit per
+// 256; if scales and offsets have 4 bits, a byte has both. Panels of Q4_0, Q6_K and Q2_K take as many bits per weight
+// as their blocks, 4.5, 6.5625 and 2.625; Q4_K's take 4.625 (blocks 4.5).
 #pragma once
 
 #include "cpu/simd/isa.hpp"
@@ -28,12 +33,12 @@ constexpr int lanes = Vec::width, panel_rows = 2 * lanes;
 // Elements of a row whose activations share a scale, and of a packed panel's superblock.
 constexpr int superblock = scaled_bytes;
 
-// How scales and offsets are stored. Nibbles: steps of both in a byte, the scale's low.
+// How scales and offsets are stored. nibbles: steps of both in a byte, the scale's low.
 enum class ScaleEncoding { none, half, brain, steps, nibbles };
 constexpr bool in_steps(ScaleEncoding encoding) { return encoding == ScaleEncoding::steps || encoding == ScaleEncoding::nibbles; }
 constexpr int encoded_bytes(ScaleEncoding encoding) { return encoding == ScaleEncoding::none ? 0 : in_steps(encoding) ? 1 : 2; }
 
-// Bits of a code, or of its place in a table; k4s of k to a group.
+// low, high: bits of a code, or of its index in a table. group: k4s of a group.
 template <int low_, int high_, bool looked_up_, int group_, ScaleEncoding scales_, ScaleEncoding offsets_, bool half_units_>
 struct Packing {
     static constexpr int low = low_, high = high_, group = group_;
@@ -41,7 +46,7 @@ struct Packing {
     static constexpr ScaleEncoding scales = scales_, offsets = offsets_;
 
     static constexpr int chunk = group < 8 ? group : 8;
-    // Where the scale or the offset of a row and group is, in units of one.
+    // The position of the scale or the offset of a row and group, in units of one value.
     static constexpr int64_t pair_place(int64_t g, int row) { return g / 2 * 2 * panel_rows + 2 * row + g % 2; }
     static constexpr int64_t scale_place(int64_t g, int row) {
         return scales == ScaleEncoding::nibbles ? pair_place(g, row) : g * panel_rows + row;
@@ -52,7 +57,7 @@ struct Packing {
     static constexpr int high_bytes = high ? 4 * panel_rows : 0;
     static constexpr int chunk_bytes = high_bytes + chunk / k4s_per_vector * 4 * panel_rows;
 
-    // Of n elements of a superblock.
+    // Offsets in bytes for n elements of a superblock.
     static constexpr bool half_units = half_units_;
     static constexpr int units = in_steps(scales) + in_steps(offsets), unit_bytes = half_units ? 2 : 4;
     static constexpr int64_t scales_at = unit_bytes * panel_rows * units;
@@ -70,7 +75,7 @@ template <class Format>
 constexpr bool looked_up = HasCodebook<Format> || HasCodeSet<Format>;
 template <class Format>
 constexpr int largest_place = looked_up<Format> ? 15 : Format::largest_code;
-// Steps of both scales and offsets that fit into 4 bits.
+// Whether steps of both scales and offsets fit in 4 bits.
 template <class Format>
 constexpr bool few_steps = requires { requires Format::largest_step <= 15; };
 template <class Format>
@@ -88,15 +93,17 @@ template <class Format>
 using PackingOf = Packing<low_bits(largest_place<Format>), high_bits(largest_place<Format>), looked_up<Format>, Format::scale_group / 4,
                           scale_encoding<Format>, offset_encoding<Format>, HasUnits<Format> && HasInverse<Format>>;
 
-// Codes out of tables, that are too large for sums of products in 16 bits, are multiplied with their signs where one column does not pay
-// for their division into words: magnitudes of activations by codes that got the activations' signs. None is -128, which has no opposite.
+// Codes from tables that are too large for sums of products in 16 bits are multiplied with their signs if one column
+// does not pay for splitting them into words: magnitudes of activations times codes with the activations' signs. No
+// code is -128, which has no opposite.
 template <class Format>
 constexpr bool one_by_signs = !Ints::wide && looked_up<Format> && Ints::most_dots(Format::largest_code) == 0;
 
-// Both as they are read: superblock by superblock, of that group by group, of that `chunk` k4s at a time.
-// Of `chunk` and of k4s in it the numbers are constants once loops are unrolled, so shifts and masks are too.
+// Both kinds of panels are read superblock by superblock, in it group by group, in that `chunk` k4s at a time. Once
+// loops are unrolled, the numbers of chunks and of k4s in them are constants, so shifts and masks are too.
 
-// Offsets in steps of a superblock of an unpacked panel: floats for units [row] and steps [group / 2][row][2].
+// The floats that a superblock's offsets in steps take in an unpacked panel: units [row] as floats, and
+// steps [group / 2][row][2].
 template <int group>
 constexpr int64_t stepped_floats = panel_rows + superblock / (4 * group) * panel_rows / 4;
 
@@ -131,8 +138,8 @@ template <class P>
 struct Packed {
     static constexpr int group = P::group, chunk = P::chunk;
     static constexpr bool has_offsets = P::offsets != ScaleEncoding::none, offset_steps = in_steps(P::offsets);
-    // Lines of a panel are fetched `ahead` of their use, one or two with each k4: a chunk's and a superblock's scales at once would wait
-    // for each other. In the caches it costs nothing.
+    // Lines of a panel are prefetched `ahead` of their use, one or two with each k4: a chunk's and a superblock's
+    // scales at once would wait for each other. It costs nothing if they are in the caches.
     static constexpr int chunks = superblock / (4 * chunk);
     static constexpr int all_lines = static_cast<int>(P::bytes(superblock) + 63) / 64, lines = all_lines / chunks;
     const char *data, *codes, *scales, *offsets, *fetched;
@@ -148,11 +155,12 @@ struct Packed {
         fetched += all_lines % chunks * 64;
         load_units();
     }
-    // Where a superblock's parts are.
+    // Sets the addresses of a superblock's parts.
     void find(int64_t k4s) {
         scales = data + P::scales_at, offsets = data + P::offsets_at(4 * k4s), codes = data + P::codes_at(4 * k4s);
-        // Loaded, and before the codes: the hardware sees lines asked for in the order of memory, where fetches are not counted. By
-        // turns with the codes Zen 4 reads half of what memory gives.
+        // Loads lines in the order of memory, before the codes, because the hardware prefetcher follows that order and
+        // does not count prefetch instructions. If these loads alternate with the codes, Zen 4 reads half of what
+        // memory delivers.
         for (const char *line = data; line < codes; line += 64) {
             const char first = *line;
             __asm__ volatile("" : : "r"(first));
@@ -168,10 +176,10 @@ struct Packed {
             }
         }
     }
-    // The hardware, where it is left to fetch by itself, starts anew with each page: the first lines of the next but one, if that begins
-    // within this superblock's length, are brought as far as the second-level cache (into the first they would take what its misses wait
-    // in). One column of narrow vectors' Q4_0 reads 82 instead of 76 % of what memory gives; more columns, which wait for arithmetic, are
-    // slowed.
+    // A hardware prefetcher that is left to itself starts again with each page. So the first lines of the page after
+    // next, if it begins within this superblock's length, are prefetched into the L2 cache; in the L1 cache they would
+    // take resources that its misses need. One column of narrow vectors' Q4_0 reads 82 instead of 76 % of what memory
+    // delivers; more columns, which wait for arithmetic, become slower.
     void begin_page() const {
         if (ahead != 0) return;
         constexpr uintptr_t page = 4096;
@@ -186,8 +194,8 @@ struct Packed {
     }
     void end_superblock() { data = codes; }
     Ints::Reg k4(int i, int half) const {
-        // A barrier, as compilers know no reason to load vectors in the order of memory: where one line of eight was loaded early, one
-        // column of Q4_0 took 84 in place of 103 G/s.
+        // A barrier, because compilers need not load vectors in the order of memory: with one line of eight loaded
+        // early, one column of Q4_0 took 84 instead of 103 G/s.
         const char *from = codes;
         if (half == 0 && i % P::k4s_per_vector == 0) __asm__ volatile("" : "+r"(from));
         if (half == 0) fetch(i * lines / chunk, (i + 1) * lines / chunk);
@@ -216,7 +224,7 @@ struct Packed {
         if constexpr (P::scales == ScaleEncoding::steps) {
             return Vec::mul(Vec::load_i8(scales + half * lanes), Vec::load(units + half * lanes));
         } else if constexpr (P::scales == ScaleEncoding::nibbles) {
-            // Of each lane the first byte is the group's: of a pair's second one `scales` is a byte on.
+            // The first byte of each lane is the group's: `scales` points one byte further for the second of a pair.
             const Ints::Reg steps = Ints::each(Ints::load_words(reinterpret_cast<const uint8_t *>(scales) + 2 * half * lanes), 15);
             return Vec::mul(Ints::to_float(steps), Vec::load(units + half * lanes));
         } else {
@@ -234,7 +242,8 @@ struct Packed {
     // g: the group's number in the superblock.
     void end_group(int64_t g) {
         if constexpr (P::scales == ScaleEncoding::nibbles) {
-            // Rows have the bytes of a pair of groups side by side: on to the second one's, or back from it to the next pair.
+            // Rows store the bytes of a pair of groups next to each other: moves on to the second group, or back from
+            // it and to the next pair.
             scales += g % 2 == 0 ? 1 : 2 * panel_rows - 1;
         } else {
             scales += panel_rows * encoded_bytes(P::scales);

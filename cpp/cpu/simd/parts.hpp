@@ -1,17 +1,18 @@
-// Sums of floats in an order that follows from their places alone, the same on every ISA.
+// Sums of floats in an order that depends only on their positions, so that every ISA gives identical bits.
 //
 //   part 0 | part 1 | .. | part 31     32 floats a step, each added to its part; 32 / W registers, a chain each
 //
-// A step of 128 bytes waits 4 cycles for the one before, which is 100 GB/s at 3 GHz: memory is the bound. At the end of a block of 1024
-// floats the parts are added pairwise, so that a float goes through 36 additions; blocks are added in F64, where nothing is lost.
+// A step of 128 bytes waits 4 cycles for the previous one, which is 100 GB/s at 3 GHz, so memory limits it. At the end
+// of a block of 1024 floats, the parts are added pairwise, so a float goes through 36 additions. Blocks are added in
+// F64, where nothing is lost.
 #pragma once
 
 #include "cpu/simd/isa.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {
 
-// Of at most sum_block floats: made(i, left) gives a register of them from the i-th on, of which `left` are there if that is less than a
-// register's worth, and zeros behind them. (No part is ever -0, so zeros change none.)
+// The sum of at most sum_block floats. made(i, left) returns a register of them starting with the i-th; if fewer than a
+// register's worth remain, `left` of them followed by zeros. No part is ever -0, so zeros do not change one.
 template <class Make>
 [[gnu::always_inline]] inline float sum_of_block(int64_t begin, int64_t end, Make made) {
     constexpr int W = Vec::width, registers = sum_parts / W;
@@ -26,7 +27,7 @@ template <class Make>
     }
     for (int r = 0; i < end; r++, i += W) {
         const Vec::Reg last = made(i, end - i < W ? static_cast<int>(end - i) : W);
-        // (By constant indices, or the parts would be in memory all along.)
+        // With constant indices, because otherwise the parts would be in memory.
 #pragma GCC unroll 8
         for (int s = 0; s < registers; s++) {
             if (s == r) parts[s] = Vec::add(parts[s], last);

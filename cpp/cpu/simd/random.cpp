@@ -1,8 +1,9 @@
-// Words of Philox, and numbers made of them: the steps of cpp/math/random.hpp, in loops that the compiler turns into vectors. The same bits
-// on every ISA.
+// Words of Philox, and random numbers made of them: the steps of cpp/math/random.hpp in loops that the compiler
+// vectorises. Every ISA gives identical bits.
 //
-// A block of 4 words takes 20 products of 32 by 32 bits, of which a register has half as many as words: some 100 instructions for as many
-// blocks as a register has words. So arithmetic is the bound, and not the 4 bytes an element.
+// A block of 4 words takes 20 products of 32 by 32 bits, and a register computes half as many of these as it has words.
+// That is some 100 instructions for as many blocks as a register has words, so it is limited by arithmetic and not by
+// the 4 bytes per element.
 #include "cpu/simd/isa.hpp"
 
 #include "math/random.hpp"
@@ -11,8 +12,8 @@ namespace tensorlib::core::simd::TL_ISA {
 
 namespace {
 
-// Blocks that go through a round together: of each of their words as many as two registers or more of any ISA hold. (The compiler
-// takes loops of 16 apart, and finds no vectors in what is left.)
+// Blocks that go through a round together. Each of their words fills two registers or more of any ISA. With loops of
+// 16, the compiler unrolls them completely and then finds no vectors.
 constexpr int together = 32;
 
 void words_together(const RandomSource &source, uint32_t first, uint32_t *to) {
@@ -42,7 +43,7 @@ void uniform(int64_t n, const uint32_t *words, float low, float span, float *to)
     for (int64_t i = 0; i < n; i++) to[i] = math::uniform(words[i], low, span);
 }
 
-// All by the function of the middle first, then the tails, of which there are 15 in 100, anew.
+// Computes all elements with the central function first, then the 15 in 100 that are in the tails once more.
 void normal(int64_t n, const uint32_t *words, double mean, double deviation, float *to) {
     for (int64_t i = 0; i < n; i++) to[i] = math::moved_normal(math::normal_centre(math::centred(words[i])), mean, deviation);
     for (int64_t i = 0; i < n; i++) {

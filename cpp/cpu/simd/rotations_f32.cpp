@@ -1,7 +1,7 @@
-// Rotary positions: angles and their sines, and rows turned by them.
+// Rotary positions: angles and their sines, and rotations of rows by them.
 //
-// A position's angles serve all of its heads, so turning is what counts: two loads of x and of the angles' numbers and a store for each
-// register, beside memory's 8 bytes a float.
+// All heads share a position's angles, so the rotation dominates: two loads of x and of the angles' values and a store
+// per register, compared with 8 bytes of memory traffic per float.
 #include "cpu/simd/isa.hpp"
 
 #include "math/trigonometric.hpp"
@@ -13,7 +13,8 @@ namespace {
 constexpr int W = Vec::width;
 using Number = math::Real<Vec>;
 
-// position rate[i] less whole turns, in [-pi, pi]. (2 pi as the nearest double and what is left of it: an angle of 2^20 is off by 2^-33.)
+// position rate[i] minus whole turns, in [-pi, pi]. 2 pi is the nearest double and its remainder: an angle of 2^20 is
+// off by 2^-33.
 void turned(int64_t n, double position, const double *rate, float *angle) {
     constexpr double per_turn = 0x1.45f306dc9c883p-3, turn = 0x1.921fb54442d18p2, turn_low = 0x1.1a62633145c07p-52;
     constexpr double whole_in_bits = 0x1.8p52;

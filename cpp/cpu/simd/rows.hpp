@@ -1,4 +1,4 @@
-// What rows of plain floats are made of, for loops that widen them as they are loaded.
+// Element types of rows, for loops that widen elements as they are loaded.
 #pragma once
 
 #include "cpu/simd/isa.hpp"
@@ -8,7 +8,7 @@
 
 namespace tensorlib::core::simd::TL_ISA {
 
-// SimdTable::pack_f32, of any elements of 32 bits: none is changed.
+// SimdTable::pack_f32 for any elements of 32 bits, which it does not change.
 void pack_words(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
 
 struct Floats {

@@ -1,9 +1,8 @@
-// The inner loops of one ISA. The same sources in this folder are compiled once per ISA, each time
-// into a namespace of its own; an ISA's fill function enters its kernels here. Which ISA a backend uses is chosen
-// once, when it is opened (cpu/dispatch).
+// The inner loops of one ISA. The sources in this folder are compiled once per ISA, each time into its own namespace.
+// An ISA's fill function enters its kernels here. A backend chooses its ISA once, when it is opened (cpu/dispatch).
 //
-// SIMD code uses no standard-library templates and nothing inline from other folders: such functions have one
-// definition per program, and the linker might keep the one compiled for a processor that this is not.
+// SIMD code uses no standard-library templates and no inline functions of other folders: such functions have one
+// definition per program, and the linker might keep the one that was compiled for another processor.
 #pragma once
 
 #include "math/tile_op.hpp"
@@ -29,27 +28,33 @@ constexpr int64_t summed_unit = 1024;
 
 constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16, running_block = 256;
 
-// A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], offsets
-// [k / offset_group][rows] where the format has them (in steps: cpu/simd/panels_i8.hpp).
+// A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], and offsets
+// [k / offset_group][rows] if the type has them (in steps: cpu/simd/panels_i8.hpp).
 struct CodePanel {
     const uint8_t *codes;
     const float *scales, *offsets;
 };
 
-// One of a constant's copy. codebook: the format's, for codes that are places. ahead: of SimdTable::Integer::prefetch_distance.
+// A panel of a constant's copy. codebook: the type's, if its codes are indices. ahead: from
+// SimdTable::Integer::prefetch_distance.
 struct PackedPanel {
     const char *data;
     const uint8_t *codebook;
     int64_t ahead;
 };
 
-// A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3, or of one column bytes and their
-// magnitudes [k / 4][2][4]: SimdTable::IntegerFormat), for each 256 elements a scale [.][n], and for each group of scale_group what its
-// sums start from and how often they count [.][2][n] (cpu/simd/columns_i8.cpp). What weights' offsets meet: the sums of the bytes, as often
-// as they count, [k / offset_group][n], of two groups in 16 bits each where offsets are in steps.
+// A group of n activation columns:
+// - bytes [k / 4][n][4], or 16 bits each in the order 0, 2, 1, 3, or for one column bytes and their magnitudes
+//   [k / 4][2][4] (SimdTable::IntegerFormat);
+// - scales [.][n], one for each 256 elements;
+// - starts [.][2][n], for each group of scale_group: what its sums start from and how often they count
+//   (cpu/simd/columns_i8.cpp);
+// - sums [k / offset_group][n], what weights' offsets are multiplied by: the sums of the bytes, as often as they count.
+//   If offsets are in steps, sum_pairs has two groups in 16 bits each.
 //
-// One column in 16 bits: bytes [k / 4][2][4], of each element the high and the low one, or 16 bits each in the order 0, 2, 1, 3; scales;
-// starts, sums [.] of whole elements; sum_pairs [k / offset_group / 2][2][2], of the high bytes and of the low ones.
+// One column in 16 bits has bytes [k / 4][2][4], for each element the high and the low byte, or 16 bits each in the
+// order 0, 2, 1, 3; scales; starts; sums [.] of whole elements; and sum_pairs [k / offset_group / 2][2][2] of the high
+// bytes and of the low bytes.
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
@@ -58,10 +63,11 @@ struct ByteColumns {
     int16_t *sum_pairs;  // [k / offset_group / 2][n][2]
 };
 constexpr int scaled_bytes = 256;
-constexpr int largest_shift = 12;  // of the parts of a scale
+constexpr int largest_shift = 12;  // for the powers of two that divide a scale
 
-// What a loop over a tile works on: n floats of each operand; bit i of `repeated` says that operand i is one float for all n. dst may be
-// one of the operands, from the same float on. params: as many as the formula has (math/tile_ops.inc).
+// The arguments of a loop over a tile: n floats of each operand. Bit i of `repeated` says that operand i is one float
+// for all n. dst may be one of the operands, starting at its first float. params: as many as the formula has
+// (math/tile_ops.inc).
 struct TileArgs {
     int64_t n;
     const float *src[max_tile_operands];
@@ -70,12 +76,12 @@ struct TileArgs {
     const float *params;
 };
 
-// A chain of formulas takes a few registers, a block, through all of its links before the next. Slots are where floats lie while it
-// runs: those of element i at at[i & moves], so that moves is -1, or 0 where all blocks have the same max_block floats. No slot with moves
-// 0 is `written` but for reading it again in the same block.
+// A chain of formulas takes a few registers, a block, through all of its links before the next block. Slots are where
+// floats are stored while it runs. Those of element i are at at[i & moves], where moves is -1, or 0 if all blocks use
+// the same max_block floats. A slot with moves 0 that is `written` is only read again in the same block.
 constexpr int max_block = 64, max_slots = 17;
 struct ChainSlot {
-    float *at;  // null: none
+    float *at;  // null: no slot
     int64_t moves;
     bool written;
 };
@@ -84,8 +90,8 @@ struct LinkStep {
     void (*four)();
     void (*one)();
 };
-// from: the slots that a link reads besides the values that come down the chain; to: the slot that it stores to. The number of parameters
-// is the formula's.
+// from: the slots that a link reads in addition to the values that come down the chain. to: the slot that it stores to.
+// The formula determines the number of parameters.
 struct Link {
     LinkStep step;
     uint8_t from[2], to;
@@ -98,202 +104,214 @@ struct SimdTable {
     struct Gemm {
         GemmF32 from_cache[max_gemm_columns], from_memory[max_gemm_columns];
     };
-    // Packed product of a panel of `rows` rows and one of n columns (n <= columns): C[m, n] (+)= sum over k of A[k][rows] * B[k][n]. C is
-    // column-major with `ldc` floats per column; m of the panel's rows are stored. from_memory: for a panel of A that no cache holds,
-    // which is fetched ahead.
+    // Packed product of a panel of `rows` rows and one of n columns (n <= columns): C[m, n] (+)= sum over k of
+    // A[k][rows] * B[k][n]. C is column-major with `ldc` floats per column; m of the panel's rows are stored.
+    // from_memory: for a panel of A that is in no cache, which is prefetched.
     struct Gemms {
         int rows, columns;
         Gemm f32;
-        // The same of pairs: each float of the panels stands for two BF16, k counts pairs. Null where the ISA has none.
+        // The product of pairs: each float of the panels stands for two BF16, and k counts pairs. Null if the ISA has
+        // none.
         Gemm bf16;
-        // A in 16 bits, widened on the way, B in floats: F16 [k][rows], and BF16 in pairs [k][rows][2], of which k counts pairs, two
-        // floats of each column. Null where the ISA has none.
+        // A in 16 bits, widened on the way, and B in floats: F16 [k][rows], and BF16 in pairs [k][rows][2], for which k
+        // counts pairs, two floats of each column. Null if the ISA has none.
         Gemm f16_by_f32, bf16_by_f32;
     } gemm;
 
-    // k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in bytes.
+    // Packs k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in
+    // bytes.
     using PackF32 = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
     struct Packs {
         PackF32 f32;
-        // The same of F16 and BF16; null where the ISA does not have them.
+        // As f32, for F16 and BF16; null if the ISA does not support them.
         PackF32 f16, bf16;
     } pack;
 
-    // Dot products of rows of a and rows of b, contiguous in k: C[i + j * ldc] = a_i . b_j, one kernel per tile of
+    // Dot products of rows of a and rows of b, contiguous in k: C[i + j * ldc] = a_i . b_j, with one kernel per tile of
     // rows x columns. Row strides in bytes.
     using DotF32 = void (*)(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc);
     struct Dots {
         int rows, columns;
         DotF32 f32[max_dot_rows][max_dot_columns];
-        // The same with rows of a in F16 or BF16; null where the ISA does not have them.
+        // As f32, with rows of a in F16 or BF16; null if the ISA does not support them.
         DotF32 f16[max_dot_rows][max_dot_columns], bf16[max_dot_rows][max_dot_columns];
-        // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
+        // For one column, row after row as one stream; dispatch.cpp puts these into the tables above if they are
+        // faster.
         DotF32 f16_stream[max_dot_rows], bf16_stream[max_dot_rows];
-        // One row by one column, while lines of another row, `ahead` bytes from this one, are asked for. Null where the ISA lacks a type.
+        // One row times one column, while lines of another row, `ahead` bytes from this one, are prefetched. Null if
+        // the ISA lacks a type.
         using Row = float (*)(int64_t k, const char *a, ptrdiff_t ahead, const float *column);
         Row row_f32, row_f16, row_bf16;
     } dot;
 
-    // Integer products with weights of a format: C[m, n] (+)= sum over k of weight * activation, the weights as codes. No unpack() where a
-    // format has no codes.
+    // Integer products with weights of a type: C[m, n] (+)= sum over k of weight * activation, with the weights as
+    // codes. unpack is null if a type has no codes.
     struct IntegerFormat {
-        int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
-        bool offset_steps;                    // offsets are whole steps of a unit for 256 elements
-        int column_bytes;                     // of an activation: 2 where products of bytes could overflow
+        int scale_group, offset_group, zero;  // elements; offset_group or zero is 0 (dtype/format.hpp)
+        bool offset_steps;                    // offsets are integer steps of a unit for 256 elements
+        int column_bytes;                     // of an activation: 2 if products of bytes could overflow
         bool widens;                          // sums of products are widened from 16 bits
-        bool one_by_signs;                    // and then one column is kept as bytes and their magnitudes
-        // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
+        bool one_by_signs;                    // in addition, one column is stored as bytes and their magnitudes
+        // Unpacks k elements, whole blocks, of `rows` rows into a panel; the panel's other rows are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
         // One kernel per n; C, ldc, m and accumulate as in Gemms.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
-        // The same of one column in 16 bits; null where a format keeps to bytes.
+        // For one column in 16 bits; null if a type uses only bytes.
         void (*gemm_one)(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate);
-        // Products with a panel of a constant's copy (panels below), over all of k; with those that lie behind it where m is more than
-        // a panel's rows.
+        // Products with a panel of a constant's copy (panels below), over all of k. If m exceeds a panel's rows, the
+        // panels after it are included.
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
         void (*gemm_packed_one)(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m);
-        // gemm_packed takes so many columns, integer_columns or more, which pays where these are all: a panel is read from memory once.
+        // gemm_packed takes this many columns, integer_columns or more, which is faster if these are all columns: a
+        // panel is read from memory once.
         int packed_group;
-        // For more columns than packed_columns it is better to expand a panel (k elements from one on that is a multiple of 256) into an
-        // unpacked one.
+        // For more columns than packed_columns it is faster to expand a panel into an unpacked one: k elements,
+        // starting with a multiple of 256.
         int packed_columns;
         void (*expand)(int64_t from, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
-        uint8_t codebook[16];  // the codes that places stand for, where the format has them
+        uint8_t codebook[16];  // the values of codes that are indices
     };
-    // `rows` and `columns` of the ISA's micro-kernel; 0 rows where it has none.
+    // `rows` and `columns` of the ISA's micro-kernel; 0 rows if it has none.
     struct Integer {
         int rows, columns;
         IntegerFormat formats[max_formats];
-        // So many bytes before n columns meet them, lines of packed panels are asked for; 0 where the processor does better by itself
+        // Prefetch distance in bytes for packed panels, by column count; 0 if the processor is faster without
         // (cpu/dispatch).
         int64_t prefetch_distance[max_integer_columns];
-        // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
+        // Quantises column j of n, k floats, for products with `format`. Values that are not finite make the scale NaN.
         void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
         // For gemm_one and gemm_packed_one.
         void (*quantize_one)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &column);
     } integer;
 
-    // Panels of constants' copies, of `rows` rows each: the bytes of one with k elements (0 where such k are not packed), and how it is
-    // made; rows of a copy up to the panel's are zeros. Of formats with blocks as in cpu/simd/panels_i8.hpp; F32 as gemm.f32 reads them,
-    // F16 and BF16 as gemm.f16_by_f32 and gemm.bf16_by_f32 do. No rows where a format is not packed.
+    // Panels of constants' copies, of `rows` rows each: the bytes of one with k elements (0 if such k are not packed),
+    // and how it is made. A copy's rows are padded with zero rows to whole panels. Quantised types are packed as in
+    // cpu/simd/panels_i8.hpp, F32 as gemm.f32 reads it, F16 and BF16 as gemm.f16_by_f32 and gemm.bf16_by_f32 do. 0 rows
+    // if a type is not packed.
     struct PanelFormat {
         int rows;
         int64_t (*bytes)(int64_t k);
         void (*pack)(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel);
-        // `rows` of a panel's rows from `row` on as they were packed from, bit for bit, one row after the other; where some block cannot be
-        // had from a panel its bits are others. Null for formats whose blocks cannot be had so (dtype/format.hpp).
+        // Rebuilds `rows` of a panel's rows, starting with `row`, as they were packed, bit for bit, one row after the
+        // other. A block that cannot be rebuilt from a panel has other bits. Null for types whose blocks cannot be
+        // rebuilt (dtype/format.hpp).
         void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *to);
     };
     PanelFormat panels[max_formats];
 
-    // Packed rows: copies of single rows in blocks, for products of some of a matrix's rows (cpu/simd/packed_rows_i8.hpp).
+    // Packed rows: copies of single quantised rows, for products of some of a matrix's rows
+    // (cpu/simd/packed_rows_i8.hpp).
     struct PackedRowFormat {
-        // One row each; no rows where an ISA or a format has none.
+        // One row each; 0 rows if an ISA or a type has none.
         PanelFormat copy;
-        // Whether activations become whole numbers of 16 bits, else of 8.
+        // Whether activations are rounded to 16 bits, or else to 8.
         bool in_16_bits;
-        // k activations in the order of packed rows, on 64 bytes. What is not finite becomes a scale that is NaN.
+        // Prepares k activations in the order of packed rows, aligned to 64 bytes. Values that are not finite make the
+        // scale NaN.
         int64_t (*column_bytes)(int64_t k);
         void (*prepare)(int64_t k, const float *x, char *column);
-        // The product with a packed row, whose `ahead` is the distance to the one that is read next.
+        // The product with a packed row, whose `ahead` is the distance to the row that is read next.
         float (*dot)(int64_t k, const PackedPanel &row, const char *column);
-        // Up to `summed` packed rows, each times its weight, to sum_floats(k) sums in the order of packed rows; one kernel for each number
-        // of them.
+        // Adds up to `summed` packed rows, each times its weight, to sum_floats(k) sums in the order of packed rows;
+        // one kernel for each number of rows.
         int summed;
         int64_t (*sum_floats)(int64_t k);
         void (*add[max_summed_rows])(int64_t k, const PackedPanel *rows, const float *weights, float *sums, bool accumulate);
-        // Sums begin..end-1, multiples of summed_unit, to where their elements are among k.
+        // Stores sums begin..end-1, multiples of summed_unit, at the positions of their elements among k.
         void (*put_in_order)(int64_t k, const float *sums, int64_t begin, int64_t end, float *to);
     };
     PackedRowFormat packed_rows[max_formats];
 
-    // The formulas of elementwise operations. A float's result depends neither on n nor on its place.
+    // The formulas of elementwise operations. A float's result depends neither on n nor on its position.
     using TileLoop = void (*)(const TileArgs &args);
     struct Tiles {
-        // Chains begin with load, or a formula without operands, and end with `end`; store and stream (past the caches, to slots
-        // that are aligned to 64 bytes) keep what they store.
+        // Chains begin with load, or with a formula without operands, and end with `end`. store and stream (past the
+        // caches, to slots that are aligned to 64 bytes) keep the values that they store.
         LinkStep load, store, stream, end;
-        // By TileOp. first: what came so far is the first operand, the next ones are read. second: the other way round; null where there
-        // is none, and for other than two operands.
+        // By TileOp. first: the value so far is the first operand, and the others are read. second: the value so far is
+        // the second operand; null if there is none, and for other than two operands.
         LinkStep first[n_tile_ops], second[n_tile_ops];
         void (*run)(const Link *chain, const ChainSlot *slots, int n_slots, int64_t n);
         // Single formulas.
         TileLoop loops[n_tile_ops];
     } tiles;
 
-    // Passes over a row of n floats; y may be x. What norms and soft_max are made of, together with sums and comparisons.
+    // Passes over a row of n floats; y may be x. Norms and soft_max consist of these, sums and comparisons.
     struct Norms {
         // The sum of (x - center)^2, in the order of Sums::sum, as all sums here.
         double (*squares)(int64_t n, const float *x, float center);
-        // y = (x - center) factor; with `stream` past the caches where that can be, as Copies::stream does.
+        // y = (x - center) factor; with `stream`, past the caches if possible, as Copies::stream does.
         void (*normalise)(int64_t n, const float *x, float center, float factor, float *y, bool stream);
-        // y = x scale + mask slope, mask null where there is none; and the largest.
+        // y = x scale + mask slope, with mask null if there is none; returns the largest.
         float (*logits)(int64_t n, const float *x, float scale, const float *mask, float slope, float *y);
-        // y = e ^ (x - largest), and the sum.
+        // y = e ^ (x - largest); returns the sum.
         double (*exponentials)(int64_t n, const float *x, float largest, float *y);
     } norms;
 
-    // Rotations of pairs by angles, a row's or a position's: y may be x.
+    // Rotations of pairs by angles, for a row or a position; y may be x.
     struct Rotations {
-        // cos[i] and sin[i] of position rate[i], times `size`. The angle is taken in double and brought to a turn before it becomes a
-        // float.
+        // cos[i] and sin[i] of position rate[i], times `size`. The angle is computed in double and reduced to a turn
+        // before it becomes a float.
         void (*angles)(int64_t n, double position, const double *rate, float size, float *cos, float *sin);
-        // n pairs that lie side by side, 2 i and 2 i + 1. cos and sin hold each angle's twice, the first sine with its sign turned.
+        // n adjacent pairs, 2 i and 2 i + 1. cos and sin hold each angle's value twice; the first sine is negated.
         void (*neighbours)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
         // n pairs i and n + i.
         void (*halves)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
     } rotations;
 
-    // Attention of `gemm.rows` queries at a time, which lie side by side: s [n][rows] are their products with n keys.
+    // Attention of `gemm.rows` adjacent queries at a time: s [n][rows] are their products with n keys.
     struct Attention {
-        // Each product x becomes cap tanh(x) where cap is above 0, then slopes[q] mask[key][q] is added where there is a mask; then e ^ (x
-        // - m), m the largest so far. largest, sum and factor [rows]: the sum is brought to m and these are added; factor is what all that
-        // was summed before has to be multiplied with.
+        // Each product x becomes cap tanh(x) if cap is above 0. Then slopes[q] mask[key][q] is added if there is a
+        // mask. Finally it becomes e ^ (x - m), where m is the largest so far. largest, sum and factor are [rows]: the
+        // sum is rescaled to m, and these values are added to it. Everything that was summed before must be multiplied
+        // by factor.
         void (*weights)(int64_t n, float *s, float cap, const float *mask, const float *slopes, float *largest, float *sum, float *factor);
         // y[n][rows] *= factor[rows].
         void (*rescale)(int64_t n, float *y, const float *factor);
-        // y[j][n] += sum over keys of w[j][key] v[key][n], v's rows of elements of a type side by side; one kernel for each number of
-        // columns j. Strides of v in bytes. Null where the ISA does not have the type.
+        // y[j][n] += sum over keys of w[j][key] v[key][n], where v has contiguous rows of elements of a type; one
+        // kernel for each number of columns j. Strides of v in bytes. Null if the ISA does not support the type.
         using Weighted = void (*)(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const float *w, ptrdiff_t ldw, float *y,
                                   ptrdiff_t ldy);
         int columns;
         Weighted f32[max_weighted_columns], f16[max_weighted_columns], bf16[max_weighted_columns];
     } attention;
 
-    // Sums whose order is the same on every ISA, so that their bits are.
+    // Sums in a fixed order, so that every ISA gives identical bits.
     struct Sums {
-        // Of n floats, block after block of sum_block: in a block float i is added to part i mod 32 in F32, the parts are added pairwise
-        // (0 and 16, .., then 0 and 8, ..), and the blocks in F64.
+        // The sum of n floats, block after block of sum_block: in a block, float i is added to part i mod 32 in F32,
+        // the parts are added pairwise (0 and 16, .., then 0 and 8, ..), and the blocks in F64.
         double (*sum)(int64_t n, const float *x);
-        // to[i] = before + x[0] + .. + x[i]. In runs of sum_run floats: pairs, then each next power of two, whose upper half is added to
-        // the last of the lower one. Runs are added up one after the other, all in F32; from each running_block on in F64, which is added
-        // as a float, last. With `stream` past the caches where that can be, as Copies::stream does.
+        // to[i] = before + x[0] + .. + x[i]. In runs of sum_run floats: pairs, then each next power of two, whose upper
+        // half adds the last element of the lower half. Runs are added one after the other, all in F32; across each
+        // running_block in F64, which is added as a float, last. With `stream`, past the caches if possible, as
+        // Copies::stream does.
         void (*running)(int64_t n, const float *x, double before, float *to, bool stream);
     } sums;
 
     // Parts of a loss, in the order of Sums::sum.
     struct Losses {
-        // e^(x[i] - base), added up. base is not -infinity.
+        // The sum of e^(x[i] - base). base is not -infinity.
         double (*exp_sum)(int64_t n, const float *x, float base);
-        // w[i] (x[i] - base), added up; 0 where w[i] is, whatever x[i] is.
+        // The sum of w[i] (x[i] - base); terms with w[i] = 0 are 0 for any x[i].
         double (*weighted_sum)(int64_t n, const float *w, const float *x, float base);
     } losses;
 
-    // Random words, and numbers made of n of them; the same bits on every ISA.
+    // Random words, and random numbers made of n of them; every ISA gives identical bits.
     struct Random {
-        // The 4 words of each block from number `first` on; to has room for all.
+        // The 4 words of each block, starting with block `first`; `to` has room for all.
         void (*words)(int64_t blocks, const RandomSource &source, uint32_t first, uint32_t *to);
         // low + span u
         void (*uniform)(int64_t n, const uint32_t *words, float low, float span, float *to);
         // mean + deviation z
         void (*normal)(int64_t n, const uint32_t *words, double mean, double deviation, float *to);
-        // x[i] / share where words[i] >= least, 0 elsewhere; to may be x.
+        // x[i] / share if words[i] >= least, otherwise 0; `to` may be x.
         void (*drop)(int64_t n, const uint32_t *words, uint32_t least, float share, const float *x, float *to);
     } random;
 
-    // A step of n elements of a parameter and its state (math/optimisers.hpp); the same bits on every ISA. Nothing overlaps.
+    // A step of n elements of a parameter and its state (math/optimisers.hpp); every ISA gives identical bits. Nothing
+    // overlaps.
     struct Optimisers {
         void (*sgd)(int64_t n, const float *settings, const float *g, float *a);
         void (*momentum)(int64_t n, const float *settings, bool nesterov, const float *g, float *velocity, float *a);
@@ -302,33 +320,34 @@ struct SimdTable {
     } optimisers;
 
     struct Comparisons {
-        // NaN is passed over; -infinity where there is nothing else.
+        // Ignores NaN; -infinity if there is nothing else.
         float (*largest)(int64_t n, const float *x);
-        // The first i with x[i] >= limit; n where there is none.
+        // The first i with x[i] >= limit; n if there is none.
         int64_t (*first_at_least)(int64_t n, const float *x, float limit);
-        // How many i there are with a[i] == b[i], of elements of a type.
+        // The number of i with a[i] == b[i], for elements of a type.
         using CountEqual = int64_t (*)(int64_t n, const void *a, const void *b);
         CountEqual equal_i8, equal_i16, equal_i32, equal_i64, equal_f32, equal_f64;
     } comparisons;
 
-    // Of windows that slide over rows (cpu/simd/windows_f32.cpp).
+    // For windows that slide over rows (cpu/simd/windows_f32.cpp).
     struct Windows {
-        // For each of k, n elements `stride` bytes apart as floats side by side: from src on, the next k_stride bytes behind it, to `to`,
-        // the next to_stride floats behind it. Of F16 and BF16 null where the ISA does not have them.
+        // For each of k, loads n elements that are `stride` bytes apart as contiguous floats. Each source is k_stride
+        // bytes after the previous one, and each target is to_stride floats after it. Null for F16 and BF16 if the ISA
+        // does not support them.
         using Runs = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t stride, int n, float *to, ptrdiff_t to_stride);
         Runs runs_f32, runs_f16, runs_bf16;
-        // to[i] = the sum over t of src[t][i] weights[t], and of to[i] before all others where it accumulates: in the order of t.
+        // to[i] = the sum over t of src[t][i] weights[t], in the order of t, starting with to[i] if it accumulates.
         void (*sum)(int64_t n, int taps, const float *const *src, const float *weights, float *to, bool accumulate);
     } windows;
 
     struct Copies {
-        // n bytes past the caches, in order before what other threads see next only after stream_end().
+        // Writes n bytes past the caches. Other threads see them in order only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);
         void (*stream_end)();
     } copies;
 
-    // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks. encode:
-    // as DTypeTraits::encode, which gives the same bytes.
+    // The storage types, in the order of dtype_list.inc. decode: n elements, whole blocks. encode: as
+    // DTypeTraits::encode, which gives identical bytes.
     struct FormatLoops {
         void (*decode)(const void *blocks, float *values, int64_t n);
         int64_t (*encode)(const float *values, const float *weights, void *blocks, int64_t n);

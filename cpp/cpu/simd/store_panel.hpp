@@ -4,8 +4,8 @@
 
 namespace tensorlib::core::simd::TL_ISA {
 
-// Stores m rows of n columns of a panel of sums, whose columns are `rows` apart, or adds them. One for all micro-kernels: in each of
-// them it was up to half of the machine code.
+// Stores or adds m rows of n columns of a panel of sums, whose columns are `rows` apart. All micro-kernels share it:
+// inlined, it was up to half of each one's machine code.
 [[gnu::noinline]] inline void store_panel(const float *sums, int rows, int n, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     for (int j = 0; j < n; j++, sums += rows, c += ldc) {
         if (accumulate) {

@@ -1,9 +1,11 @@
 // Sums of floats (parts.hpp), and running sums, whose order does not depend on the ISA either.
 //
-//   x0 | x0 + x1 | (x0 + x1) + x2 | (x0 + x1) + (x2 + x3) | ..     a run of 16: four steps over its lanes, a permutation and an addition
+//   x0 | x0 + x1 | (x0 + x1) + x2 | (x0 + x1) + (x2 + x3) | ..     a run of 16: four steps over its lanes, a
+//   permutation and an addition
 //   each
 //
-// What lies before a run is a chain of additions of 4 cycles, for 64 bytes; the permutations are the bound, one for 2 to 3 floats.
+// The sum before a run is a chain of additions of 4 cycles for 64 bytes. The permutations are the limit, one for 2 to 3
+// floats.
 #include "cpu/simd/parts.hpp"
 #include "cpu/simd/streams.hpp"
 
@@ -18,7 +20,7 @@ double sum(int64_t n, const float *x) {
         n, [x](int64_t i, int left) __attribute__((always_inline)) { return left == W ? Vec::load(x + i) : Vec::load_part(x + i, left); });
 }
 
-// A run, of which `left` floats are there.
+// A run with `left` floats.
 constexpr int registers = sum_run / W;
 static_assert(sum_run % W == 0 && running_block % sum_run == 0);
 struct Run {
@@ -30,7 +32,7 @@ struct Run {
             const int64_t here = left - r * W;
             part[r] = Vec::running(here >= W ? Vec::load(x + r * W) : Vec::load_part(x + r * W, here > 0 ? static_cast<int>(here) : 0));
         }
-        // The lower half of 2, then 4 registers, to the upper one.
+        // Adds the lower half of 2, then 4 registers to the upper half.
 #pragma GCC unroll 2
         for (int half = 1; half < registers; half *= 2) {
 #pragma GCC unroll 4

@@ -1,12 +1,13 @@
-// The formulas of cpp/math over contiguous floats, as links of chains: what programs over tiles are made of.
+// The formulas of cpp/math over contiguous floats, as links of chains, of which programs over tiles consist.
 //
-// A chain takes a few registers through all of its links before it takes the next ones, so that memory is met only where a value comes
-// from there or goes there. A link is a function that gets the registers as arguments, does its part, and calls the next link as the last
-// thing it does, which compilers make a jump: the registers stay where they are. (Where they do not, a block's calls lie on the stack until
-// its end.) The operations of a formula hang on each other, each waiting 4 cycles for the one before; several registers, and as many links
-// ahead as the processor looks, fill the gaps.
+// A chain takes a few registers through all of its links before the next ones, so memory is accessed only where a value
+// is loaded or stored. A link is a function that gets the registers as arguments, does its part, and calls the next
+// link last. Compilers make this call a jump, so the registers stay where they are. If they do not, a block's calls
+// stay on the stack until its end. The operations of a formula depend on each other, and each waits 4 cycles for the
+// previous one. Several registers, and as many links as the processor looks ahead, fill the gaps.
 //
-// What a float's result is does not depend on where it lies: each goes through the same operations, in blocks of four registers and of one.
+// A float's result does not depend on its position: each goes through identical operations, in blocks of four registers
+// or of one.
 #include "cpu/simd/isa.hpp"
 #include "cpu/simd/streams.hpp"
 
@@ -20,7 +21,7 @@ constexpr int W = Vec::width;
 using Reg = Vec::Reg;
 using Number = math::Real<Vec>;
 
-// How a block begins: with nothing in its registers.
+// A block begins with nothing in its registers.
 using Four = void (*)(const Link *link, const ChainSlot *slots, int64_t at, Reg a, Reg b, Reg c, Reg d);
 using One = void (*)(const Link *link, const ChainSlot *slots, int64_t at, Reg a);
 
@@ -28,10 +29,10 @@ using One = void (*)(const Link *link, const ChainSlot *slots, int64_t at, Reg a
     return slots[slot].at + (at & slots[slot].moves);
 }
 
-// What kinds of links do with register j of a block.
+// What the kinds of links do with register j of a block.
 //
-// 512 bytes ahead are asked for: a processor fetches streams by itself, but takes a tenth less time so (Zen 4; 1 and 2 KiB ahead gain
-// half of that or nothing, as does asking for the second operands, or past the second-level cache).
+// Prefetches 512 bytes ahead. A processor prefetches streams by itself, but this takes a tenth less time (Zen 4). 1 and
+// 2 KiB ahead gain half of that or nothing, and so does prefetching the second operands, or past the L2 cache.
 struct Load {
     static constexpr int ahead = 128;
     const float *from;
@@ -52,7 +53,7 @@ struct Store {
         return v;
     }
 };
-// Operand `own` is what the register holds, the others are read.
+// The register holds operand `own`; the others are read.
 template <class Formula, int own>
 struct Apply {
     static constexpr int operands = Formula::operands, parameters = Formula::parameters;
@@ -103,7 +104,7 @@ void run(const Link *chain, const ChainSlot *slots, int n_slots, int64_t n) {
     for (; at + W <= n; at += W) run_one(slots, at);
     const int left = static_cast<int>(n - at);
     if (left == 0) return;
-    // The last floats, in copies of slots that fill a register and lie so that they can be streamed to.
+    // The last floats, in copies of slots that fill a register and are aligned for streaming.
     alignas(Reg) float rest[max_slots][W];
     ChainSlot there[max_slots];
     for (int p = 0; p < n_slots; p++) {
@@ -166,7 +167,7 @@ void fill_tiles(SimdTable::Tiles &table) {
 #include "math/tile_ops.inc"
 #undef TL_TILE_OP
              }};
-    // Of those that cost less than keeping the block and reading it again.
+    // Formulas that cost less than storing the block and reading it again.
     const auto second = [&table](TileOp op) -> LinkStep & { return table.second[static_cast<int>(op)]; };
     second(TileOp::add) = step<Apply<add_formula, 1>>();
     second(TileOp::sub) = step<Apply<sub_formula, 1>>();

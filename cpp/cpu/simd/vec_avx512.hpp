@@ -26,7 +26,8 @@ struct Vec {
     static inline Reg zero() { return _mm512_setzero_ps(); }
     static inline Reg load(const float *p) { return _mm512_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm512_storeu_ps(p, v); }
-    // Past the caches, p aligned to a register; ordered before what other threads see next by stream_end().
+    // Stores past the caches; p is aligned to a register. stream_end() orders these stores before what other threads
+    // see next.
     static inline void stream(float *p, Reg v) { _mm512_stream_ps(p, v); }
     static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm512_set1_ps(x); }
@@ -35,7 +36,7 @@ struct Vec {
         const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
         return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     }
-    // Of each lane's two BF16, as floats.
+    // Each lane's two BF16, as floats.
     static inline Reg first_bf16(Reg pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16)); }
     static inline Reg second_bf16(Reg pairs) {
         return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32(-65536)));
@@ -50,7 +51,8 @@ struct Vec {
     // Lanes 1, 0, 3, 2, ...
     static inline Reg swap_pairs(Reg v) { return _mm512_permute_ps(v, 0xb1); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
-    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    // Running sums over the lanes: pairs, then each next power of two, whose upper half adds the last lane of the lower
+    // half.
     static inline Reg running(Reg v) {
         v = _mm512_mask_add_ps(v, 0xaaaa, v, _mm512_permute_ps(v, 0xa0));
         v = _mm512_mask_add_ps(v, 0xcccc, v, _mm512_permute_ps(v, 0x55));
@@ -58,15 +60,15 @@ struct Vec {
                                _mm512_permutexvar_ps(_mm512_setr_epi32(3, 3, 3, 3, 3, 3, 3, 3, 11, 11, 11, 11, 11, 11, 11, 11), v));
         return _mm512_mask_add_ps(v, 0xff00, v, _mm512_permutexvar_ps(_mm512_set1_epi32(7), v));
     }
-    // The last lane in all.
+    // Broadcasts the last lane.
     static inline Reg last(Reg v) { return _mm512_permutexvar_ps(_mm512_set1_epi32(15), v); }
-    // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
+    // Each lane's two BF16 times two, added to the lane. In place, like Ints::dot().
     static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
 
-    // 16 floats, of which each lane takes the one at its low 4 bits.
+    // For each lane, the one of 16 floats that its low 4 bits select.
     static inline Reg choose(Reg table, __m512i places) { return _mm512_permutexvar_ps(places, table); }
 
-    // For cpp/math, whose lanes.hpp says what each does.
+    // For cpp/math; lanes.hpp says what each does.
     using Whole = __m512i;
     using Mask = __mmask16;
     static constexpr bool fused = true;
@@ -97,8 +99,8 @@ struct Vec {
     static inline Whole left(Whole v, int n) { return _mm512_slli_epi32(v, static_cast<unsigned>(n)); }
     static inline Whole right(Whole v, int n) { return _mm512_srli_epi32(v, static_cast<unsigned>(n)); }
 
-    // Rows to columns. Four rounds, each of which doubles the run of elements that are in place: pairs, quads, then
-    // whole 128-bit lanes twice.
+    // Transposes in four rounds, each of which doubles the run of elements that are in place: pairs, groups of four,
+    // then whole 128-bit lanes twice.
     static inline void transpose(Reg r[16]) {
         Reg t[16];
         for (int i = 0; i < 8; i++) {
@@ -128,15 +130,15 @@ struct Vec {
 #define TL_HAS_INTS
 struct Ints {
     using Reg = __m512i;
-    // 2 x 6 integer and 2 x 6 float accumulators, 2 of a panel row, 1 broadcast: 27 of 32 registers.
-    // With 8 the float accumulators are in the first-level cache.
+    // 2 x 6 integer and 2 x 6 float accumulators, 2 of a panel row, 1 broadcast: 27 of 32 registers. With 8 columns,
+    // the float accumulators are in the L1 cache.
     static constexpr int gemm_columns = 6, most_columns = 8;
-    // dot() sums in 32 bits, however many.
+    // dot() sums in 32 bits, for any number of products.
     static constexpr bool wide = true;
     static constexpr int most_dots(int) { return 64; }
 
-    // Whether one column's activations are taken in 16 bits: where memory is the bound by far, which on a Zen 4 is from 6 bits on (0.94
-    // to 1.01 times as fast there; 5 bits 0.86, 4 bits 0.90).
+    // Whether one column's activations are taken in 16 bits: where memory is by far the limit, which on a Zen 4 is from
+    // 6 bits up (0.94 to 1.01 times as fast there; 5 bits 0.86, 4 bits 0.90).
     template <class Packing>
     static constexpr bool one_in_16_bits() {
         return Packing::low + Packing::high >= 6;
@@ -144,28 +146,28 @@ struct Ints {
 
     static inline Reg load(const uint8_t *p) { return _mm512_loadu_si512(p); }
     static inline void store(uint8_t *p, Reg v) { _mm512_storeu_si512(p, v); }
-    // The nearest bytes of 16 floats that round to some.
+    // Stores 16 floats, whose rounded values are bytes, as bytes.
     static inline void store_rounded(int8_t *p, __m512 v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
     }
     static inline Reg broadcast(int32_t x) { return _mm512_set1_epi32(x); }
-    // Each lane's four bytes without a sign by four with one, added to the lane.
-    // (In place: GCC 12 gives the intrinsic's result a register of its own, and a product of 12 sums 24 moves and spills.)
+    // Each lane's four unsigned bytes times four signed bytes, added to the lane. In place: GCC 12 gives the
+    // intrinsic's result its own register, which costs a product of 12 sums 24 moves and spills.
     static inline void dot(Reg &sum, Reg codes, Reg words) { __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
-    // Bytes without a sign as 16 bits, and each lane's two of these by two, added to the lane.
+    // Unsigned bytes as 16 bits, and each lane's two of these times two, added to the lane.
     static inline Reg load_words(const uint8_t *p) {
         return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
     }
     static inline void dot_words(Reg &sum, Reg codes, Reg words) { __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
     static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
     static inline Reg minus(Reg codes, int zero) { return _mm512_sub_epi8(codes, _mm512_set1_epi8(static_cast<char>(zero))); }
-    // Byte i of each lane, with its sign.
+    // Byte i of each lane, sign-extended.
     static inline Reg signed_byte(Reg v, int i) { return _mm512_srai_epi32(_mm512_slli_epi32(v, static_cast<unsigned>(24 - 8 * i)), 24); }
     static inline Reg joined(Reg high, Reg low) { return _mm512_add_epi32(_mm512_slli_epi32(high, 8), low); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
-    // The same bits.
+    // Reinterprets the bits.
     static inline __m512 as_float(Reg v) { return _mm512_castsi512_ps(v); }
-    // Lanes shifted right (left where negative), and these bits of each byte.
+    // Lanes shifted right (left if negative), and these bits of each byte.
     static inline Reg bits(Reg v, int shift, int mask) {
         const Reg shifted =
             shift < 0 ? _mm512_slli_epi32(v, static_cast<unsigned>(-shift)) : _mm512_srli_epi32(v, static_cast<unsigned>(shift));
@@ -174,7 +176,7 @@ struct Ints {
     // These bits of each lane.
     static inline Reg each(Reg v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi32(mask)); }
     static inline Reg either(Reg a, Reg b) { return _mm512_or_si512(a, b); }
-    // table[place] for each byte, places 0..15.
+    // table[index] for each byte; indices 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {
         return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table))), places);
     }

@@ -1,5 +1,4 @@
-// 4 floats in plain C++, for processors without a file of their own here; compilers turn the loops into what vectors
-// there are.
+// 4 floats in plain C++, for processors without a file here. Compilers turn the loops into the vectors that exist.
 #pragma once
 
 #include <stdint.h>
@@ -39,12 +38,13 @@ struct Vec {
     // Lanes 1, 0, 3, 2, ...
     static inline Reg swap_pairs(Reg v) { return {{v.lane[1], v.lane[0], v.lane[3], v.lane[2]}}; }
     static inline float sum(Reg v) { return (v.lane[0] + v.lane[2]) + (v.lane[1] + v.lane[3]); }
-    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    // Running sums over the lanes: pairs, then each next power of two, whose upper half adds the last lane of the lower
+    // half.
     static inline Reg running(Reg v) {
         const float low = v.lane[0] + v.lane[1], high = v.lane[2] + v.lane[3];
         return {{v.lane[0], low, low + v.lane[2], low + high}};
     }
-    // The last lane in all.
+    // Broadcasts the last lane.
     static inline Reg last(Reg v) { return broadcast(v.lane[3]); }
     static inline void transpose(Reg r[4]) {
         for (int i = 0; i < 4; i++) {
@@ -56,7 +56,7 @@ struct Vec {
         }
     }
 
-    // For cpp/math, whose lanes.hpp says what each does. A mask is all bits of its lanes.
+    // For cpp/math; lanes.hpp says what each does. A mask is all bits of its lanes.
     struct Whole {
         uint32_t lane[4];
     };
@@ -88,7 +88,7 @@ struct Vec {
         for (int i = 0; i < 4; i++) a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
         return a;
     }
-    // Floats of 2^23 and more are whole, and the sum of a smaller magnitude and 2^23 is rounded to one.
+    // Floats of 2^23 and more are integers, and adding 2^23 to a smaller magnitude rounds it to one.
     static inline Reg nearest(Reg v) {
         for (int i = 0; i < 4; i++) {
             const float magnitude = __builtin_fabsf(v.lane[i]);

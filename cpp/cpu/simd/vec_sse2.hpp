@@ -20,7 +20,8 @@ struct Vec {
     static inline Reg zero() { return _mm_setzero_ps(); }
     static inline Reg load(const float *p) { return _mm_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm_storeu_ps(p, v); }
-    // Past the caches, p aligned to a register; ordered before what other threads see next by stream_end().
+    // Stores past the caches; p is aligned to a register. stream_end() orders these stores before what other threads
+    // see next.
     static inline void stream(float *p, Reg v) { _mm_stream_ps(p, v); }
     static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm_set1_ps(x); }
@@ -34,17 +35,18 @@ struct Vec {
         const Reg s = _mm_add_ps(v, _mm_movehl_ps(v, v));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
     }
-    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    // Running sums over the lanes: pairs, then each next power of two, whose upper half adds the last lane of the lower
+    // half.
     static inline Reg running(Reg v) {
         const Reg odd = _mm_castsi128_ps(_mm_setr_epi32(0, -1, 0, -1)), upper = _mm_castsi128_ps(_mm_setr_epi32(0, 0, -1, -1));
         const Reg pairs = _mm_add_ps(v, _mm_and_ps(_mm_shuffle_ps(v, v, 0xa0), odd));
         return _mm_add_ps(pairs, _mm_and_ps(_mm_shuffle_ps(pairs, pairs, 0x55), upper));
     }
-    // The last lane in all.
+    // Broadcasts the last lane.
     static inline Reg last(Reg v) { return _mm_shuffle_ps(v, v, 0xff); }
     static inline void transpose(Reg r[4]) { _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]); }
 
-    // For cpp/math, whose lanes.hpp says what each does. A mask is all bits of its lanes.
+    // For cpp/math; lanes.hpp says what each does. A mask is all bits of its lanes.
     using Whole = __m128i;
     using Mask = __m128;
     static constexpr bool fused = false;
@@ -62,7 +64,8 @@ struct Vec {
     static inline Reg sqrt(Reg v) { return _mm_sqrt_ps(v); }
     static inline Reg min(Reg a, Reg b) { return _mm_min_ps(a, b); }
     static inline Reg max(Reg a, Reg b) { return _mm_max_ps(a, b); }
-    // There is no instruction for it: floats of 2^23 and more are whole, and the sum of a smaller magnitude and 2^23 is rounded to one.
+    // There is no instruction for it: floats of 2^23 and more are integers, and adding 2^23 to a smaller magnitude
+    // rounds it to one.
     static inline Reg nearest(Reg v) {
         const Reg sign = _mm_and_ps(v, _mm_set1_ps(-0.0f)), magnitude = _mm_xor_ps(v, sign), whole = _mm_set1_ps(8388608.0f);
         const Reg rounded = _mm_or_ps(_mm_sub_ps(_mm_add_ps(magnitude, whole), whole), sign);

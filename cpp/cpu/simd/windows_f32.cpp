@@ -1,13 +1,14 @@
-// What convolutions do with the elements that a tap meets at neighbouring positions, a run of them each.
+// How convolutions load the elements that a tap meets at neighbouring positions, in runs.
 //
 //   runs    element     0    s   2s   3s  ..        of a row of channel 0, 1, 2, ..
 //             to        | 0 | 1 | 2 | 3 | ..        line of a panel for the channel and the tap
 //
-// It is two loads and stores of a vector for a line of a panel, beside the n multiply-adds of each that read it: of an F32 product with 64
-// outputs and panels of two vectors a part of 32.
+// A line of a panel takes two loads and stores of a vector, compared with the n multiply-adds that read each of them: a
+// 32nd of an F32 product with 64 outputs and panels of two vectors.
 //
-// sum() takes the taps one after the other, four vectors of positions at a time, so that 4 chains of multiply-adds are in flight. Each
-// takes a load: half of what multiply-adds alone would do, and so bound by loads from the first-level cache.
+// sum() takes the taps one after the other, four vectors of positions at a time, so that 4 chains of multiply-adds are
+// in flight. Each takes a load. It reaches half of what multiply-adds alone would, because loads from the L1 cache
+// limit it.
 #include "cpu/simd/rows.hpp"
 
 namespace tensorlib::core::simd::TL_ISA {

@@ -1534,8 +1534,8 @@ extern "C" {
     ///
     /// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
     ///
-    /// Of equal elements the one with the smaller index comes first. -0 and 0 are equal, and NaN is less
-    /// than everything else.
+    /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
+    /// less than everything else.
     ///
     /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
     /// - Types: `a` is F32, F16 or BF16.
