@@ -92,6 +92,15 @@ impl Cmd {
         line
     }
 
+    /// The command as JSON, for programs that run it: `argv`, `dir` or null, and `envs`, pairs of a name and a value or
+    /// null.
+    pub fn json(&self) -> String {
+        let text = |word: &OsString| word.to_string_lossy().into_owned();
+        let argv: Vec<String> = [&self.program].into_iter().chain(&self.args).map(text).collect();
+        let envs: Vec<_> = self.envs.iter().map(|(name, value)| (text(name), value.as_ref().map(text))).collect();
+        serde_json::json!({ "argv": argv, "dir": self.dir, "envs": envs }).to_string()
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).stdin(Stdio::null());

@@ -6,16 +6,17 @@ use crate::builds;
 use crate::counts::Style;
 use crate::isas;
 use crate::suite::Run;
-use crate::suites::{digits, encoder, expect, training};
+use crate::suites::{examples, expect};
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     isas::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
     cases(run, &build, &super::JOINED_CPUS)?;
     run.tests("UTF-8 paths", Style::Status, run.ws.cmd(build.join("tests/capi/tl_c_utf8_paths")).dir(&run.ws.out))?;
-    digits::everything(run, "C digits", &build.join("examples/c/tl_c_digits"))?;
     let ws = run.ws;
-    training::everything(run, "C", |name| ws.cmd(build.join(format!("examples/c/tl_c_{name}"))))
+    let program = |name: &str| ws.cmd(build.join(format!("examples/c/tl_c_{name}")));
+    examples::digits(run, "C", &program("digits"))?;
+    examples::training(run, "C", program)
 }
 
 /// bad_input, quickstart, cases and the encoder, with these variables set.
@@ -27,7 +28,7 @@ pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<()
     cases(run, build, envs)?;
     let printed = run.step(cmd("tl_c_quickstart")).and_then(|out| expect::expect(&out.text, expect::QUICKSTART));
     run.check(&format!("quickstart {title}"), printed);
-    encoder::under(run, "C", &ws.cmd(build.join("examples/c/tl_c_encoder")), envs)
+    examples::encoder_under(run, "C", &ws.cmd(build.join("examples/c/tl_c_encoder")), envs)
 }
 
 /// The cases alone.

@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{digits, encoder, expect, training};
+use crate::suites::{examples, expect};
 
 /// Programs for which one run covers all ISAs: they compute nothing that depends on the ISA, or go through all ISAs
 /// themselves if TENSORLIB_ISA is not set. All others run on each ISA.
@@ -32,10 +32,11 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     each_isa(run, &build, &[])?;
     some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[super::JOINED_CPUS.to_vec()])?;
-    encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
-    digits::everything(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
     let ws = run.ws;
-    training::everything(run, "C++", |name| ws.cmd(build.join(format!("examples/cpp/tl_cpp_{name}"))))
+    let program = |name: &str| ws.cmd(build.join(format!("examples/cpp/tl_cpp_{name}")));
+    examples::encoder(run, "C++", &program("encoder"))?;
+    examples::digits(run, "C++", &program("digits"))?;
+    examples::training(run, "C++", program)
 }
 
 /// Runs the programs that need no GPU with these variables set, on each ISA or once.

@@ -30,7 +30,7 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     run.tests("bad input", Style::Line, under("tests/capi/tl_c_bad_input"))?;
     run.tests("quickstart", Style::Status, under("tests/capi/tl_c_quickstart"))?;
     run.tests("cases", Style::Cases, under("tests/capi/tl_c_cases").arg(ws.root.join("tests/cases")))?;
-    super::encoder::under(run, "C", &under("examples/c/tl_c_encoder"), &[])?;
+    super::examples::encoder_under(run, "C", &under("examples/c/tl_c_encoder"), &[])?;
     // valgrind does not support AVX-512 and hides it from CPUID, so the library uses the best remaining ISA.
     let seen = under("tests/capi/tl_c_isas").capture()?;
     isas::for_each(run, |run, isa| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{c, cpp, digits, encoder, go, rust, zig};
+use super::{c, cpp, examples, go, rust, zig};
 use crate::suite::Run;
 
 /// The cases in the five languages, then the digits in the five, then the encoder. The C and C++ programs are those of
@@ -18,17 +18,17 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     go.cases(run, &envs)?;
     zig.cases(run, &envs)?;
 
-    digits::right(run, &format!("C digits {device}"), device, ws.cmd(build.join("examples/c/tl_c_digits")));
-    digits::right(run, &format!("C++ digits {device}"), device, ws.cmd(build.join("examples/cpp/tl_cpp_digits")));
-    rust::digits(run, cargo.clone(), &system, device);
-    go.digits(run, device);
-    zig.digits(run, device);
+    examples::digits_on(run, "C", device, &ws.cmd(build.join("examples/c/tl_c_digits")))?;
+    examples::digits_on(run, "C++", device, &ws.cmd(build.join("examples/cpp/tl_cpp_digits")))?;
+    examples::digits_on(run, "Rust", device, &rust::example(cargo.clone(), &system, "digits"))?;
+    go.digits(run, device)?;
+    zig.digits(run, device)?;
 
     // The C program ran together with its other programs.
     let cpp = ws.cmd(build.join("examples/cpp/tl_cpp_encoder"));
     let (go, zig) = (go.encoder(run)?, zig.encoder(run)?);
-    let programs = [("C++", cpp), ("Rust", rust::encoder(cargo, &system)), ("Go", go), ("Zig", zig)];
-    programs.iter().try_for_each(|(language, program)| encoder::vectors(run, language, program, &envs))
+    let programs = [("C++", cpp), ("Rust", rust::example(cargo, &system, "encoder")), ("Go", go), ("Zig", zig)];
+    programs.iter().try_for_each(|(language, program)| examples::vectors(run, language, program, &envs))
 }
 
 /// The cases in the five languages with leafs on each of these devices in turn; the devices are joined.

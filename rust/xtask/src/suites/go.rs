@@ -9,7 +9,7 @@ use crate::counts::Style;
 use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{digits, encoder, expect, training};
+use crate::suites::{examples, expect};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -24,15 +24,15 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     isas::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     go.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
-    go.digits(run, "cpu");
+    go.digits(run, "cpu")?;
     for example in ["encoder", "value_and_gradient", "digits_network"] {
         let vetted = run.step(go.at(&format!("examples/go/{example}")).args(["vet", "./..."])).map(drop);
         run.check(&format!("vet of {example}"), vetted);
     }
     let program = go.encoder(run)?;
-    encoder::everything(run, "Go", &program)?;
+    examples::encoder(run, "Go", &program)?;
     let programs = [go.built(run, "value_and_gradient")?, go.built(run, "digits_network")?];
-    training::everything(run, "Go", |name| programs[usize::from(name == "digits_network")].clone())
+    examples::training(run, "Go", |name| programs[usize::from(name == "digits_network")].clone())
 }
 
 /// The example's Go module.
@@ -80,8 +80,8 @@ impl<'a> Go<'a> {
     }
 
     /// The digits example on a device.
-    pub fn digits(&self, run: &mut Run, device: &str) {
-        digits::right(run, &format!("Go digits {device}"), device, self.at(EXAMPLE).args(["run", "."]));
+    pub fn digits(&self, run: &mut Run, device: &str) -> Result<(), String> {
+        examples::digits_on(run, "Go", device, &self.at(EXAMPLE).args(["run", "."]))
     }
 }
 

@@ -7,8 +7,7 @@ pub mod cpp;
 pub mod cuda;
 mod deep;
 mod devices;
-mod digits;
-mod encoder;
+mod examples;
 mod expect;
 pub mod export;
 pub mod go;
@@ -22,7 +21,6 @@ pub mod rust;
 mod sanitize;
 mod simt;
 mod targets;
-mod training;
 pub mod zig;
 
 use std::process::ExitCode;

@@ -1,8 +1,9 @@
 //! The crate of models: logits, vectors and tokens compared with plain double precision, on each ISA; its
 //! documentation.
 
+use super::examples::Tests;
 use super::expect;
-use super::rust::against;
+use super::rust::{against, example};
 use crate::build_cache;
 use crate::builds;
 use crate::counts::Style;
@@ -37,10 +38,9 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let cargo = against(run.ws, &prefix)?;
     let system = ["--features", "system"];
     computed(run, cargo.clone(), &system, &[("TENSORLIB_DEVICE", super::simt::DEVICE)])?;
-    let program = ["run", "--release", "--package", "tensorlib", "--example", "sparse_transformer"];
-    let program = cargo.args(program).args(system).arg("--");
-    super::learning::sparse_transformer(run, "sparse_transformer", program, &format!("cpu+{}", super::simt::DEVICE));
-    Ok(())
+    let devices = format!("cpu+{}", super::simt::DEVICE);
+    let tests = Tests::of("sparse_transformer").with(&example(cargo, &system, "sparse_transformer"));
+    tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", &devices)]).run(run, &format!("sparse_transformer {devices}"))
 }
 
 /// The tests of all decoders and encoders against double precision, by this cargo and these features, with these

@@ -8,7 +8,8 @@ use crate::counts::Style;
 use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{digits, encoder, expect, training};
+use crate::suites::examples::{self, Tests};
+use crate::suites::expect;
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -51,11 +52,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         )
     })?;
     cases(run, build_cache::cargo(ws), &[], &super::JOINED_CPUS)?;
-    run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
-    digits::everything(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
-    run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
-    encoder::everything(run, "Rust", &ws.cmd(ws.out.join("rust/release/examples/encoder")))?;
-    training(run)?;
+    Tests::of("digits").run(run, "Rust digits")?;
+    isas::for_each(run, |run, isa| {
+        let tests = Tests::of("encoder").only(&["vectors"]).envs(&[("TENSORLIB_ISA", isa)]);
+        tests.run(run, &format!("Rust encoder {isa}"))
+    })?;
+    Tests::of("encoder").only(&["refusals", "compared"]).run(run, "Rust encoder: bad input")?;
+    examples::training_in_rust(run)?;
     serving(run);
     let doc = build_cache::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
@@ -63,20 +66,6 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let prefix = builds::prefix(run)?;
     let system = against(ws, &prefix)?.args(with).arg("system");
     run.tests("feature system", Style::Cargo, system)
-}
-
-/// The examples of gradients and of training.
-fn training(run: &mut Run) -> Result<(), String> {
-    let ws = run.ws;
-    let names = ["--example", "value_and_gradient", "--example", "digits_network"];
-    let build = ["build", "--release", "--package", "tensorlib"];
-    run.step(build_cache::cargo(ws).args(build).args(names))?;
-    let program = |name: &str| ws.cmd(ws.out.join("rust/release/examples").join(name));
-    training::values(run, "Rust", program("value_and_gradient"));
-    isas::for_each(run, |run, isa| {
-        training::network(run, "Rust", &program("digits_network"), isa, training::report_of_history);
-        Ok(())
-    })
 }
 
 /// The example that serves requests on two threads: the model does not grow.
@@ -110,14 +99,7 @@ pub fn cases(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]
     run.tests(&format!("Rust cases {}", expect::title_of(envs)), Style::Cases, cargo.envs(envs))
 }
 
-/// The encoder example by this cargo and these features.
-pub fn encoder(cargo: Cmd, features: &[&str]) -> Cmd {
-    let program = cargo.args(["run", "--release", "--package", "tensorlib", "--example", "encoder"]);
-    program.args(features).arg("--")
-}
-
-/// The digits example by this cargo and these features, on a device.
-pub fn digits(run: &mut Run, cargo: Cmd, features: &[&str], device: &str) {
-    let program = cargo.args(["run", "--release", "--package", "tensorlib", "--example", "digits"]);
-    digits::right(run, &format!("Rust digits {device}"), device, program.args(features).arg("--"));
+/// An example by this cargo and these features.
+pub fn example(cargo: Cmd, features: &[&str], name: &str) -> Cmd {
+    cargo.args(["run", "--release", "--package", "tensorlib", "--example", name]).args(features).arg("--")
 }

@@ -7,7 +7,7 @@ use crate::builds;
 use crate::counts::Style;
 use crate::isas;
 use crate::suite::Run;
-use crate::suites::{c, cpp, devices, fuzz_seconds, simt, training};
+use crate::suites::{c, cpp, devices, examples, fuzz_seconds, simt};
 
 /// Ends the program at the first report.
 const UBSAN: (&str, &str) = ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1");
@@ -59,7 +59,7 @@ fn random_calls(run: &mut Run, build: &Path, isa: &str, seconds: u64) -> Result<
 fn on_cpu(run: &mut Run, build: &Path, isas: &[String], without: &[&str]) -> Result<(), String> {
     for isa in isas {
         c::programs(run, build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
-        training::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)?;
+        examples::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)?;
     }
     cpp::on_isas(run, build, isas, &CPU, without)
 }

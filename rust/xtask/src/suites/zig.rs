@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{digits, encoder, expect, training};
+use crate::suites::{examples, expect};
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -19,11 +19,11 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     isas::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     zig.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
-    zig.digits(run, "cpu");
+    zig.digits(run, "cpu")?;
     let program = zig.encoder(run)?;
-    encoder::everything(run, "Zig", &program)?;
+    examples::encoder(run, "Zig", &program)?;
     let programs = [zig.built(run, "value_and_gradient")?, zig.built(run, "digits_network")?];
-    training::everything(run, "Zig", |name| programs[usize::from(name == "digits_network")].clone())
+    examples::training(run, "Zig", |name| programs[usize::from(name == "digits_network")].clone())
 }
 
 /// The example's package.
@@ -78,8 +78,7 @@ impl<'a> Zig<'a> {
     }
 
     /// The digits example on a device.
-    pub fn digits(&self, run: &mut Run, device: &str) {
-        let program = self.build(EXAMPLE, &["run"]).arg("--");
-        digits::right(run, &format!("Zig digits {device}"), device, program);
+    pub fn digits(&self, run: &mut Run, device: &str) -> Result<(), String> {
+        examples::digits_on(run, "Zig", device, &self.build(EXAMPLE, &["run"]).arg("--"))
     }
 }
