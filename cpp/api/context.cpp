@@ -68,14 +68,14 @@ void Context::set_busy_timeout(std::chrono::nanoseconds timeout) const {
 }
 std::chrono::nanoseconds Context::busy_timeout() const {
     constexpr auto most = std::chrono::nanoseconds::max();
-    const std::uint64_t ns = impl_->busy_timeout();  // set through the C ABI it may be larger
+    const std::uint64_t ns = impl_->busy_timeout();  // a timeout set through the C ABI may be larger
     return ns < static_cast<std::uint64_t>(most.count()) ? std::chrono::nanoseconds(ns) : most;
 }
 
 std::vector<Tensor> Context::tensors() const {
     std::vector<core::Tensor *> all;
     std::size_t n;
-    // Another thread may be making some meanwhile.
+    // Another thread may be making tensors meanwhile.
     while ((n = impl_->list(all)) > all.size()) all.resize(n);
     std::vector<Tensor> tensors;
     tensors.reserve(n);

@@ -32,7 +32,7 @@ Ref<Backend> open(const Device &device, const BackendParams &params) {
 
 }  // namespace
 
-// The CPU, virtual ones, GPUs.
+// The CPU, virtual CPU devices, GPUs.
 std::size_t device_count() noexcept { return 1 + virtual_cpu_devices().size() + cuda_devices().size(); }
 const Device &device_at(std::size_t index) noexcept {
     if (index == 0) return cpu_device();
@@ -42,7 +42,7 @@ const Device &device_at(std::size_t index) noexcept {
 
 namespace {
 
-// By its name; null where there is none, and `known` names those that there are.
+// Finds a device by name; null if there is none, and `known` then names the existing ones.
 const Device *find_device(const char *name, std::string &known) {
     for (std::size_t i = 0; i < device_count(); i++) {
         if (equal_ignoring_case(device_at(i).name(), name)) return &device_at(i);
@@ -61,7 +61,7 @@ const Device &device_named(const char *what, const char *name) {
 
 namespace {
 
-// "cuda:0+cpu": each of them, joined.
+// "cuda:0+cpu": opens each device and joins them.
 Ref<Backend> open_joined(std::string_view devices, const BackendParams &params) {
     std::vector<Ref<Backend>> opened;
     std::vector<Backend *> parts;
@@ -78,7 +78,7 @@ Ref<Backend> open_joined(std::string_view devices, const BackendParams &params) 
 
 Ref<Backend> open_backend(const char *device, const BackendParams &params) {
     if (std::strchr(device, '+')) return open_joined(device, params);
-    // Before the list is asked for: whoever wants the CPU does not start a driver.
+    // Before the list is read, so that using the CPU does not start a driver.
     if (equal_ignoring_case("cpu", device)) return open(cpu_device(), params);
     std::string known;
     if (const Device *found = find_device(device, known)) return open(*found, params);

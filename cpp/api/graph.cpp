@@ -11,7 +11,7 @@ struct Graph::Impl {
     core::Ref<core::Graph> graph;
     Progress progress;
     Observe observe;
-    std::exception_ptr thrown;  // by the callback, on its way out of compute()
+    std::exception_ptr thrown;  // by the callback; leaves through compute()
 
     static bool call(void *self, std::size_t done, std::size_t total) noexcept {
         auto &impl = *static_cast<Impl *>(self);
@@ -56,12 +56,12 @@ void Graph::compute(const Backend &backend) const {
         if (error.code() == Status::aborted && impl->thrown) std::rethrow_exception(std::exchange(impl->thrown, nullptr));
         throw;
     }
-    // After the last node, when nothing could be stopped any more.
+    // For an exception after the last node, when nothing could be stopped any more.
     if (impl->thrown) std::rethrow_exception(std::exchange(impl->thrown, nullptr));
 }
 
 void Graph::set_progress(Progress progress) const {
-    // Held until both are replaced: no run sees one without the other.
+    // Held until both are replaced, so that no run sees one without the other.
     const core::GraphGuard guard(*impl_->graph, "graph_set_progress");
     impl_->graph->progress = progress ? Impl::call : nullptr;
     impl_->graph->progress_data = impl_.get();

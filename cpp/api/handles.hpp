@@ -22,21 +22,22 @@ std::shared_ptr<T> share(core::Ref<T> ref) {
     return std::shared_ptr<T>(std::make_shared<core::Ref<T>>(std::move(ref)), object);
 }
 
-// The functions of operations make their nodes by it.
+// The functions of operations make their nodes with this.
 struct Nodes {
-    // A handle of a tensor that the engine names; of one that a graph computes again, the original's.
+    // A handle of a tensor of the engine; for a clone that a graph recomputes, a handle of its original.
     static Tensor handle(const core::Tensor &t);
-    // Null where an operand is left out.
+    // Null for an operand that is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});
-    // The context that was made last: links then always lead from young to old and never in a circle.
+    // The context that was made last. Links therefore always lead from young to old and never in a circle.
     static Context youngest_of(std::initializer_list<const Tensor *> operands);
 };
 
-// An operand that may be left out, as Nodes takes it. A null handle in it is none that is left out: it fails as it does anywhere.
+// An optional operand in the form that Nodes takes. A null handle in it does not count as left out: it fails as
+// elsewhere.
 inline const Tensor *if_given(const std::optional<Tensor> &operand) { return operand ? &*operand : nullptr; }
 
-// The engine's type; throws Error(invalid_argument) for a number that is none.
+// The engine's type; throws Error(invalid_argument) for a number that is no type.
 core::DType dtype_of(Type type);
 
 }  // namespace tensorlib

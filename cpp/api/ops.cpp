@@ -1,4 +1,4 @@
-// How nodes are made, in a context that is named or in the youngest of their operands'; and the functions that are written by hand.
+// Makes nodes, in a given context or in the youngest one of their operands; and the hand-written functions.
 #include "api/handles.hpp"
 #include "graph/context.hpp"
 #include "ops/op_def.hpp"

@@ -6,7 +6,7 @@ namespace tensorlib {
 
 namespace {
 
-// Bytes that values take as blocks; their number has been found whole.
+// Bytes that values take as blocks; n has been checked to be whole blocks.
 std::size_t bytes_of(const core::DTypeTraits &type, std::size_t n) { return n / static_cast<std::size_t>(type.block_size) * type.size; }
 
 core::Quantization job_of(const char *what, Type type, std::span<const float> values, std::int64_t n_per_row,
@@ -30,7 +30,7 @@ void check_room(const char *what, const core::DTypeTraits &type, std::size_t n_v
                type.name, type.size, static_cast<long long>(type.block_size));
 }
 
-// Runs the job into memory of its own, or into `blocks`.
+// Runs the job into its own memory, or into `blocks`.
 template <class Run>
 std::vector<std::byte> quantized(core::Quantization job, std::size_t n_values, Run run) {
     std::vector<std::byte> blocks(bytes_of(core::traits(job.type), n_values));

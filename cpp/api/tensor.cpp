@@ -109,7 +109,7 @@ void Tensor::check_type(Type wanted) const {
 
 namespace {
 
-// The handle first: a null one has no context either.
+// Checks the handle first: a null one has no context either.
 core::Tensor *unary(const std::shared_ptr<core::Context> &context, core::Op op, core::Tensor *a, std::span<const core::Attr> attrs) {
     core::Tensor *src[] = {a};
     return core::build_node(*context, op, src, attrs);

@@ -1,11 +1,11 @@
-// The smallest of several gaps that is large enough: what is left of it is the least.
+// Best fit: the smallest of several gaps that is large enough, so that the remainder is smallest.
 #pragma once
 
 #include <cstddef>
 
 namespace tensorlib::core {
 
-// Gaps are anything with a `size`; end() where none is large enough.
+// Gaps are anything with a `size`. Returns end() if none is large enough.
 template <class Gaps>
 auto best_fit(Gaps &gaps, std::size_t size) {
     auto best = gaps.end();

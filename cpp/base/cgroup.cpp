@@ -9,8 +9,8 @@ namespace tensorlib::core {
 
 namespace {
 
-// The process's group in the tree of a controller of version 1, or with "" in that of version 2; "/" where the file does not say. A line is
-// "4:memory:/path" or "3:cpu,cpuacct:/path", of version 2 "0::/path".
+// The process's group in the tree of a version 1 controller, or, for "", in that of version 2; "/" if the file does not
+// say. A line is "4:memory:/path" or "3:cpu,cpuacct:/path", or "0::/path" for version 2.
 std::string own_group(const CgroupFiles &files, const std::string &controller) {
     std::ifstream file(files.self);
     for (std::string line; std::getline(file, line);) {
@@ -21,15 +21,15 @@ std::string own_group(const CgroupFiles &files, const std::string &controller) {
         for (std::string name; std::getline(list, name, ',');) listed = listed || (!controller.empty() && name == controller);
         if (listed) {
             std::string group = line.substr(path + 1);
-            // One outside of what the process sees begins with "/..".
+            // A group outside of what the process sees begins with "/..".
             if (group.starts_with("/") && group.find("/..") == std::string::npos) return group;
         }
     }
     return "/";
 }
 
-// Calls look(folder) for the process's group and each above it. A container that sees its own group at the root has none of the folders
-// that a path from outside names: those are passed by, and the root is looked at in any case.
+// Calls look(folder) for the process's group and each group above it. A container that sees its own group at the root
+// has none of the folders in a path from outside: those are skipped, and the root is always visited.
 template <class Look>
 void for_each_group(const CgroupFiles &files, const std::string &controller, Look look) {
     const std::string tree = controller.empty() ? files.root : files.root + "/" + controller;
@@ -41,7 +41,7 @@ void for_each_group(const CgroupFiles &files, const std::string &controller, Loo
     look(tree);
 }
 
-// "max 100000" or "200000 100000", microseconds of a period.
+// "max 100000" or "200000 100000", in microseconds per period.
 double quota_cpus(std::istream &in) {
     std::string quota;
     double period = 0;
@@ -49,7 +49,7 @@ double quota_cpus(std::istream &in) {
     return std::max(0.0, std::strtod(quota.c_str(), nullptr) / period);
 }
 
-// Version 1 says -1 for no quota.
+// Version 1 uses -1 for no quota.
 double quota_cpus_v1(const std::string &folder) {
     double quota = 0, period = 0;
     std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
@@ -57,7 +57,7 @@ double quota_cpus_v1(const std::string &folder) {
     return quota / period;
 }
 
-// A version 1 without a limit says a number near 2^63.
+// Version 1 without a limit gives a number near 2^63.
 std::uint64_t left_in(const std::string &folder, const char *limit_name, const char *used_name, const char *cache) {
     std::uint64_t limit = 0, used = 0;
     if (!(std::ifstream(folder + limit_name) >> limit) || !(std::ifstream(folder + used_name) >> used)) return ~std::uint64_t{0};
@@ -78,7 +78,8 @@ int cgroup_cpus(const CgroupFiles &files) {
         take(quota_cpus(file));
     });
     for_each_group(files, "cpu", [&](const std::string &folder) { take(quota_cpus_v1(folder)); });
-    // One thread more than the quota has whole processors would be stopped for the rest of each period, and the others would wait for it.
+    // With one thread more than the quota has whole processors, that thread would be stopped for the rest of each
+    // period, and the others would wait for it.
     return least == most ? 0 : std::max(1, static_cast<int>(least));
 }
 

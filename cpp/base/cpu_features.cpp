@@ -20,14 +20,14 @@ struct Registers {
 
 Registers cpuid(unsigned leaf, unsigned subleaf = 0) {
     Registers r;
-    // Checks the highest leaf; the registers stay zero where this one does not exist.
+    // Checks the highest leaf; the registers stay zero if this leaf does not exist.
     __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx);
     return r;
 }
 
 constexpr bool bit(unsigned value, int n) { return (value >> n) & 1u; }
 
-// Which register files the operating system saves. Only where CPUID says that XGETBV exists (OSXSAVE).
+// Which register files the operating system saves. Call only if CPUID says that XGETBV exists (OSXSAVE).
 std::uint64_t saved_registers() {
     unsigned low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -40,7 +40,7 @@ CpuFeatures cpu_features() noexcept {
     CpuFeatures features;
     const Registers base = cpuid(1), extended = cpuid(7), extended1 = cpuid(7, 1);
     if (!bit(base.ecx, 27)) return features;
-    // Family 19h: the base family, which is full, and 0ah of the extended one.
+    // Family 19h: the base family, which is at its maximum, plus 0ah of the extended family.
     const Registers vendor = cpuid(0);
     features.follows_streams = vendor.ebx == 0x68747541 && (base.eax >> 8 & 15) == 15 && (base.eax >> 20 & 255) == 10;  // "Auth"enticAMD
     const std::uint64_t saved = saved_registers();

@@ -1,4 +1,4 @@
-// How the engine reports failures: fail() throws; the C ABI and the C++ API let nothing else escape.
+// How the engine reports failures: fail() throws; the C ABI and the C++ API let no other exception escape.
 #pragma once
 
 #include <tensorlib/error.hpp>
@@ -6,7 +6,7 @@
 namespace tensorlib::core {
 
 #if defined(__MINGW32__)
-// Its C++ library has printf as C99 has it; Microsoft's does not know %zu.
+// MinGW's C++ library has printf as C99 defines it; Microsoft's does not know %zu.
 #define TL_PRINTF_LIKE(text, args) __attribute__((format(gnu_printf, text, args)))
 #elif defined(__GNUC__)
 #define TL_PRINTF_LIKE(text, args) __attribute__((format(printf, text, args)))
@@ -20,7 +20,8 @@ namespace tensorlib::core {
 // A printf-style std::string.
 std::string format_text(const char *format, ...) TL_PRINTF_LIKE(1, 2);
 
-// What take() takes. Where memory runs out the message begins with describe()'s text: what it was for.
+// Returns what take() returns. If memory runs out, the message begins with describe()'s text, which says what it was
+// for.
 template <class Describe, class Take>
 auto for_purpose(Describe describe, Take take) {
     try {

@@ -32,8 +32,8 @@ namespace {
     fail(Status::io, "%s: %s: %s: %s", what, path.c_str(), doing, std::generic_category().message(reason).c_str());
 }
 
-// Paths are UTF-8 everywhere; a string alone would be taken for the process' code page on Windows, whose names are UTF-16. Elsewhere a name
-// may be any bytes.
+// Paths are UTF-8 everywhere. On Windows, whose names are UTF-16, a plain string would be interpreted in the process's
+// code page. On other systems, a name may have any bytes.
 std::filesystem::path system_path(const std::string &path) {
 #if defined(_WIN32)
     if (valid_utf8(path) != path.size())
@@ -47,7 +47,7 @@ std::string folder_of(const std::string &path) {
     return folder.empty() ? "." : std::string(folder.begin(), folder.end());
 }
 
-// Unique in this process and among those that run now.
+// A name that is unique in this process and among running processes.
 std::string temporary_name(const std::string &path) {
     static std::atomic<unsigned> count{0};
     const auto id = static_cast<long long>(process_id());
@@ -89,7 +89,7 @@ private:
 
 // Opens a regular file that is not empty.
 Descriptor open_file(const char *what, const std::string &path, std::size_t &size) {
-    // Not blocking: a pipe without a writer would keep us waiting before it could be refused.
+    // Non-blocking: a pipe without a writer would make us wait before it could be refused.
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) fail_io(what, path, "cannot be opened", errno);
     struct stat info;
@@ -162,7 +162,7 @@ public:
     void close() override {
         if (fsync(file_.get()) != 0) fail_io(what_, path_, "cannot be brought to the disk", errno);
         if (name_.empty()) {
-            // A link cannot replace a file, a rename can: so by way of a temporary name.
+            // A link cannot replace a file, but a rename can, so this goes by way of a temporary name.
             std::string name = temporary_name(path_);
             if (linkat(AT_FDCWD, link_of(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
                 fail_io(what_, path_, "cannot be named", errno);
@@ -173,7 +173,8 @@ public:
     void publish(const std::string &path) override {
         if (::rename(name_.c_str(), path.c_str()) != 0) fail_io(what_, path, "cannot be named", errno);
         name_.clear();
-        // The folder's entry too is to survive a loss of power; a file system that cannot has nothing to lose.
+        // The folder's entry must survive a loss of power too. A file system that does not support this has nothing to
+        // lose.
         const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
         if (folder.get() >= 0) (void)fsync(folder.get());
     }
@@ -181,9 +182,9 @@ public:
 private:
     static std::string link_of(const Descriptor &file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
-    // Without a name where that is to be had; else under the temporary one that it gives.
+    // Opens a file without a name if possible, otherwise under the temporary name that it returns.
     static Descriptor open_new(const std::string &path, std::string &name) {
-        constexpr mode_t mode = 0666;  // less the process' mask
+        constexpr mode_t mode = 0666;  // minus the process's mask
 #if defined(O_TMPFILE)
         Descriptor nameless(::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
         if (nameless.get() >= 0 && ::access(link_of(nameless).c_str(), F_OK) == 0) return nameless;
@@ -194,7 +195,7 @@ private:
             Descriptor file(::open(candidate.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
             const int reason = errno;
             if (file.get() >= 0) name = std::move(candidate);
-            // Left behind by a process of our number that was killed: the next one.
+            // The name was left by a killed process with our number: tries the next one.
             if (file.get() >= 0 || reason != EEXIST) return file;
         }
         return Descriptor(-1);
@@ -202,7 +203,7 @@ private:
 
     const char *what_;
     std::string path_;
-    std::string name_;  // empty: it has none; before file_, which sets it
+    std::string name_;  // empty if the file has no name; declared before file_, whose initialiser sets it
     Descriptor file_;
 };
 
@@ -223,7 +224,7 @@ public:
             const ssize_t n = ::write(file_.get(), from + done, size - done);
             if (n < 0 && errno == EINTR) continue;
             if (n <= 0) {
-                // Back to what was whole. Where that fails too, a part of a line stays.
+                // Restores what was complete. If that fails too, a part of a line stays.
                 if (ftruncate(file_.get(), end_) == 0) (void)lseek(file_.get(), end_, SEEK_SET);
                 return false;
             }
@@ -241,13 +242,13 @@ private:
 }  // namespace
 
 std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path) {
-    // Not blocking: a pipe without a reader would keep us waiting.
+    // Non-blocking: a pipe without a reader would make us wait.
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
     if (file.get() < 0) fail_io(what, path, "cannot be opened", errno);
     struct stat info;
     if (fstat(file.get(), &info) != 0) fail_io(what, path, "cannot be examined", errno);
     if (!S_ISREG(info.st_mode)) fail(Status::io, "%s: %s is a device, pipe or socket: a regular file is valid", what, path.c_str());
-    // Some file systems have no locks: goes without then.
+    // Some file systems have no locks; the file is then used without one.
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
     if (ftruncate(file.get(), 0) != 0) fail_io(what, path, "cannot be emptied", errno);
     return std::make_unique<PosixLog>(path, std::move(file));
@@ -340,7 +341,7 @@ namespace {
 class StreamLog final : public LogFile {
 public:
     StreamLog(const std::string &path, Stream file) : LogFile(path), file_(std::move(file)) {}
-    // Not kept back by the library: a forked child would write it once more.
+    // Flushes the library's buffer, because a forked child would write it again.
     bool append(const void *data, std::size_t size) noexcept override {
         return std::fwrite(data, 1, size, file_.get()) == size && std::fflush(file_.get()) == 0;
     }
@@ -365,7 +366,7 @@ std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path
 
 namespace {
 
-// What has a name before a new file takes it. A second name keeps it until all is done.
+// The file that has the name before a new file takes it. A second name keeps it until everything is done.
 class Former {
 public:
     Former(const char *what, const std::string &path) : path_(system_path(path)) {
@@ -376,9 +377,9 @@ public:
         for (int i = 0; i < 100 && second_.empty(); i++) {
             std::filesystem::path name = system_path(temporary_name(path));
             std::filesystem::create_hard_link(path_, name, error);
-            if (error == std::errc::file_exists) continue;  // left behind by a process of our number that was killed
+            if (error == std::errc::file_exists) continue;  // left by a killed process with our number
             if (error) {
-                // A file system without second names: meanwhile it has the other one alone.
+                // On a file system without second names, the file has only the other name meanwhile.
                 std::filesystem::rename(path_, name, error);
                 if (error) break;
                 is_moved_ = true;
@@ -405,7 +406,7 @@ public:
 
 private:
     const std::filesystem::path path_;
-    std::filesystem::path second_;  // empty: nothing had the name
+    std::filesystem::path second_;  // empty: no file had the name
     bool is_moved_ = false, undo_ = false;
 };
 
@@ -413,7 +414,7 @@ private:
 
 void publish_together(const char *what, std::span<const Publication> files) {
     std::deque<Former> formers;
-    // One takes its name in one step anyway.
+    // A single file takes its name in one step anyway.
     if (files.size() > 1) {
         for (const Publication &each : files) formers.emplace_back(what, *each.path);
     }

@@ -11,7 +11,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::size_t most_names = 4;
-// Longer than any valid name: what is behind cannot make one nearer than another.
+// Longer than any valid name: further letters cannot make one name nearer than another.
 constexpr std::size_t most_letters = 64;
 
 // The letters that count.
@@ -23,7 +23,8 @@ std::string letters(std::string_view text) {
     return kept;
 }
 
-// From `given`, letters alone, to the nearest of the valid name's rotations by words: mul_mat, mat_mul.
+// The distance from `given`, which has only letters, to the nearest rotation of the valid name by words: mul_mat,
+// mat_mul.
 std::size_t distance(const std::string &given, std::string_view valid) {
     std::size_t least = edit_distance(given, letters(valid));
     for (std::size_t at = valid.find('_'); at != valid.npos; at = valid.find('_', at + 1))
@@ -34,7 +35,8 @@ std::size_t distance(const std::string &given, std::string_view valid) {
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-    // One row of the table of distances between beginnings: row[j] is from the letters of a so far to j of b.
+    // One row of the table of distances between prefixes: row[j] is the distance from the letters of a so far to the
+    // first j of b.
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); i++) {
@@ -51,7 +53,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_names(std::string_view name, std::span<const std::string_view> valid) {
     const std::string given = letters(name);
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // distance, place
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // distance, position
     for (std::size_t i = 0; i < valid.size(); i++) order.emplace_back(distance(given, valid[i]), i);
     std::sort(order.begin(), order.end());
     std::string text;

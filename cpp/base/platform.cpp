@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-// TL_PORTABLE (the build's TENSORLIB_PORTABLE) leaves the fallbacks alone, so that they are tested on this system too.
+// TL_PORTABLE (the build's TENSORLIB_PORTABLE) keeps only the fallbacks, so that they are tested on this system too.
 #if defined(__linux__) && !defined(TL_PORTABLE)
 #define TL_LINUX 1
 #endif
@@ -26,12 +26,13 @@
 
 namespace tensorlib::core::platform {
 
-// calloc rather than mmap: it gives untouched zero pages for large sizes all the same, and valgrind and
-// LeakSanitizer see when they are lost. Its pointer is kept in the word before the aligned block.
+// calloc rather than mmap: it too returns untouched zero pages for large sizes, and valgrind and LeakSanitizer detect
+// when they are lost. The word before the aligned block holds its pointer.
 void *allocate_pages(std::size_t size) noexcept {
-    // Large pages: a 4096 x 4096 F32 matrix is 16,384 small ones, so that panels which walk down its columns miss the TLB on every row,
-    // and prefetchers stop at each one's end: one column of a Q4_0 constant reads 30 GB/s, in small pages 22. So memory begins at a
-    // multiple of their size (what comes before it is never touched), and the last one is filled up where that is no more than an eighth.
+    // Uses large pages: a 4096 x 4096 F32 matrix takes 16,384 small ones, so panels that walk down its columns miss the
+    // TLB on every row, and prefetchers stop at the end of each page. One column of a Q4_0 constant reads 30 GB/s, in
+    // small pages 22. Memory therefore begins at a multiple of their size (the bytes before it are never touched), and
+    // the last page is filled up if that adds no more than an eighth.
     constexpr std::size_t huge = std::size_t{2} << 20;
     const bool large = size >= 2 * huge;
     const std::size_t alignment = large ? huge : page_size, behind = (huge - size % huge) % huge;
@@ -44,7 +45,7 @@ void *allocate_pages(std::size_t size) noexcept {
     void *pages = reinterpret_cast<void *>((first + alignment - 1) & ~(alignment - 1));
     std::memcpy(static_cast<char *>(pages) - sizeof(void *), &raw, sizeof raw);
 #if defined(TL_LINUX) && defined(MADV_HUGEPAGE)
-    // Advice only: where the kernel declines, small pages serve.
+    // Only advice: if the kernel declines, small pages are used.
     if (large) (void)madvise(pages, (size + filled) & ~(huge - 1), MADV_HUGEPAGE);
 #endif
     return pages;
@@ -59,7 +60,8 @@ void free_pages(void *pages, std::size_t) noexcept {
 
 void discard_pages([[maybe_unused]] void *begin, [[maybe_unused]] std::size_t size) noexcept {
 #if defined(TL_LINUX)
-    // The system's own pages, which may be larger: it would round the end up, and take what lies behind.
+    // Uses the system's own page size, which may be larger: the system would round the end up, and discard the bytes
+    // after it.
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
     const auto end = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
@@ -71,7 +73,7 @@ void discard_pages([[maybe_unused]] void *begin, [[maybe_unused]] std::size_t si
 namespace {
 
 int affinity_cpus() {
-    // The mask's size is not known beforehand: the call fails until it is large enough.
+    // The mask's size is not known in advance: the call fails until it is large enough.
     for (int bits = 1024; bits <= (1 << 18); bits *= 4) {
         cpu_set_t *set = CPU_ALLOC(static_cast<std::size_t>(bits));
         if (!set) return 0;
@@ -91,7 +93,7 @@ int usable_cpus() noexcept {
     if (n <= 0) n = static_cast<int>(std::thread::hardware_concurrency());
     try {
         if (const int quota = cgroup_cpus(); quota > 0) n = std::min(n, quota);
-    } catch (...) {  // no memory to read the file with: the affinity mask alone serves
+    } catch (...) {  // no memory to read the file: uses the affinity mask alone
     }
     return std::max(n, 1);
 }
@@ -107,7 +109,7 @@ std::uint64_t available_memory() noexcept {
         const std::uint64_t system = number_in("/proc/meminfo", "MemAvailable:") << 10;
         if (system == 0) return 0;
         return std::min(system, cgroup_memory());
-    } catch (...) {  // no memory to read the files with
+    } catch (...) {  // no memory to read the files
         return 1;
     }
 }

@@ -1,5 +1,5 @@
-// All that depends on the operating system, with a portable fallback for each function. But for files.cpp
-// nothing else in the engine includes a system header.
+// Everything that depends on the operating system, with a portable fallback for each function. Except for files.cpp, no
+// other file of the engine includes a system header.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,25 @@
 
 namespace tensorlib::core::platform {
 
-// Zeroed memory that starts on a page; nullptr where there is none.
+// Zeroed memory that starts on a page; nullptr if there is none.
 void *allocate_pages(std::size_t size) noexcept;
 void free_pages(void *pages, std::size_t size) noexcept;
 constexpr std::size_t page_size = 4096;
 
-// Gives the whole pages of a range back to the system. They read as zeros afterwards, those of a mapped file as the file; where the
-// system does not do that they stay as they are. The range may not be memory that others map as well.
+// Returns the whole pages of a range to the system. They read as zeros afterwards, and those of a mapped file as the
+// file. If the system does not support it, they keep their contents. The range must not be memory that others map as
+// well.
 void discard_pages(void *begin, std::size_t size) noexcept;
 
-// Processors that this process may use at one time: affinity mask and cgroup quota (whole processors) honoured;
-// at least 1.
+// Processors that this process may use at one time, according to affinity mask and cgroup quota (whole processors); at
+// least 1.
 int usable_cpus() noexcept;
 
 // Differs between a process and its forked child.
 std::int64_t process_id() noexcept;
 
-// From now on fork() takes the lock first, and parent and child give it back: a child never inherits it taken by a thread that it does not
-// have. The lock must exist as long as the process. Does nothing where there is no fork().
+// From now on, fork() takes the lock first, and parent and child release it, so a child never inherits it from a thread
+// that it does not have. The lock must exist as long as the process. Does nothing if there is no fork().
 void hold_during_fork(std::mutex &lock) noexcept;
 
 struct MemoryInfo {
@@ -35,10 +36,10 @@ struct MemoryInfo {
 };
 MemoryInfo memory_info() noexcept;
 
-// Bytes that this process may still take before the system runs out, or its cgroup's limit is met; 0 = unknown.
+// Bytes that this process may still allocate before the system runs out or its cgroup's limit is reached; 0 = unknown.
 std::uint64_t available_memory() noexcept;
 
-// The value of an environment variable, empty where it is not set.
+// The value of an environment variable; empty if it is not set.
 std::string environment(const char *name);
 
 }  // namespace tensorlib::core::platform

@@ -1,4 +1,4 @@
-// Shared ownership by a count inside the object: one pointer wide, so that a C handle is the object itself.
+// Shared ownership by a count inside the object. A reference is one pointer, so a C handle is the object itself.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,14 @@ public:
     RefCounted(const RefCounted &) = delete;
     RefCounted &operator=(const RefCounted &) = delete;
 
-    // Relaxed: whoever adds a reference already holds one, so nothing has to be made visible.
+    // Relaxed: a thread that adds a reference already holds one, so nothing must be made visible.
     void add_ref() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-    // acq_rel: the last one out must see all that the others did with the object before it deletes it.
+    // acq_rel: the thread that drops the last reference must see everything that others did with the object before it
+    // deletes it.
     void drop_ref() const noexcept {
         if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
-    // Exact only while the caller knows that nobody else adds or drops; else a hint.
+    // Exact only if the caller knows that no other thread adds or drops references; otherwise a hint.
     std::uint32_t ref_count() const noexcept { return count_.load(std::memory_order_acquire); }
 
 protected:
@@ -29,7 +30,7 @@ private:
     mutable std::atomic<std::uint32_t> count_{1};
 };
 
-// Owns one reference. Ref(p) shares p; Ref::adopt(p) takes over the reference that p was made with.
+// Owns one reference. Ref(p) shares p; Ref::adopt(p) takes over the reference that p was created with.
 template <class T>
 class Ref {
 public:

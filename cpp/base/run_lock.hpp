@@ -1,4 +1,4 @@
-// A shared/exclusive lock that never waits: who comes second is told so (TL_STATUS_BUSY).
+// A shared/exclusive lock that never waits: a second caller gets an error (TL_STATUS_BUSY).
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ class RunLock {
 public:
     bool try_shared() noexcept {
         std::int32_t n = state_.load(std::memory_order_relaxed);
-        // acquire pairs with unlock's release: what the last writer wrote is visible to this reader.
+        // acquire pairs with unlock's release, so this reader sees what the last writer wrote.
         while (n >= 0) {
             if (state_.compare_exchange_weak(n, n + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
         }
@@ -24,7 +24,7 @@ public:
     void unlock_exclusive() noexcept { state_.store(0, std::memory_order_release); }
 
 private:
-    // -1: one writer; n >= 0: n readers. Written by every taker and leaver.
+    // -1: one writer; n >= 0: n readers. Every lock and unlock writes it.
     std::atomic<std::int32_t> state_{0};
 };
 

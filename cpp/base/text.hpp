@@ -1,4 +1,4 @@
-// Names are compared without regard to the case of ASCII letters, whatever the locale.
+// Compares names ignoring the case of ASCII letters, in any locale.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// In place of a chunk: above max_chunks, so that nobody takes it.
+// A value above max_chunks in place of a chunk, so that no thread takes it.
 constexpr std::uint64_t closed = 0xffffffffu;
 
 constexpr std::uint32_t epoch_of(std::uint64_t next) { return static_cast<std::uint32_t>(next >> 32); }
@@ -80,22 +80,22 @@ void ThreadPool::run_part(std::int64_t n_chunks, Task task, void *context) noexc
         return;
     }
     const std::uint32_t epoch = epoch_of(next_.load(std::memory_order_relaxed)) + 1;
-    // No worker is inside a chunk now, but a late one may still stand between reading the old task's fields and
-    // its compare-exchange. So the old epoch is closed first: whoever sees one of the new fields (release here,
+    // No worker is inside a chunk now, but a late one may still be between reading the old task's fields and its
+    // compare-exchange. So the old epoch is closed first: a worker that sees one of the new fields (release here,
     // acquire there) finds it closed, whatever mixture of fields it has read.
     next_.store((std::uint64_t{epoch - 1} << 32) | closed, std::memory_order_relaxed);
     done_.store(0, std::memory_order_relaxed);
     task_.store(task, std::memory_order_release);
     context_.store(context, std::memory_order_release);
     n_chunks_.store(n_chunks, std::memory_order_release);
-    // seq_cst against parked_: either a worker on its way to sleep sees this epoch, or we see it parked. It also
-    // publishes the task's fields to whoever sees the epoch.
+    // seq_cst against parked_: either a worker that goes to sleep sees this epoch, or we see it parked. The store also
+    // publishes the task's fields to threads that see the epoch.
     next_.store(std::uint64_t{epoch} << 32, std::memory_order_seq_cst);
     const auto wanted = static_cast<int>(std::min<std::int64_t>(n_chunks, useful_)) - 1;
     if (size_ - 1 - parked_.load(std::memory_order_seq_cst) < wanted) wake_workers(wanted);
     take_chunks(epoch, 0);
     const auto all_done = [&] { return done_.load(std::memory_order_acquire) == n_chunks; };
-    // The caller keeps its core: it would get it back when others' time is up, milliseconds later.
+    // The caller keeps its core: otherwise it would get it back only after others' time slices, milliseconds later.
     if (spin_until(Spin::keep_core, all_done)) return;
     std::unique_lock lock(parking_->mutex);
     waiting_.store(true, std::memory_order_seq_cst);
@@ -103,15 +103,15 @@ void ThreadPool::run_part(std::int64_t n_chunks, Task task, void *context) noexc
     waiting_.store(false, std::memory_order_relaxed);
 }
 
-// So that as many workers are awake.
+// Wakes workers until `wanted` are awake.
 void ThreadPool::wake_workers(int wanted) noexcept {
     int n;
     {
-        // The lock makes sure that a worker which has just looked is already waiting.
+        // The lock ensures that a worker which has just looked is already waiting.
         std::lock_guard lock(parking_->mutex);
         n = wanted - (size_ - 1 - parked_.load(std::memory_order_relaxed));
         if (n <= 0) return;
-        // On their behalf: the next run is to count them as awake, even if they have not run until then.
+        // Done on their behalf: the next run must count them as awake, even if they have not run by then.
         parked_.fetch_sub(n, std::memory_order_relaxed);
         parking_->woken += n;
     }
@@ -127,9 +127,8 @@ void ThreadPool::take_chunks(std::uint32_t epoch, int thread) noexcept {
         if (epoch_of(next) != epoch || chunk_of(next) >= n_chunks) return;
         if (!next_.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
         task(context, chunk_of(next), thread);
-        // release: what the task wrote is visible to the caller once it has counted all chunks. seq_cst against
-        // waiting_, as above. After the last count the caller may return: nothing of the run is touched then
-        // but the pool's own fields.
+        // release: the caller sees what the task wrote once it has counted all chunks. seq_cst against waiting_, as
+        // above. After the last count, the caller may return, so from here only the pool's own fields are touched.
         const bool last = done_.fetch_add(1, std::memory_order_seq_cst) + 1 == n_chunks;
         if (last && waiting_.load(std::memory_order_seq_cst)) {
             {
@@ -141,10 +140,10 @@ void ThreadPool::take_chunks(std::uint32_t epoch, int thread) noexcept {
     }
 }
 
-// Waits for an epoch other than the one seen; false where the pool stops.
+// Waits for an epoch other than the one seen; false if the pool stops.
 bool ThreadPool::wait_for_task(std::uint32_t seen) noexcept {
     const auto ready = [&] { return epoch_of(next_.load(std::memory_order_seq_cst)) != seen || stopping_.load(std::memory_order_seq_cst); };
-    // A worker offers its core: where the caller shares it, 13 us of work took 60 beside a worker that spun there.
+    // A worker offers its core: with a worker spinning on the caller's core, 13 us of work took 60.
     if (!spin_until(Spin::offer_core, ready)) {
         std::unique_lock lock(parking_->mutex);
         parked_.fetch_add(1, std::memory_order_seq_cst);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *switched_off = "off";
 
-// The library, opened once in a process and never closed: its threads and the driver's hooks stay.
+// The library, opened once per process and never closed, because its threads and the driver's hooks stay.
 struct Library {
     lt::Calls calls{};
     const char *refusal = nullptr;
@@ -67,7 +67,7 @@ const Library &library() {
     return *opened;
 }
 
-// What describes one product to the library; complete() says whether all of it could be made.
+// Describes one product to the library; complete() says whether all parts could be made.
 class Description {
 public:
     explicit Description(const GemmF32 &g) : calls_(library().calls) {
@@ -155,8 +155,8 @@ bool CublasLt::ask(const GemmF32 &gemm, Algorithm &algorithm, std::size_t &works
     if (!d.complete() || calls.MatmulPreferenceCreate(&preference) != lt::success) return false;
     bool set = calls.MatmulPreferenceSetAttribute(preference, lt::pref_max_workspace_bytes, &largest_workspace, sizeof largest_workspace) ==
                lt::success;
-    // Results and the workspace lie as tensors do, at multiples of 256 bytes; later matrices of a batch at multiples of
-    // their own size, which the library knows.
+    // Results and the workspace are aligned like tensors, to 256 bytes. Later matrices of a batch are aligned to their
+    // own size, which the library knows.
     const std::uint32_t alignment[] = {gemm.a_alignment, gemm.b_alignment, 256, 256};
     for (int i = 0; i < 4; i++) {
         set = set && calls.MatmulPreferenceSetAttribute(preference, lt::pref_min_alignment_a_bytes + i, &alignment[i],

@@ -1,5 +1,6 @@
-// What is used of cuBLASLt's interface: its header comes with 400 MB. Written from its reference manual; the same in
-// versions 12 and 13. tests/cpp/cuda_cublaslt_test.cpp compares it with cublasLt.h where a toolkit has that.
+// Declares the used part of cuBLASLt's interface, because its header comes with 400 MB. Written from its reference
+// manual, and identical in versions 12 and 13. tests/cpp/cuda_cublaslt_test.cpp compares it with cublasLt.h if the
+// toolkit has that.
 #pragma once
 
 #include "cuda/cublaslt.hpp"
@@ -12,7 +13,7 @@ constexpr int op_t = 1;
 constexpr int compute_32f = 68, compute_32f_fast_tf32 = 77;
 constexpr int desc_transa = 3;
 constexpr int layout_batch_count = 5, layout_strided_batch_offset = 6;
-constexpr int pref_max_workspace_bytes = 1, pref_min_alignment_a_bytes = 5;  // then b, c, d
+constexpr int pref_max_workspace_bytes = 1, pref_min_alignment_a_bytes = 5;  // followed by b, c, d
 constexpr std::size_t oldest_version = 120000, first_unknown_version = 140000;
 
 struct Heuristic {
@@ -23,7 +24,7 @@ struct Heuristic {
     int reserved[4];
 };
 
-// All handles are pointers to structures of the library's own.
+// All handles are pointers to the library's own structures.
 struct Calls {
     std::size_t (*GetVersion)();
     int (*Create)(void **);

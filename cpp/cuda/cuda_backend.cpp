@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char *what = "graph_compute";
 
-// A plan's steps as a CUDA graph. Recorded at the second run, as many graphs have only one; the steps' addresses never
-// change, and leafs' values are read when it runs.
+// A plan's steps as a CUDA graph. It is recorded at the second run, because many graphs run only once. The steps'
+// addresses never change, and leafs' values are read when it runs.
 struct CudaRecording final : Backend::Recording {
     explicit CudaRecording(const CudaDevice &d) : device(d) {}
     ~CudaRecording() override {
@@ -23,7 +23,7 @@ struct CudaRecording final : Backend::Recording {
 
     const CudaDevice &device;
     cudaGraphExec_t graph = nullptr;
-    bool refused = false;  // CUDA would not record these steps: they are launched one by one
+    bool refused = false;  // CUDA refused to record these steps, so they are launched one by one
 };
 
 // "mul_mat of 'weights' [2, 4] f32, [2, 3] f32 to [4, 3] f32 by mul_mat_f32_vec"
@@ -33,7 +33,7 @@ std::string step_text(const Step &step) {
 }
 
 cudaError_t launch(const Step &step, const CudaStream &to) noexcept {
-    // What a node that writes into another tensor leaves of it stays.
+    // A node that writes into another tensor leaves the rest of it unchanged.
     if (!step.node->writes()) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
     checker::mark_unwritten(step.workspace, step.plan.workspace, to.stream);
     return static_cast<const CudaKernel &>(*step.kernel).launch(step, to);
@@ -133,7 +133,8 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
         const cudaError_t status = record(steps, own.graph);
         if (status == cudaErrorMemoryAllocation) device_.check(status, what);
         if (status != cudaSuccess) {
-            // Nothing has run. What one of the launches has against its arguments comes again, with its name, below.
+            // Nothing has run. An error that a launch reports for its arguments comes up again below, with the launch's
+            // name.
             cudaGetLastError();
             own.refused = true;
         }
@@ -147,7 +148,7 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
 }
 
 cudaError_t CudaBackend::record(std::span<const Step> steps, cudaGraphExec_t &graph) {
-    // Thread-local: what other threads do with CUDA meanwhile is not forbidden by it.
+    // Thread-local, so that other threads may use CUDA meanwhile.
     cudaError_t status = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
     if (status != cudaSuccess) return status;
     for (std::size_t i = 0; i < steps.size() && status == cudaSuccess; i++) status = launch(steps[i], {stream_, *this});

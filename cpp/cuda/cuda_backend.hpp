@@ -1,4 +1,4 @@
-// An opened CUDA device: a stream of its own that graphs are computed on.
+// An opened CUDA device, with its own stream on which graphs are computed.
 #pragma once
 
 #include "cuda/cublaslt.hpp"
@@ -14,11 +14,11 @@ public:
     CudaBackend(const CudaDevice &device, const BackendParams &params);
 
     const CudaDevice &cuda_device() const noexcept { return device_; }
-    // The host's part is one thread's; the device has its own.
+    // One thread does the host's part; the device has its own threads.
     int n_threads() const noexcept override { return 1; }
     const char *isa() const noexcept override { return device_.architecture(); }
     bool allow_tf32() const noexcept { return allow_tf32_; }
-    // cuBLASLt, opened when first asked for; to be called under the backend's turn, as planning is.
+    // cuBLASLt, which is opened on first use. Call with the backend's turn held, as planning does.
     const CublasLt &cublaslt() const noexcept { return cublaslt_; }
 
     void check_usable(const char *caller) const override;
@@ -38,7 +38,7 @@ private:
 
     const CudaDevice &device_;
     const bool allow_tf32_;
-    // TENSORLIB_CUDA_DEBUG=1: each operation is waited for, so that an error names the one that made it.
+    // TENSORLIB_CUDA_DEBUG=1 waits for each operation, so that an error names the operation that caused it.
     const bool debug_;
     cudaStream_t stream_ = nullptr;
     CublasLt cublaslt_;

@@ -18,7 +18,7 @@ std::string architecture_of(const cudaDeviceProp &props) {
     return simulated ? "simt" : "sm_" + std::to_string(props.major) + std::to_string(props.minor);
 }
 
-// Whether an error concerned one call and left nothing behind: a sticky one answers every call from then on.
+// Whether an error concerned only one call: after a sticky error, every later call fails.
 bool answers_again() noexcept {
     std::size_t free, total;
     return cudaMemGetInfo(&free, &total) == cudaSuccess;
@@ -42,7 +42,7 @@ DeviceProps CudaDevice::props() const {
     props.memory_total = memory_total_;
     props.capability = capability_;
     props.simulated = simulated;
-    // A device that has failed says nothing of its memory: 0 = unknown.
+    // A failed device reports nothing about its memory: 0 = unknown.
     if (failed_.load(std::memory_order_acquire) || !reachable()) return props;
     const Scope scope(*this);
     std::size_t free = 0, total = 0;

@@ -1,4 +1,4 @@
-// A CUDA device: what it is, its memory, its failures.
+// A CUDA device: its properties, its memory, its failures.
 #pragma once
 
 #include "cuda/cuda_memory.hpp"
@@ -13,7 +13,7 @@ namespace tensorlib::core {
 
 class CudaDevice final : public Device {
 public:
-    // `index` names it, `physical` is the driver's number: several names may share one GPU.
+    // `index` names it; `physical` is the driver's number. Several names may share one GPU.
     CudaDevice(int index, int physical, const cudaDeviceProp &props);
 
     const char *name() const noexcept override { return name_.c_str(); }
@@ -22,21 +22,21 @@ public:
     Ref<Backend> open(const BackendParams &params) const override;
 
     CudaMemory &cuda_memory() const noexcept { return memory_; }
-    // "sm_90", or "simt" where it is the simulated one.
+    // "sm_90", or "simt" for the simulated GPU.
     const char *architecture() const noexcept { return architecture_.c_str(); }
 
-    // Throws Error(unavailable) in a forked child, which CUDA does not reach, and Error(device) once a failure has made
-    // the device unusable for this process.
+    // Throws Error(unavailable) in a forked child, which CUDA does not support, and Error(device) once a failure has
+    // made the device unusable for this process.
     void check_usable(const char *what) const;
 
-    // Throws where status is an error: out of memory and what concerns the one call alone leave the device usable,
-    // anything else makes check_usable() throw from now on. To be called in a Scope.
+    // Throws if status is an error. Out of memory, and errors of one call, leave the device usable; any other error
+    // makes check_usable() throw from now on. Call it in a Scope.
     void check(cudaError_t status, const char *what) const;
 
-    // Not so in a forked child, where even giving back must be left to the parent.
+    // False in a forked child, which must leave even freeing to its parent.
     bool reachable() const noexcept;
 
-    // Makes the device the calling thread's current one, and the one before it when it ends.
+    // Makes the device the calling thread's current one, and restores the previous one when it ends.
     class Scope {
     public:
         explicit Scope(const CudaDevice &device) noexcept;

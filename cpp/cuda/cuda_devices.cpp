@@ -13,7 +13,7 @@ namespace {
 
 std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
-// Turing: the oldest that one of our kernels' images runs on.
+// Turing: the oldest architecture that our kernels' images support.
 constexpr int oldest_capability = 75;
 
 struct Devices {
@@ -69,7 +69,7 @@ struct Devices {
     }
 };
 
-// Never destroyed: at exit the driver may be gone before our statics are.
+// Never destroyed: at exit, the driver may end before our statics.
 const Devices &devices() {
     static const Devices *all = new Devices;
     return *all;

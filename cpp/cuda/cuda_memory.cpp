@@ -10,10 +10,10 @@ namespace tensorlib::core {
 
 namespace {
 
-// 2 MiB: copying it over a 55 GB/s bus takes 40 us, ten times what starting a copy does; four of them are pinned.
+// 2 MiB: copying it over a 55 GB/s bus takes 40 us, ten times what starting a copy takes; four of them are pinned.
 constexpr std::size_t slot_size = std::size_t{2} << 20;
 
-// cudaMemcpy2D takes no longer strides.
+// cudaMemcpy2D supports no longer strides.
 constexpr std::size_t longest_pitch = (std::size_t{1} << 31) - 1;
 
 DeviceMemory::Rows one_row(std::size_t size) { return {size, size, 1}; }
@@ -39,7 +39,7 @@ void *CudaMemory::acquire(std::size_t size) {
 void CudaMemory::release(void *memory, std::size_t) noexcept {
     if (!device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
-    // After a failure of the device there is nothing left to free.
+    // After a failure of the device, nothing is left to free.
     if (cudaFree(memory) != cudaSuccess) cudaGetLastError();
 }
 
@@ -55,7 +55,7 @@ void CudaMemory::prepare() {
         if (cudaMallocHost(&pinned, slot_size) == cudaSuccess) {
             slot.memory = static_cast<std::byte *>(pinned);
         } else {
-            // The system lets no more memory be pinned: ordinary memory does too, the driver then stages it itself.
+            // The system allows no more pinned memory. Ordinary memory works too: the driver then stages it itself.
             cudaGetLastError();
             slot.memory = new std::byte[slot_size];
         }
@@ -92,7 +92,7 @@ void CudaMemory::read(void *host_to, const void *from, std::size_t size) { read_
 
 namespace {
 
-// Cuts rows into parts that fit in a slot: whole rows, or pieces of one. Rows without gaps are one row.
+// Divides rows into parts that fit in a slot: whole rows, or pieces of one. Rows without gaps count as one row.
 class SlotPieces {
 public:
     explicit SlotPieces(const DeviceMemory::Rows &rows)
@@ -158,7 +158,8 @@ void CudaMemory::read_rows(void *host_to, const void *from, const Rows &rows) {
             auto *address = const_cast<std::byte *>(static_cast<const std::byte *>(from)) + parts.device_offset();
             auto *to = static_cast<std::byte *>(host_to) + parts.host_offset();
             const Rows part = parts.take();
-            // The slot's last use is over: a read waits for its own, and a write's copy comes before in the stream.
+            // The slot's previous use has ended: a read waits for its own copy, and a write's copy precedes this one in
+            // the stream.
             Slot &slot = slots_[next_++ % slots_.size()];
             enqueue(false, address, slot.memory, part);
             device_.check(cudaEventRecord(slot.done, stream_), "transfer");
@@ -175,7 +176,7 @@ void CudaMemory::settle() noexcept {
     if (!device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
     std::lock_guard lock(lock_);
-    // A device that has failed writes nothing any more; the next call says so.
+    // A failed device writes nothing any more; the next call reports it.
     if (written_ && cudaEventSynchronize(written_) != cudaSuccess) cudaGetLastError();
 }
 

@@ -1,4 +1,4 @@
-// The one way to launch a kernel: <<<>>> is no C++, and the simulated GPU has to see every launch.
+// The only way to launch a kernel: <<<>>> is not C++, and the simulated GPU must see every launch.
 #pragma once
 
 #include "cuda/cuda_kernel.hpp"
@@ -12,7 +12,7 @@ namespace tensorlib::core {
 struct Launch {
     const char *name;  // static storage; for the simulated GPU's reports
     dim3 grid, block;
-    std::size_t shared_bytes = 0;  // all shared memory is dynamic; up to 48 KiB need no leave
+    std::size_t shared_bytes = 0;  // all shared memory is dynamic; up to 48 KiB need no opt-in
 };
 
 template <class... P, class... A>

@@ -15,7 +15,7 @@ void *find_symbol(void *library, const char *name) noexcept {
     return reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
 #else
-// Local: its symbols serve nobody else. Lazy: half a gigabyte need not be bound at once.
+// Local: no other library needs its symbols. Lazy: half a gigabyte need not be bound at once.
 void *open_library(const char *name) noexcept { return dlopen(name, RTLD_LAZY | RTLD_LOCAL); }
 void *find_symbol(void *library, const char *name) noexcept { return dlsym(library, name); }
 #endif

@@ -1,12 +1,12 @@
-// Shared libraries that are there or not, found at run time. Beside the CUDA backend, not in base/platform, as only
-// programs with it link the dynamic loader.
+// Shared libraries that may be missing, found at run time. This is in the CUDA backend, not in base/platform, because
+// only programs with CUDA link the dynamic loader.
 #pragma once
 
 namespace tensorlib::core {
 
-// By name, as the system searches, or by path; nullptr where there is none. Never closed.
+// Opens a library by name, as the system searches, or by path; nullptr if there is none. Never closed.
 void *open_library(const char *name) noexcept;
-// A function of it; nullptr where it has none of that name.
+// A function of the library; nullptr if it has none of that name.
 void *find_symbol(void *library, const char *name) noexcept;
 
 }  // namespace tensorlib::core

@@ -2,8 +2,8 @@
 //
 //   bit 15 sign | 14..7 exponent, bias 127 | 6..0 fraction
 //
-// Decoding is exact. Encoding rounds to nearest even (large values may round to infinity); NaN keeps its sign and
-// upper bits and is made quiet.
+// Decoding is exact. Encoding rounds to nearest even, so large values may round to infinity. NaN keeps its sign and
+// upper bits and becomes quiet.
 #pragma once
 
 #include "dtype/format.hpp"

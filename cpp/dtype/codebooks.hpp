@@ -1,7 +1,7 @@
-// The tables of values that formats index: grids of eight or four elements, and sixteen values for 4-bit codes.
+// The codebooks of storage types: grids of eight or four elements, and sixteen values for 4-bit codes.
 //
-// A grid's entry is a word with a byte an element, element 0 lowest. The grids are data, the same for every instruction
-// set, so there is one copy in the library (codebooks.cpp), and one in the device code of each CUDA source.
+// A grid's entry is a word with a byte per element, element 0 lowest. The grids are data, and every instruction set
+// shares them, so there is one copy in the library (codebooks.cpp), and one in the device code of each CUDA source.
 #pragma once
 
 #include "dtype/format.hpp"
@@ -15,7 +15,7 @@ struct Grids {
 
 extern const Grids host_grids;
 
-// The grids as floats, element by element: [element][entry], what encoding searches. Built on the first call.
+// The grids as floats, element by element, [element][entry], for encoders to search. Built on the first call.
 struct GridLevels {
     float iq2xxs[8 * 256], iq2xs[8 * 512], iq2s[8 * 1024], iq1s[8 * 2048];
     float iq3xxs[4 * 256], iq3s[4 * 512];
@@ -48,7 +48,7 @@ TL_HOST_DEVICE inline std::uint64_t iq1s_grid(int index) { return grids().iq1s[i
 TL_HOST_DEVICE inline std::uint32_t iq3xxs_grid(int index) { return grids().iq3xxs[index]; }
 TL_HOST_DEVICE inline std::uint32_t iq3s_grid(int index) { return grids().iq3s[index]; }
 
-// Sixteen signed bytes in two words: on a device a shift is faster than memory.
+// Sixteen signed bytes in two words: on a device, a shift is faster than memory.
 struct Table16 {
     std::uint64_t low, high;
 
@@ -80,7 +80,7 @@ TL_HOST_DEVICE inline int fp4_value(int q) {
     return table[q];
 }
 
-// The same as floats; on the host a load is faster.
+// The value as a float; on the host, a load is faster.
 TL_HOST_DEVICE inline float iq4nl_level(int q) {
 #if defined(__CUDA_ARCH__)
     return static_cast<float>(iq4nl_value(q));

@@ -1,12 +1,12 @@
-// Single elements from one plain type to another, on the host and on devices.
+// Converts single elements between types without blocks, on the host and on devices.
 #pragma once
 
 #include "dtype/integers.hpp"
 
 namespace TL_FORMATS {
 
-// False where To cannot hold the value; `to` is left as it was then. Integers into integers exactly; F64 into integers,
-// and integers into floats, rounded once, to nearest even; everything else by way of F32.
+// False if To cannot hold the value; `to` then keeps its value. Integers convert to integers exactly. F64 converts to
+// integers, and integers to floats, with one rounding to nearest even. Everything else goes by way of F32.
 template <class From, class To>
 TL_HOST_DEVICE inline bool convert_element(const typename From::Block &from, typename To::Block &to) {
     constexpr bool from_wide = From::kind == Kind::integer || sizeof(typename From::Block) == sizeof(double);

@@ -1,11 +1,11 @@
-// Codes of two bits as Q2_K, Q3_K and TQ2_0 keep them: element 128n + 32j + l has bits 2j, 2j + 1 of byte 32n + l.
+// Two-bit codes as Q2_K, Q3_K and TQ2_0 store them: element 128n + 32j + l has bits 2j, 2j + 1 of byte 32n + l.
 #pragma once
 
 #include "dtype/format.hpp"
 
 namespace TL_FORMATS {
 
-// All 256: codes 0..3, in any type.
+// Stores all 256 codes 0..3, of any type.
 template <class Code>
 inline void store_crumbs(std::uint8_t *bytes, const Code *codes) {
     for (int n = 0; n < 2; n++) {

@@ -60,7 +60,7 @@ const DTypeTraits *find_traits(std::int32_t id) noexcept {
     return nullptr;
 }
 
-// A switch, not a search: this is on the way of every tensor made.
+// A switch, not a search, because making any tensor calls it.
 const DTypeTraits &traits(DType type) noexcept {
     switch (type) {
 #define TL_DTYPE(name, id, format)                              \

@@ -2,7 +2,7 @@
 //
 //   bit 15 sign | 14..10 exponent, bias 15 | 9..0 fraction
 //
-// Decoding is exact. Encoding rounds to nearest even; what rounds to 2^16 or more becomes infinity; below 2^-14
+// Decoding is exact. Encoding rounds to nearest even. Values that round to 2^16 or more become infinity; below 2^-14,
 // results are multiples of 2^-24 (gradual underflow). NaN becomes the quiet NaN 0x7E00 with its sign.
 #pragma once
 
@@ -20,7 +20,7 @@ struct F16 {
     static constexpr Kind kind = Kind::floating;
 
     TL_HOST_DEVICE static void decode(const Block &half, float *values) {
-        // All three cases, then a choice: compilers do that for many at a time.
+        // Computes all three cases, then selects: compilers vectorise that.
         const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
         const std::uint32_t exponent = half & 0x7c00u, fraction = half & 0x3ffu;
         // 112 = 127 - 15, the difference of the biases.
@@ -43,7 +43,7 @@ struct F16 {
         if (magnitude > 0x7f800000u) {
             result = 0x7e00u;
         } else if (magnitude >= 0x477ff000u) {
-            result = 0x7c00u;  // from 65520 on, half way between the largest finite value and 2^16
+            result = 0x7c00u;  // from 65520, half way between the largest finite value and 2^16
         } else if (magnitude < 0x38800000u) {
             // Below 2^-14. Adding 0.5 = 2^-1, whose last fraction bit is 2^-24, rounds to a multiple of that.
             float value;
@@ -52,7 +52,7 @@ struct F16 {
             std::memcpy(&result, &value, sizeof result);
             result -= 0x3f000000u;
         } else {
-            // Drop 13 bits: add half of the last kept place less one, and one more where that place is odd.
+            // Drops 13 bits: adds half of the last kept place minus one, and one more if that place is odd.
             result = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
         }
         half = static_cast<std::uint16_t>(sign | result);
@@ -70,7 +70,7 @@ typedef float HalfFloats __attribute__((vector_size(16)));
 // A block's scale.
 TL_HOST_DEVICE inline float from_half(std::uint16_t bits) {
 #if defined(__F16C__) && !defined(__CUDACC__)
-    // One at a time decode() takes twenty instructions, and blocks of 32 have little else to do.
+    // A single decode() takes twenty instructions, which is most of the work for blocks of 32.
     return __builtin_ia32_vcvtph2ps(HalfLanes{static_cast<short>(bits)})[0];
 #else
     float value;
@@ -79,7 +79,7 @@ TL_HOST_DEVICE inline float from_half(std::uint16_t bits) {
 #endif
 }
 
-// The reverse.
+// Encodes a block's scale.
 inline std::uint16_t to_half(float value) {
 #if defined(__F16C__) && !defined(__CUDACC__)
     return static_cast<std::uint16_t>(__builtin_ia32_vcvtps2ph(HalfFloats{value}, 0)[0]);

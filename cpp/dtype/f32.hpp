@@ -1,4 +1,4 @@
-// F32: IEEE 754 binary32, the type that everything is computed in.
+// F32: IEEE 754 binary32, the type in which everything is computed.
 #pragma once
 
 #include "dtype/format.hpp"

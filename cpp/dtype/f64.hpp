@@ -1,4 +1,4 @@
-// F64: IEEE 754 binary64, for storage; reading it as F32 rounds to nearest even.
+// F64: IEEE 754 binary64, for storage. Reading it as F32 rounds to nearest even.
 #pragma once
 
 #include "dtype/format.hpp"

@@ -1,13 +1,13 @@
-// What every format header stands on.
+// The basis of every format header.
 //
-// A format is a struct: its Block as it lies in memory, its name, the elements of a block, what it may be used for, its
-// partner, and its decoding. Types of one element a block have decode() and encode(); formats with blocks have
-// decode_run(), which decodes eight elements of a block, the finest cut that all of them allow: a thread of a GPU takes
+// A format is the struct of a storage type: its Block in memory, its name, the elements of a block, its kind, its
+// partner, and its decoding. Types with one element per block have decode() and encode(). Quantised types have
+// decode_run(), which decodes eight elements of a block, the finest division that all of them allow: a GPU thread takes
 // a run, the CPU's loops all runs of a block.
 //
 // Decoding multiplies as the formulas are written, left to right, in F32. Every product is exact (scales have 11
-// significant bits, and no integer factor takes a product beyond 24), so fused or not, wide or not, the bits are the
-// same; only the grouping decides the sign of a zero.
+// significant bits, and no integer factor takes a product beyond 24), so the bits do not depend on fusing or vector
+// width. Only the grouping determines the sign of a zero.
 #pragma once
 
 #include "dtype/host_device.hpp"
@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the formats live. Each ISA of cpu/simd compiles a copy of its own into its own namespace: one
-// copy for all would be whichever the linker kept.
+// The namespace of the formats. Each ISA of cpp/cpu/simd compiles its own copy into its own namespace: a single copy
+// for all would be whichever the linker kept.
 #if !defined(TL_FORMATS)
 #define TL_FORMATS tensorlib::core
 #endif
@@ -25,20 +25,20 @@ namespace TL_FORMATS {
 
 enum class Kind : std::uint8_t {
     floating,   // a plain float
-    integer,    // indices and storage: no operand of arithmetic
+    integer,    // indices and storage: not an operand of arithmetic
     weight,     // blocks of quantised weights
-    activation  // blocks that activations are quantised to on the way into a product: no operand
+    activation  // blocks to which activations are quantised for a product: not an operand
 };
 
 constexpr int run_length = 8;
 
-// Integer products take weights as codes: bytes without a sign, from which the values are
+// Integer products take weights as codes: unsigned bytes that give the values as
 //
 //   scale * (code - zero)      or      scale * code + offset
 //
-// A format says how many elements share a scale (scale_group: 16, 32, 64, 128 or 256), its `zero` or, in its place, how many
-// share an offset (offset_group), the largest code it has, and gives codes_run(), group_scale() and group_offset().
-// Where there are `codebook`, codes_run() gives 4-bit places in that table of codes instead.
+// A format says how many elements share a scale (scale_group: 16, 32, 64, 128 or 256), its `zero` or, instead, how many
+// share an offset (offset_group), and its largest code. It provides codes_run(), group_scale() and group_offset(). With
+// a `codebook`, codes_run() returns 4-bit indices into that table of codes.
 template <class Format>
 concept HasCodes = requires { Format::scale_group; };
 template <class Format>
@@ -46,10 +46,11 @@ concept HasOffsets = requires { Format::offset_group; };
 template <class Format>
 concept HasCodebook = requires { Format::codebook; };
 
-// Packed copies of constants (cpu/simd/panels_i8.hpp) keep scales and offsets in few bits: as F16, which all formats' are exactly but for
-// those with wide_scales (BF16 has these), or, where a block of 256 has units, as steps of them from -128 to 127; offsets from 0 to 127,
-// and four bits for both where a format has a largest_step of 15. Units are kept as F16 where blocks can be made again (below). And codes
-// as places in code_set where a format has one: the code at place (code - first_place) >> place_shift.
+// Packed copies of constants (cpu/simd/panels_i8.hpp) store scales and offsets in few bits. They are F16, which
+// represents those of all types exactly, except those with wide_scales, which use BF16. If a block of 256 has units,
+// scales are steps of these from -128 to 127, and offsets from 0 to 127; both take four bits if a type has a
+// largest_step of 15. Units are stored as F16 if blocks can be rebuilt (see HasInverse). Codes are stored as indices
+// into code_set if a type has one: the code at index (code - first_place) >> place_shift.
 template <class Format>
 concept HasUnits = requires { &Format::unit_scale; };
 template <class Format>
@@ -57,14 +58,16 @@ concept HasWideScales = requires { Format::wide_scales; };
 template <class Format>
 concept HasCodeSet = requires { Format::code_set; };
 
-// A block's scales and offsets as such a copy has them, group by group; of a format with units these, in place 0, and the steps.
+// A block's scales and offsets as such a copy stores them, group by group. For a type with units, these are at index 0,
+// together with the steps.
 struct BlockScales {
     float scale[16], offset[16];
     int scale_steps[16], offset_steps[16];
 };
 
-// Formats whose blocks can be made again from a packed copy bit for bit (docs/adding-a-format.md says when that is): store_codes() takes
-// all of a block's codes as codes_run() gives them, store_scales() what the copy has; together they write all of the block.
+// Types whose blocks can be rebuilt from a packed copy bit for bit (docs/adding-a-format.md says when). store_codes()
+// takes all of a block's codes as codes_run() returns them, and store_scales() what the copy stores; together they
+// write the whole block.
 template <class Format>
 concept HasInverse = requires {
     &Format::store_codes;
@@ -101,8 +104,8 @@ TL_HOST_DEVICE inline void decode_block(const typename Format::Block &block, flo
         Format::decode(block, values);
     } else {
         for (int run = 0; run < static_cast<int>(Format::block_size) / run_length; run++) {
-            // Through an array of its own: `values` might lie in the block, as far as the compiler knows, and then it would
-            // take one element after the other.
+            // Through a separate array: `values` might alias the block as far as the compiler knows, and it would then
+            // decode one element after the other.
             float decoded[run_length];
             Format::decode_run(block, run, decoded);
             std::memcpy(values + run * run_length, decoded, sizeof decoded);
@@ -120,7 +123,7 @@ inline void decode_blocks(const void *blocks, float *values, std::int64_t n) {
 // v's bit k.
 TL_HOST_DEVICE constexpr unsigned bit(std::uint32_t v, int k) { return (v >> k) & 1u; }
 
-// value, negated where the bit is set: by its sign bit, which compilers do for many at a time.
+// value, negated if the bit is set. It flips the sign bit, which compilers vectorise.
 TL_HOST_DEVICE inline float negate_if(unsigned bit, float value) {
     std::uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
@@ -129,8 +132,8 @@ TL_HOST_DEVICE inline float negate_if(unsigned bit, float value) {
     return value;
 }
 
-// Eight bytes as a word, byte i its bits 8 i and up (machines are little-endian: io/gguf.cpp insists): codes are taken out of them
-// eight at a time. each(n): n in all of them.
+// Eight bytes as a word in which byte i has bits 8 i and up (machines are little-endian; io/gguf.cpp checks it). Codes
+// are extracted eight at a time. each(n): n in all bytes.
 TL_HOST_DEVICE inline std::uint64_t load_eight(const void *p) {
     std::uint64_t word;
     std::memcpy(&word, p, sizeof word);
@@ -139,17 +142,18 @@ TL_HOST_DEVICE inline std::uint64_t load_eight(const void *p) {
 TL_HOST_DEVICE inline void store_eight(std::uint8_t *p, std::uint64_t word) { std::memcpy(p, &word, sizeof word); }
 TL_HOST_DEVICE constexpr std::uint64_t each(int n) { return static_cast<std::uint64_t>(n) * 0x0101010101010101ull; }
 
-// Bits 0..7 to the low bits of eight bytes.
+// Spreads bits 0..7 to the low bits of eight bytes.
 TL_HOST_DEVICE constexpr std::uint64_t spread_bits(unsigned bits) {
-    // Byte i keeps bit i; adding 127 carries it into the byte's highest.
+    // Byte i keeps bit i; adding 127 carries it into the byte's highest bit.
     const std::uint64_t one_each = bits * each(1) & 0x8040201008040201ull;
     return (one_each + each(127)) >> 7 & each(1);
 }
 
-// The reverse: the lowest bits of eight bytes. Byte i's goes from bit 8 i to 56 + i, and of all others none there.
+// The inverse: gathers the lowest bits of eight bytes. Byte i's goes from bit 8 i to 56 + i, which no other bit
+// reaches.
 constexpr unsigned gather_bits(std::uint64_t bytes) { return static_cast<unsigned>((bytes & each(1)) * 0x0102040810204080ull >> 56); }
 
-// Sub-blocks' bytes and words are not aligned in a block.
+// The bytes and words of sub-blocks are not aligned in a block.
 TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {
     return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
 }

@@ -1,4 +1,4 @@
-// Every format, for those who compile them: dtype.hpp and each ISA.
+// Includes every format, for code that compiles them: dtype.hpp and each ISA.
 #pragma once
 
 #include "dtype/bf16.hpp"

@@ -1,4 +1,4 @@
-// The grids as words, from their codes, when they are compiled.
+// Expands the grids to words from their codes, at compile time.
 #pragma once
 
 #include "dtype/codebooks.hpp"

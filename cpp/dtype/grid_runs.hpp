@@ -1,4 +1,4 @@
-// What the formats over grids share: signs in seven bits, and runs of eight out of magnitudes and signs.
+// What the types with grids share: signs in seven bits, and runs of eight from magnitudes and signs.
 #pragma once
 
 #include "dtype/codebooks.hpp"
@@ -20,7 +20,7 @@ TL_HOST_DEVICE constexpr int grid_element(std::uint64_t entry, int i) { return s
 // Two entries of four elements as one of eight.
 TL_HOST_DEVICE constexpr std::uint64_t join(std::uint32_t low, std::uint32_t high) { return low | static_cast<std::uint64_t>(high) << 32; }
 
-// scale * magnitude, negated where the element's bit is set.
+// scale * magnitude, negated if the element's bit is set.
 TL_HOST_DEVICE inline void decode_signed(float scale, std::uint64_t magnitudes, unsigned signs, float *values) {
     for (int i = 0; i < run_length; i++) {
         values[i] = negate_if(bit(signs, i), scale * static_cast<float>(grid_element(magnitudes, i)));
@@ -41,7 +41,7 @@ TL_HOST_DEVICE inline void shifted_codes(std::uint64_t entry, bool negative, std
     store_eight(codes, (((entry & each(3)) + each(1)) & each(3)) * 8 + each(shifted_zero - 8 + (negative ? -1 : 1)));
 }
 
-// IQ1: scale * (value + delta), delta 1/8 with a sign.
+// IQ1: scale * (value + delta), where delta is 1/8 with a sign.
 TL_HOST_DEVICE inline void decode_shifted(float scale, std::uint64_t entry, bool negative, float *values) {
     const float delta = negative ? -0.125f : 0.125f;
     for (int i = 0; i < run_length; i++) values[i] = scale * (static_cast<float>(grid_element(entry, i)) + delta);

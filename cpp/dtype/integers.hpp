@@ -1,5 +1,5 @@
-// I8, I16, I32, I64: two's complement, for indices and storage. Reading as F32 rounds to nearest even; writing F32
-// rounds to nearest even and refuses NaN and what does not fit.
+// I8, I16, I32, I64: two's complement, for indices and storage. Reading as F32 rounds to nearest even. Writing F32
+// rounds to nearest even, and refuses NaN and values that do not fit.
 #pragma once
 
 #include "dtype/format.hpp"
@@ -14,7 +14,7 @@ struct Integer {
     using Block = T;
     static constexpr std::int64_t block_size = 1;
     static constexpr Kind kind = Kind::integer;
-    // One more than the largest value. A power of two, which floats hold exactly: what is in [-end, end) fits.
+    // The largest value plus one: a power of two, which floats hold exactly. Values in [-end, end) fit.
     static constexpr float end = -static_cast<float>(std::numeric_limits<T>::min());
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = static_cast<float>(block); }

@@ -63,7 +63,7 @@ struct IQ1_M {
         for (int k = 0; k < 16; k++) {
             int nibbles = 0;
             for (int l = 0; l < 2; l++) {
-                // Entries from 2048 on are those shifted down: bit 11 is what the format keeps as the nibble's bit 3.
+                // Entries from 2048 are shifted down: bit 11 is stored as the nibble's bit 3.
                 const int entry = best.entry[2 * k + l];
                 block.qs[2 * k + l] = static_cast<std::uint8_t>(entry & 255);
                 nibbles |= entry >> 8 << 4 * l;

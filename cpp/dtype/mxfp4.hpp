@@ -3,7 +3,7 @@
 //   off 0  u8 e        scale 2^(e - 127); 255, NaN there, decodes as a power of two too
 //       1  u8 qs[16]   nibbles as in Q4_0: bit 3 the sign, bits 0..2 one of 0, 0.5, 1, 1.5, 2, 3, 4, 6
 //
-// y = table[q] * 2^(e - 128), the table being doubled. Code 8, minus zero, decodes to +0.
+// y = table[q] * 2^(e - 128); the table's values are doubled. Code 8, minus zero, decodes to +0.
 #pragma once
 
 #include "dtype/codebooks.hpp"
@@ -40,7 +40,7 @@ struct MXFP4 {
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return half_power(block.e); }
     static void store_codes(Block &block, const std::uint8_t *codes) { store_nibbles<32>(block.qs, codes); }
-    // half_power()'s reverse.
+    // The inverse of half_power().
     static void store_scales(Block &block, const BlockScales &kept) {
         std::uint32_t bits;
         std::memcpy(&bits, kept.scale, sizeof bits);
@@ -53,7 +53,8 @@ struct MXFP4 {
         for (int i = 0; i < run_length; i++) values[i] = fp4_level(q[i]) * scale;
     }
 
-    // Every power of two that maps the largest magnitude to 12 / 256 .. 12 * 256 and no level beyond F32's range, the best of them.
+    // Tries every power of two that maps the largest magnitude to 12 / 256 .. 12 * 256 and no level beyond F32's range,
+    // and takes the best.
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<32> in(values, weights);
         float levels[32];

@@ -1,29 +1,29 @@
-// Codes of four bits, two a byte: byte j holds element j in its low half and element j + n/2 in its high half, n being the
-// elements that share `bytes`.
+// Codes of four bits, two per byte: byte j holds element j in its low half and element j + n/2 in its high half, where
+// n elements share `bytes`.
 #pragma once
 
 #include "dtype/format.hpp"
 
 namespace TL_FORMATS {
 
-// The eight bytes that hold a run's codes, and the half that does.
+// The eight bytes with a run's codes, and which half has them.
 struct Nibbles {
     const std::uint8_t *bytes;
     int shift;
 
     TL_HOST_DEVICE constexpr int operator[](int i) const { return bytes[i] >> shift & 15; }
-    // All, a byte each.
+    // All codes, a byte each.
     TL_HOST_DEVICE std::uint64_t all() const { return load_eight(bytes) >> shift & each(15); }
 };
 
-// n a power of two, 16 or more.
+// n is a power of two, 16 or more.
 template <int n>
 TL_HOST_DEVICE constexpr Nibbles nibbles(const std::uint8_t *bytes, int run) {
     constexpr int runs_per_half = n / 2 / run_length;
     return {bytes + run % runs_per_half * run_length, run / runs_per_half % 2 * 4};
 }
 
-// The reverse, for all n elements: codes 0..15, in any type.
+// The inverse, for all n elements: codes 0..15, of any type.
 template <int n, class Code>
 inline void store_nibbles(std::uint8_t *bytes, const Code *codes) {
     for (int j = 0; j < n / 2; j++) {
@@ -31,7 +31,7 @@ inline void store_nibbles(std::uint8_t *bytes, const Code *codes) {
     }
 }
 
-// Of bytes, whose low halves are taken, eight at a time.
+// For bytes, whose low halves are taken eight at a time.
 template <int n>
 inline void store_nibbles(std::uint8_t *bytes, const std::uint8_t *codes) {
     for (int j = 0; j < n / 2; j += 8) {

@@ -1,9 +1,10 @@
 // NVFP4: 64 elements, 36 bytes: 4-bit floats (E2M1) with an 8-bit float (UE4M3) as the scale of each 16.
 //
-//   off 0  u8 d[4]     scales: bits 3..6 the exponent, bias 7, bits 0..2 the fraction; 0x7f counts as 0; bit 7 is ignored
+//   off 0  u8 d[4]     scales: bits 3..6 the exponent, bias 7, bits 0..2 the fraction; 0x7f counts as 0; bit 7 is
+//   ignored
 //       4  u8 qs[32]   eight bytes a sub-block: byte i holds its elements i (low nibble) and i + 8 (high)
 //
-// y = table[q] * (scale / 2), the table being doubled as in MXFP4
+// y = table[q] * (scale / 2); the table's values are doubled as in MXFP4
 #pragma once
 
 #include "dtype/codebooks.hpp"
@@ -23,7 +24,7 @@ struct NVFP4 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_0;
 
-    // Half of what the byte stands for: fraction * 2^-10 for exponent 0, else (8 + fraction) * 2^(exponent - 11).
+    // Half of the byte's value: fraction * 2^-10 for exponent 0, otherwise (8 + fraction) * 2^(exponent - 11).
     TL_HOST_DEVICE static float half_scale(unsigned byte) {
         const unsigned exponent = byte >> 3 & 15, fraction = byte & 7;
         if (exponent == 0) return static_cast<float>(fraction) * (1.0f / 1024.0f);
@@ -35,7 +36,8 @@ struct NVFP4 {
         return value;
     }
 
-    // The byte with the scale next below or equal, as a float's upper bits say: 952 = 119 * 8. Below 2^-7 scales are multiples of 2^-10.
+    // The byte with the next scale below or equal, from a float's upper bits: 952 = 119 * 8. Below 2^-7, scales are
+    // multiples of 2^-10.
     static int byte_below(float scale) {
         std::uint32_t bits;
         std::memcpy(&bits, &scale, sizeof bits);
@@ -62,7 +64,7 @@ struct NVFP4 {
         for (int i = 0; i < run_length; i++) values[i] = fp4_level(q[i]) * scale;
     }
 
-    // For each 16 elements the best of the sixteen scales around the one that maps the largest magnitude to 12.
+    // For each 16 elements, takes the best of the sixteen scales around the one that maps the largest magnitude to 12.
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<64> in(values, weights);
         for (int s = 0; s < 4; s++) {

@@ -3,7 +3,7 @@
 //   off 0  f16 d        scale
 //       2  u8  qs[16]   bit e%8 of byte e/8
 //
-// y = d where the bit is set, else -d
+// y = d if the bit is set, otherwise -d
 #pragma once
 
 #include "dtype/encode/scale_search.hpp"

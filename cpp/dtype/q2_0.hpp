@@ -25,7 +25,7 @@ struct Q2_0 {
     static constexpr int scale_group = 64, zero = 1, largest_code = 3;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         std::uint64_t bits = block.qs[2 * run] | static_cast<std::uint64_t>(block.qs[2 * run + 1]) << 8;
-        // Two bits a byte: halves apart, then quarters, then eighths.
+        // Spreads two bits to each byte: separates halves, then quarters, then eighths.
         bits = (bits | bits << 24) & 0x000000ff000000ffull;
         bits = (bits | bits << 12) & 0x000f000f000f000full;
         store_eight(codes, (bits | bits << 6) & each(3));

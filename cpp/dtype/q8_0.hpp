@@ -1,4 +1,4 @@
-// Q8_0: 32 elements, 34 bytes: 8-bit codes with one scale. Weights, and the activation partner of 32-element formats.
+// Q8_0: 32 elements, 34 bytes: 8-bit codes with one scale. For weights, and the activation partner of 32-element types.
 //
 //   off 0  f16 d        scale
 //       2  i8  qs[32]   codes, -127..127
@@ -32,8 +32,8 @@ struct Q8_0 {
     static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q8_0>(block, run, values); }
 
-    // The format's own rule, which products and caches pay for: d = largest / 127, nearest codes (eight_bits.hpp). With weights
-    // that differ the scale is searched.
+    // The type's own rule, whose speed products and caches need: d = largest / 127, nearest codes (eight_bits.hpp). If
+    // weights differ, the scale is searched.
     static void encode(const float *values, const float *weights, Block &block) {
         block.d = encoding::eight_bits(values, weights, block.qs);
     }

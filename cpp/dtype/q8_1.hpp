@@ -1,5 +1,5 @@
-// Q8_1: 32 elements, 36 bytes: Q8_0 with the sum of what its codes stand for, which products with weights that have a
-// minimum need. For activations only; files do not hold it.
+// Q8_1: 32 elements, 36 bytes: Q8_0 with the sum of its decoded values, which products with weights that have a minimum
+// need. For activations only; files do not hold it.
 //
 //   off 0  f16 d        scale
 //       2  f16 s        d * (sum of the codes)
@@ -27,7 +27,7 @@ struct Q8_1 {
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(block.qs[run * run_length + i]) * d;
     }
 
-    // As Q8_0 without weights. s is cut off where F16 ends.
+    // As Q8_0 without weights. s is limited to F16's range.
     static void encode(const float *values, const float *, Block &block) {
         float unrounded;
         block.d = encoding::eight_bits_by_rule(values, block.qs, unrounded);

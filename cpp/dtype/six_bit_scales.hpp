@@ -17,7 +17,7 @@ TL_HOST_DEVICE constexpr ScaleAndMin six_bit_scales(const std::uint8_t *k, int s
     return {(k[s + 4] & 15) | k[s - 4] >> 6 << 4, k[s + 4] >> 4 | k[s] >> 6 << 4};
 }
 
-// The reverse, for all eight.
+// The inverse, for all eight.
 inline void store_six_bit_scales(std::uint8_t *k, const int *scales, const int *mins) {
     for (int s = 0; s < 4; s++) {
         k[s] = static_cast<std::uint8_t>(scales[s] | scales[s + 4] >> 4 << 6);

@@ -1,11 +1,12 @@
-// TQ1_0: 256 elements of -1, 0 and 1 with one scale, 54 bytes: five base-3 digits a byte.
+// TQ1_0: 256 elements of -1, 0 and 1 with one scale, 54 bytes: five base-3 digits per byte.
 //
 //   off  0  u8  qs[48]  elements 0..159: digit e/32 of byte e%32; 160..239: digit (e-160)/16 of byte 32 + (e-160)%16
 //       48  u8  qh[4]   elements 240..255: digit (e-240)/4 of byte (e-240)%4
 //       52  f16 d       scale
 //
-// A byte is ceil(256 v / 243), v the number whose base-3 digits are the elements + 1, the first one foremost. So byte * 3^n mod
-// 256, as a fraction of 256, begins with digit n: times 3, over 256. y = (digit - 1) * d
+// A byte is ceil(256 v / 243), where v is the number whose base-3 digits are the elements + 1, the first element
+// leading. So byte * 3^n mod 256, as a fraction of 256, begins with digit n: times 3, divided by 256. y = (digit - 1) *
+// d
 #pragma once
 
 #include "dtype/encode/scale_search.hpp"
@@ -37,7 +38,7 @@ struct TQ1_0 {
             const int p = power(run < 20 ? run / 4 : run / 2 - 10);
             for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(digit(bytes[i], p));
         } else {
-            // Two digits of four.
+            // Two digits of four bytes.
             const int low = power(2 * (run - 30)), high = power(2 * (run - 30) + 1);
             for (int i = 0; i < 4; i++) codes[i] = static_cast<std::uint8_t>(digit(block.qh[i], low));
             for (int i = 0; i < 4; i++) codes[4 + i] = static_cast<std::uint8_t>(digit(block.qh[i], high));

@@ -34,7 +34,7 @@ struct TQ2_0 {
     static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ2_0>(block, run, values); }
 
-    // Scales that map the largest magnitude to 0.9 .. 6.9: what rounds to more than 1 is cut off.
+    // Scales that map the largest magnitude to 0.9 .. 6.9: values that round to more than 1 are cut off.
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<256> in(values, weights);
         float levels[256];

@@ -1,4 +1,4 @@
-// Rules of attention.
+// Gradient rules of attention.
 #include "gradients/masks.hpp"
 #include "gradients/rule.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -7,7 +7,7 @@
 
 namespace tensorlib::core::gradients::rules {
 
-// A turn, backwards.
+// Rotates back by the same angles.
 constexpr GradientRule rope{[](Rule &r) {
     const auto &attrs = r.attrs<ops::RopeAttrs>();
     r.give(0, [&] {
@@ -28,7 +28,8 @@ constexpr GradientRule rope{[](Rule &r) {
     });
 }};
 
-// The scores and weights once more, all of them, by the operations that attention joins: {keys, tokens, heads, batch}.
+// Computes the scores and weights again, completely, with the operations that attention fuses: {keys, tokens, heads,
+// batch}.
 constexpr GradientRule flash_attn_ext{[](Rule &r) {
     const auto &attrs = r.attrs<ops::FlashAttnExtAttrs>();
     const Attr exact = Attr::of_int("exact", 1);

@@ -1,5 +1,5 @@
-// Rules of convolutions. All are of images, a signal being one of a single row; kernels are {kw, kh, inputs, outputs}, images {w, h,
-// channels, images}, and what windows meet {kw kh, positions, ..}.
+// Gradient rules of convolutions. All work on images; a signal is an image of one row. Kernels are {kw, kh, inputs,
+// outputs}, images {w, h, channels, images}, and the contents of windows {kw kh, positions, ..}.
 #include "ops/convolution.hpp"
 
 #include "gradients/rule.hpp"
@@ -15,16 +15,16 @@ namespace {
 
 const Attr exact = Attr::of_int("exact", 1);
 
-// What windows met is as many times larger than the images as a kernel has taps, so gradients of kernels take no more of it at a time: 16
-// MiB.
+// The contents of all windows are larger than the images by the number of a kernel's taps. Gradients of kernels
+// therefore process at most this much at a time: 16 MiB.
 constexpr std::int64_t band_floats = std::int64_t{4} << 20;
 
-// Some positions of windows, as windows over the part of the images that they span, with zeros where that is padding.
+// Some positions of windows, as windows over the part of the images that they span, with zeros for padding.
 struct Band {
     Windows windows;
     Value images;
 };
-// The positions [first, first + count) of one dimension; nothing where all that they meet is padding.
+// The positions [first, first + count) of one dimension; nothing if all their elements are padding.
 std::optional<Band> band_of(const Windows &windows, const Value &images, bool rows, std::int64_t first, std::int64_t count) {
     Windows band = windows;
     Sliding &s = rows ? band.y : band.x;
@@ -36,8 +36,9 @@ std::optional<Band> band_of(const Windows &windows, const Value &images, bool ro
     return Band{band, images.narrowed(d, from, to - from).padded(d, from - begin, end - to)};
 }
 
-// The sum, of this shape, of product(windows, images, made) over bands: some whole images, or some rows of positions of one (columns, where
-// there is one row). Each position of `made`, {X, Y, outputs, images}, meets `floats` numbers.
+// The sum, of this shape, of product(windows, images, made) over bands. A band is some whole images, or some rows of
+// positions of one image (columns, if it has one row). Each position of `made`, {X, Y, outputs, images}, meets `floats`
+// elements.
 template <class Product>
 Value summed_over_bands(const Windows &windows, const Value &images, const Value &made, std::int64_t floats, const Extents &ne,
                         Product product) {
@@ -63,8 +64,9 @@ Value summed_over_bands(const Windows &windows, const Value &images, const Value
     return sum ? *sum : made.zeros(ne);
 }
 
-// The gradient of a kernel: what its windows met times the gradients of what they made, {X, Y, outputs, images}.
-// The copy leaves the rows of an image's positions whole; the product reads what windows met by its columns, as cheaply as by rows.
+// The gradient of a kernel: the contents of its windows times the gradients of their results, {X, Y, outputs, images}.
+// The copy keeps the rows of an image's positions together. The product reads the windows' contents by columns, which
+// costs no more than by rows.
 Value kernel_gradient(const Windows &windows, const Value &kernel, const Value &images, const Value &made) {
     const auto product = [&](const Windows &band, const Value &part, const Value &of_band) {
         const Extents &n = of_band.ne();
@@ -105,7 +107,7 @@ constexpr GradientRule convolved{[](Rule &r) {
     r.give(1, [&] { return i.windows.spread_as_windows(i.kernel, g).shaped(r.ne(1)); });
 }};
 
-// The operands change places: the result's windows make b.
+// The operands swap: the result's windows make b.
 constexpr GradientRule transposed{[](Rule &r) {
     const Images i(r);
     const Value g = r.g().shaped({i.form.x.elements, i.form.y.elements, i.form.outputs, i.form.images});
@@ -120,8 +122,8 @@ constexpr GradientRule transposed{[](Rule &r) {
     });
 }};
 
-// The gradient of a kernel {kw, kh, 1, channels} whose stride is 1, tap by tap: the sum of each position's times the element that the tap
-// meets there. Both are parts of what is there, so nothing is copied.
+// The gradient of a kernel {kw, kh, 1, channels} with stride 1, tap by tap: the sum over positions of each gradient
+// times the element that the tap meets there. Both are views of existing tensors, so nothing is copied.
 Value kernel_gradient_by_tap(const Windows &windows, const Value &images, const Value &made) {
     const Sliding &x = windows.x, &y = windows.y;
     const std::int64_t channels = made.ne()[2], taps = windows.taps();
@@ -140,7 +142,7 @@ Value kernel_gradient_by_tap(const Windows &windows, const Value &images, const 
     return sums;
 }
 
-// Of any stride, by what windows meet.
+// For any stride, from the windows' contents.
 Value kernel_gradient_by_channel(const Windows &windows, const Value &images, const Value &made) {
     const std::int64_t channels = made.ne()[2], taps = windows.taps();
     const Value one = made.zeros({windows.x.taps, windows.y.taps, 1, 1});
@@ -154,7 +156,7 @@ Value kernel_gradient_by_channel(const Windows &windows, const Value &images, co
     return summed_over_bands(windows, images, made, taps * channels, {taps, 1, channels, 1}, product);
 }
 
-// Each tap is some nodes.
+// Each tap takes several nodes.
 constexpr std::int64_t most_taps = 64;
 
 // Each channel is an image of its own.

@@ -1,4 +1,4 @@
-// Rules of elementwise operations: arithmetic, functions of one operand, activations and gates.
+// Gradient rules of elementwise operations: arithmetic, functions of one operand, activations and gates.
 #include "gradients/activated.hpp"
 #include "gradients/rule.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -14,17 +14,17 @@ namespace {
 
 Value sigmoid_of(const Value &a) { return a.op(Op::sigmoid); }
 
-// 1 where the elements are above 0.
+// 1 for elements above `border`, otherwise 0.
 Value above(const Value &a, double border = 0) { return a.scaled(1, -border).op(Op::step); }
 
-// Derivatives of functions that become straight lines in both directions are taken no further than `most` from 0. There they have reached 0
-// or 1 in F32, and their formulas do not meet infinities, such as the square of 2e19.
+// Limits x to `most` in magnitude, for derivatives of functions that become straight lines in both directions. At that
+// point the derivatives have reached 0 or 1 in F32, and their formulas avoid infinities, such as the square of 2e19.
 Value held(const Value &x, double most) { return x.op(Op::clamp, {}, {Attr::of_number("min", -most), Attr::of_number("max", most)}); }
 
 // e^-130 is 0 in F32.
 double logistic_end(double factor) { return std::min(130 / std::abs(factor), static_cast<double>(std::numeric_limits<float>::max())); }
 
-// x s(factor x), differentiated: s (1 + factor x (1 - s)).
+// The derivative of x s(factor x): s (1 + factor x (1 - s)).
 Value swish_derivative(const Value &x, double factor) {
     const Value near = held(x, logistic_end(factor)) * factor, s = sigmoid_of(near);
     return s * (near * s.scaled(-1, 1) + 1);
@@ -37,20 +37,21 @@ Value gelu_derivative(const Value &all) {
     return t.scaled(0.5, 0.5) + x * t.op(Op::sqr).scaled(-0.5, 0.5) * square.scaled(k * 0.134145, k);
 }
 
-// The normal distribution's function at x, and x times its density. At 16 they are 1 and 0 in F32.
+// The normal distribution function at x, plus x times its density. At 16 they are 1 and 0 in F32.
 Value gelu_erf_derivative(const Value &all) {
     const Value x = held(all, 16), below = (x * (1 / std::numbers::sqrt2)).op(Op::erf).scaled(0.5, 0.5);
     return below + x * ((x.op(Op::sqr) * -0.5).op(Op::exp) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2));
 }
 
-// m s(alpha m) for m = min(x, limit). Above the limit the gate stays what it is there; at the limit its derivative is still that of below.
+// m s(alpha m) for m = min(x, limit). Above the limit, the gate keeps its value at the limit; at the limit, its
+// derivative is still the one below it.
 Activated limited_gate(const ops::GluAttrs &attrs, const Value &x) {
     const double end = logistic_end(attrs.alpha), most = std::numeric_limits<float>::max();
     const auto between = [&](double least, double largest) {
         return x.op(Op::clamp, {}, {Attr::of_number("min", least), Attr::of_number("max", largest)});
     };
     const Value below = x.op(Op::le, x.filled(attrs.limit)), capped = between(-most, attrs.limit);
-    // The tail ends before -infinity, which times 0 is NaN.
+    // The tail ends before -infinity, because -infinity times 0 is NaN.
     const Value tail_held = attrs.alpha < 0 ? between(-most, std::min(end, attrs.limit)) : between(-end, attrs.limit);
     return {tail_held * sigmoid_of(tail_held * attrs.alpha), swish_derivative(capped, attrs.alpha).where(below)};
 }
@@ -91,10 +92,10 @@ void glu_build(Rule &r) {
     }
 }
 
-// g times a derivative that may be infinite. A mask that follows the function makes g 0 there, and 0 times infinity is NaN.
+// g times a derivative that may be infinite. A later mask makes g 0 there, and 0 times infinity would be NaN.
 Value masked(const Value &g, const Value &gradient) { return gradient.where(g); }
 
-// Of a function of one operand: g times its derivative.
+// For a function of one operand: g times its derivative.
 template <class Derivative>
 void times(Rule &r, Derivative &&derivative) {
     r.give(0, [&] { return r.g() * derivative(); });
@@ -119,7 +120,7 @@ constexpr GradientRule div{[](Rule &r) {
     r.give(0, [&] { return r.g() / r[1]; });
     r.give(1, [&] { return -(r.g() * r.c() / r[1]); });
 }};
-// Where both are equal all goes to a.
+// If both are equal, the whole gradient goes to a.
 constexpr GradientRule maximum{[](Rule &r) {
     r.give(0, [&] { return r.g().where(r[0].op(Op::ge, r[1])); });
     r.give(1, [&] { return r.g().where(r[0].op(Op::lt, r[1])); });
@@ -128,7 +129,8 @@ constexpr GradientRule minimum{[](Rule &r) {
     r.give(0, [&] { return r.g().where(r[0].op(Op::le, r[1])); });
     r.give(1, [&] { return r.g().where(r[0].op(Op::gt, r[1])); });
 }};
-// a^0 is 1 whatever a is, and 0^b and infinity^b are 0 around most b: there log(a) and a^(b - 1) are no numbers to multiply by.
+// a^0 is 1 for every a, and 0^b and infinity^b are 0 for most b. In these cases log(a) and a^(b - 1) must not be
+// multiplied.
 constexpr GradientRule pow{[](Rule &r) {
     r.give(0, [&] {
         const Value power = r[0].op(Op::pow, r[1].scaled(1, -1));
@@ -166,7 +168,7 @@ constexpr GradientRule cos{[](Rule &r) { times(r, [&] { return -r[0].op(Op::sin)
 constexpr GradientRule sgn = no_gradient, step = no_gradient, floor = no_gradient, ceil = no_gradient, round = no_gradient,
                        trunc = no_gradient;
 
-// The result says as much as the operand, which then need not be kept: relu goes into the product or chain before it.
+// The result suffices, so the operand need not be kept, and relu can be fused into the product or chain before it.
 constexpr GradientRule relu{[](Rule &r) { r.give(0, [&] { return r.g().where(above(r.c())); }); }};
 constexpr GradientRule sigmoid{[](Rule &r) { times(r, [&] { return r.unrounded() * r.unrounded().scaled(-1, 1); }); }};
 constexpr GradientRule tanh{[](Rule &r) { times(r, [&] { return r.unrounded().op(Op::sqr).scaled(-1, 1); }); }};
@@ -179,7 +181,7 @@ constexpr GradientRule silu{[](Rule &r) { times(r, [&] { return swish_derivative
 constexpr GradientRule gelu{[](Rule &r) { times(r, [&] { return gelu_derivative(r[0]); }); }};
 constexpr GradientRule gelu_erf{[](Rule &r) { times(r, [&] { return gelu_erf_derivative(r[0]); }); }};
 constexpr GradientRule gelu_quick{[](Rule &r) { times(r, [&] { return swish_derivative(r[0], 1.702); }); }};
-// (2 a + 3) / 6 between -3 and 3, 0 below and 1 above, where it jumps.
+// (2 a + 3) / 6 between -3 and 3, 0 below and 1 above; it jumps at both ends.
 constexpr GradientRule hardswish{[](Rule &r) {
     r.give(0, [&] {
         const Value a = r[0], inside = r.g() * a.scaled(2.0 / 6, 3.0 / 6);

@@ -21,16 +21,16 @@ bool passes(const Tensor &node, std::size_t operand) {
     return node.src[operand] && !op_def(node.op).operands[operand].no_gradient && ops::is_float(node.src[operand]->layout.type);
 }
 
-// What the ys are made of, sources before users.
+// The nodes that the ys depend on, sources before users.
 class Path final : public Sums {
 public:
     struct Step {
         Tensor *tensor;
         bool asked = false;        // one of wrt
-        bool active = false;       // that, or made of one
+        bool active = false;       // one of wrt, or computed from one
         bool reached = false;      // gradients flow from a y to it
-        unsigned wanted = 0;       // of one that is reached: the operands whose gradients lead on, a bit each
-        Tensor *viewed = nullptr;  // of a view: what it is of, past views that nobody asks for
+        unsigned wanted = 0;       // for a reached node: the operands to which gradients continue, a bit each
+        Tensor *viewed = nullptr;  // for a view: the tensor that it views, skipping views that are not in wrt
         Tensor *gradient = nullptr;
     };
 
@@ -71,13 +71,13 @@ public:
     }
 
 private:
-    // What a view is of, where and how.
+    // Identifies a view: its root, offset, shape and strides.
     using ViewKey = std::tuple<const Tensor *, std::size_t, Extents, Strides>;
     static ViewKey key_of(const Step &view) {
         return {view.viewed, view.tensor->root_offset, view.tensor->layout.ne, view.tensor->layout.nb};
     }
 
-    // Steps stand in order, so that the first of several alike comes last on the way back.
+    // Steps are in order, so the first of several equal views comes last in the backward pass.
     void find_views() {
         for (Step &step : steps_) {
             const Op op = step.tensor->op;
@@ -88,7 +88,7 @@ private:
         }
     }
 
-    // With a stack of its own: a recursion would overflow the thread's on a long chain.
+    // Has its own stack, because recursion would overflow the thread's stack on a long chain.
     void expand(Tensor *y) {
         struct Frame {
             Tensor *tensor;
@@ -116,7 +116,7 @@ private:
 
     TensorSet seen_, places_;
     std::vector<Step> steps_;
-    std::map<ViewKey, Tensor *> first_views_;  // of those that lead on
+    std::map<ViewKey, Tensor *> first_views_;  // of nodes through which gradients continue
 };
 
 void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor *const> seeds, std::span<Tensor *const> wrt) {
@@ -152,9 +152,9 @@ void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor
     }
 }
 
-// Nodes that have no rule, all named: who has to change a model wants to know at once.
+// Reports all nodes without a rule at once, because whoever changes a model needs the whole list.
 void check_rules(const Context &context, Path &path) {
-    // Many nodes are of few contexts, and each is a walk over links.
+    // Many nodes share few contexts, and each check walks links.
     std::vector<const Context *> checked;
     const auto check_context = [&](const Context &other) {
         if (std::ranges::find(checked, &other) != checked.end()) return;
@@ -227,7 +227,7 @@ void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *con
 bool reach(Tensor &y, const Tensor &t) {
     if (!ops::is_float(y.layout.type) || !ops::is_float(t.layout.type)) return false;
     Tensor *const ys[] = {&y};
-    // (Path marks what it is given, and changes no tensor.)
+    // Path marks its own records, and changes no tensor.
     Tensor *const wrt[] = {const_cast<Tensor *>(&t)};
     Path path(ys, wrt);
     const Path::Step *step = path.find(t);

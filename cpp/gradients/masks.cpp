@@ -7,7 +7,7 @@ namespace tensorlib::core::gradients {
 
 namespace {
 
-// {1, 1, heads}: math/alibi.hpp has the formula.
+// {1, 1, heads}; math/alibi.hpp has the formula.
 Value slopes(const Value &v, std::int64_t heads, double max_bias) {
     const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
     const double step = -max_bias * std::numbers::ln2 / static_cast<double>(n);

@@ -5,10 +5,11 @@
 
 namespace tensorlib::core::gradients {
 
-// Of scores {columns, rows, heads, batch}; the mask has the shape `ne`, and rows that were not read.
+// From the gradient of scores {columns, rows, heads, batch}. The mask has the shape `ne`, and may have rows that were
+// not read.
 Value mask_gradient(const Value &scores, const Extents &ne, double max_bias);
 
-// {heads}: a sink is a score of no value, with the weight that the others leave. g: the gradient of the weights.
+// {heads}: a sink is a score without a value, whose weight is what the others leave. g: the gradient of the weights.
 Value sinks_gradient(const Value &g, const Value &weights);
 
 }  // namespace tensorlib::core::gradients

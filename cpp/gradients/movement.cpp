@@ -1,4 +1,5 @@
-// Rules of operations that move elements: views, copies, rows by their numbers, and what puts parts together.
+// Gradient rules of operations that move elements: views, copies, rows selected by index, and operations that combine
+// parts.
 #include "base/fail.hpp"
 #include "gradients/rule.hpp"
 #include "graph/overlap.hpp"
@@ -9,8 +10,9 @@ namespace tensorlib::core::gradients::rules {
 
 namespace {
 
-// Where elements lie in a contiguous tensor, as acc, set and view take it, for the same elements in F32: strides of dimensions 1 to 3 and
-// an offset, out of those of a tensor of this type. A dimension of one element has any stride that fits.
+// Where elements lie in a contiguous tensor, in the form that acc, set and view take: strides of dimensions 1 to 3 and
+// an offset. It is computed for F32 from those of a tensor of this type. A dimension of one element may have any stride
+// that fits.
 struct Window {
     std::array<std::int64_t, 3> nb;
     std::int64_t offset;
@@ -20,7 +22,7 @@ struct Window {
         for (std::size_t d = 1; d < max_dims; d++) nb[d - 1] = layout.ne[d] == 1 ? 4 : static_cast<std::int64_t>(layout.nb[d] / size * 4);
         offset = static_cast<std::int64_t>(first / size * 4);
     }
-    // `whole` with `part` in its place (set), or added there (acc).
+    // `whole` with `part` stored at its position (set), or added there (acc).
     Value put(Op op, const Value &whole, const Value &part) const {
         return whole.op(
             op, part, {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
@@ -37,13 +39,14 @@ Window window_of(const Tensor &node) {
     return {window.layout, window.offset};
 }
 
-// A view with strides of its own is a window of a's memory; where a has all elements side by side, of its elements too.
+// A view with its own strides is a window of a's memory. If all of a's elements are contiguous, it is a window of a's
+// elements too.
 std::string view_refusal(const Tensor &node) {
     if (attrs_of<ops::ViewAttrs>(node).start.n != 0) return "";
     if (!node.src[0]->layout.contiguous())
         return "its operand, " + strided_text(*node.src[0]) +
                ", is not contiguous: a view by `start` is valid, as narrow and slice make it";
-    // The stride of what has a single element says nothing.
+    // The stride of a dimension of one element has no meaning.
     if (overlaps_itself(node) != Overlap::no) return "its elements overlap in memory: a copy of its parts, such as by get_rows, is valid";
     const Tensor &a = *node.src[0];
     std::size_t end;
@@ -51,7 +54,7 @@ std::string view_refusal(const Tensor &node) {
     return "it reaches behind its operand, " + tensor_text(a) + ", into memory that the operand does not show";
 }
 
-// `whole`, contiguous, with `part` added to its elements from `start` on.
+// `whole`, contiguous, with `part` added to its elements starting at `start`.
 Value added_at(const Value &whole, const Extents &start, const Value &part) {
     Layout layout = whole.tensor().layout;
     std::size_t offset = 0;
@@ -60,7 +63,7 @@ Value added_at(const Value &whole, const Extents &start, const Value &part) {
     return Window(layout, offset).put(Op::acc, whole, part);
 }
 
-// The dimension along which elements lie side by side, or one of a single element; -1 where there is none.
+// The dimension along which elements are contiguous, or one of a single element; -1 if there is none.
 std::int64_t unit_dimension(const Layout &layout) noexcept {
     std::int64_t found = -1;
     for (std::size_t d = max_dims; d-- > 0;) {
@@ -70,15 +73,15 @@ std::int64_t unit_dimension(const Layout &layout) noexcept {
     return found;
 }
 
-// Adds the gradient of a part of a tensor, which views lead to, to that tensor's at once: no view between them needs a gradient of its own
-// size. False where the node has all elements, or not as a window of contiguous memory.
+// Adds the gradient of a part of a tensor, to which views lead, directly to that tensor's gradient, so that no view in
+// between needs a gradient of its own size. False if the node has all elements, or is no window of contiguous memory.
 bool give_part(Rule &r) {
     const Tensor &node = r.node(), &whole = r.viewed();
     const Layout &layout = node.layout;
     const std::int64_t n = layout.n_elements(), unit = unit_dimension(layout);
     if (n == 0 || n == whole.layout.n_elements() || !whole.layout.contiguous()) return false;
     if (unit < 0 || overlaps_itself(layout) != Overlap::no) return false;
-    // A window has rows of neighbours: that dimension comes first.
+    // A window has contiguous rows, so that dimension comes first.
     std::array<std::int64_t, 4> axes{};
     Layout in_order = layout;
     std::int64_t next = 1;
@@ -107,10 +110,10 @@ void view_build(Rule &r) {
     r.give_into(0, [&](const Value &sum) { return added_at(sum, from, g); });
 }
 
-// Gives g to a, as it is.
+// Passes g to a unchanged.
 constexpr GradientRule same{[](Rule &r) { r.give(0, [&] { return r.g(); }); }};
 
-// Elements are copies of others, as often as they are named: g is added to these.
+// Elements are copies of others, as often as indices select them. g is added to the gradients of these.
 void give_scattered(Rule &r, std::size_t operand, const Value &g, const Value &indices, std::size_t dim) {
     r.give_into(operand, [&](const Value &sum) {
         return sum.op(Op::scatter_add, {&g.tensor(), &indices.tensor()}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
@@ -143,7 +146,7 @@ constexpr GradientRule get_rows{[](Rule &r) {
     const Extents n = rows.ne();
     give_scattered(r, 0, r.g(), rows.shaped({1, n[0], n[1], n[2]}), 1);
 }};
-// Of rows that are named twice the later one stays; the gradient is given to both.
+// If two rows have one index, the later one stays; both get the gradient.
 constexpr GradientRule set_rows{[](Rule &r) {
     r.give(1, [&] {
         const Extents &b = r.ne(1), n = r.ne(2);
@@ -171,7 +174,7 @@ constexpr GradientRule add_id{[](Rule &r) {
     give_scattered(r, 1, g.shaped({n, columns, 1, 1}), ids.shaped({1, columns, 1, 1}), 1);
 }};
 
-// Summed over the repetitions, as of all.
+// give() sums over repetitions, for this as for all rules.
 constexpr GradientRule repeat = same;
 constexpr GradientRule concat{[](Rule &r) {
     const auto dim = static_cast<std::size_t>(r.attrs<ops::ConcatAttrs>().dim);
@@ -186,7 +189,7 @@ constexpr GradientRule pad{[](Rule &r) {
         return g;
     });
 }};
-// The row's own part, and both reflections turned back.
+// The row's own part, plus both reflections reversed.
 constexpr GradientRule pad_reflect_1d{[](Rule &r) {
     const auto &attrs = r.attrs<ops::PadReflect1dAttrs>();
     r.give(0, [&] {
@@ -229,7 +232,7 @@ constexpr GradientRule diag_mask_zero{[](Rule &r) {
 constexpr GradientRule diag_mask_inf{[](Rule &r) {
     r.give(0, [&] { return r.g().op(Op::diag_mask_zero, {}, {Attr::of_int("n_past", r.attrs<ops::DiagMaskInfAttrs>().n_past)}); });
 }};
-// What one of a chain of them hands on is contiguous, so that the others copy nothing.
+// Each acc of a chain passes on a contiguous gradient, so the others copy nothing.
 constexpr GradientRule acc{[](Rule &r) {
     const Value g = r.g().contiguous();
     r.give(1, [&] { return window_of(r.node()).of(g, r.ne(1)); });
@@ -238,7 +241,8 @@ constexpr GradientRule acc{[](Rule &r) {
 constexpr GradientRule set{[](Rule &r) {
     const Value g = r.g().contiguous();
     r.give(1, [&] {
-        // A copy, which comes first: nothing reads g any more when set takes the window out of it, which it then does in place.
+        // A copy, which runs first. When set then takes the window out of g, g has no other reader, so set runs in
+        // place.
         const Value window = window_of(r.node()).of(g, r.ne(1));
         return window.tensor().is_view ? window.op(Op::cont) : window;
     });

@@ -1,4 +1,4 @@
-// Steps of optimisers end what gradients were for.
+// Optimiser steps are the end of the backward pass, and have no gradient.
 #include "gradients/rule.hpp"
 
 namespace tensorlib::core::gradients::rules {

@@ -1,4 +1,4 @@
-// Rules of pooling and upscaling. All are of images, a signal being one of a single row.
+// Gradient rules of pooling and upscaling. All work on images; a signal is an image of one row.
 #include "ops/pooling.hpp"
 
 #include "gradients/rule.hpp"
@@ -21,19 +21,21 @@ Value pool_average(const Windows &windows, const Value &g, bool count_padding) {
     return windows.spread(ones, g / count);
 }
 
-// As below, of windows side by side: all first taps of windows, then all second ones and so on, so that rows are long.
+// As pool_largest(), for adjacent windows: orders all first taps of windows, then all second ones and so on, so that
+// rows are long.
 Value largest_of_tiles(const Windows &windows, const Value &g, const Value &a, const Value &c) {
     const std::int64_t w = windows.x.taps, h = windows.y.taps, x = windows.x.positions, y = windows.y.positions, taps = w * h;
     const std::int64_t images = a.ne()[3], rows = y * images, n = x * rows;
     const Value met = a.narrowed(0, 0, w * x).narrowed(1, 0, h * y).shaped({w, x, h, rows}).permuted({2, 0, 3, 1}).contiguous();
     const Value is_largest = met.shaped({n, taps, 1, 1}).op(Op::eq, c.shaped({n, 1, 1, 1}));
     const Value number = g.numbers(0, 1, taps), is_later = number.repeated({taps, taps, 1, 1}).op(Op::gt, number.shaped({1, taps, 1, 1}));
-    const Value earlier = is_largest.op(Op::out_prod, is_later);  // how many taps before are as large
+    const Value earlier = is_largest.op(Op::out_prod, is_later);  // how many earlier taps are as large
     const Value repeated = g.shaped({n, 1, 1, 1}).repeated(is_largest.ne()), chosen = repeated.where(is_largest.op(Op::gt, earlier));
     return windows.tiles_put_back(chosen.shaped({x, rows, w, h}).permuted({1, 3, 0, 2}), images);
 }
 
-// To the first of the largest elements of each window, which padding is not among: an element may be -infinity too.
+// Passes g to the first of the largest elements of each window. Padding is never among them, because an element may
+// also be -infinity.
 Value pool_largest(const Windows &windows, const Value &g, const Value &a, const Value &c) {
     if (windows.are_tiles()) return largest_of_tiles(windows, g, a, c);
     const std::int64_t taps = windows.taps(), n = g.tensor().layout.n_elements();
@@ -71,20 +73,20 @@ constexpr GradientRule pool_1d = pooled, pool_2d = pooled;
 
 namespace {
 
-// In one dimension of an image, what upscaling took from its n pixels goes back to them. Each pixel has a part in `factor` pixels of the
-// larger image for itself and for each neighbour; where there is no neighbour, that part is its own.
+// Returns gradients from an upscaled image to its n pixels, in one dimension. Each pixel contributes to `factor` pixels
+// of the larger image for itself and for each neighbour. At an edge, the neighbour's part is its own.
 struct Spread {
     std::int64_t factor;
     bool bilinear;
 
-    // What of the r-th pixel that the middle one of three became is made of one of these three.
+    // The weight of one of three pixels in the r-th pixel that the middle one became.
     double weight(std::int64_t r, std::int64_t pixel) const {
         if (!bilinear) return pixel == 1 ? 1 : 0;
         const ops::Between between = ops::between(factor + r, factor, 3);
         return (pixel == between.first ? 1 - between.part : 0) + (pixel == between.second ? between.part : 0);
     }
-    // Along rows (dimension 0) or columns (dimension 1) of {factor n, ..} or {inner, factor n, outer}: what is left is {n, ..} or {inner,
-    // n, outer}.
+    // Along rows (dimension 0) or columns (dimension 1) of {factor n, ..} or {inner, factor n, outer}. The result is
+    // {n, ..} or {inner, n, outer}.
     Value back(const Value &g, std::size_t d) const {
         const Extents &ne = g.ne();
         const std::int64_t inner = d == 0 ? 1 : ne[0], n = ne[d] / factor, outer = d == 0 ? ne[1] * ne[2] : ne[2];
@@ -103,7 +105,7 @@ struct Spread {
     }
 
 private:
-    // The sum of each pixel's larger ones by their weights; nothing where all are 0.
+    // The weighted sum of the larger image's pixels for each pixel; nothing if all weights are 0.
     std::optional<Value> weighted(const Value &made, std::size_t d, std::int64_t pixel) const {
         const std::array<std::int64_t, 4> axes = d == 0 ? std::array<std::int64_t, 4>{2, 3, 0, 1} : std::array<std::int64_t, 4>{0, 3, 1, 2};
         std::optional<Value> sum;
@@ -119,7 +121,7 @@ private:
 
 }  // namespace
 
-// Columns first: whole rows are added, and there are fewer of them left.
+// Columns first: this adds whole rows, and leaves fewer of them.
 constexpr GradientRule upscale{[](Rule &r) {
     const auto &attrs = r.attrs<ops::UpscaleAttrs>();
     r.give(0, [&] {

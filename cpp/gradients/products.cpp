@@ -1,4 +1,4 @@
-// Rules of matrix products.
+// Gradient rules of matrix products.
 #include "gradients/rule.hpp"
 #include "ops/gen/op_facts.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 const Attr exact = Attr::of_int("exact", 1);
 
-// The columns of all slices side by side, as one matrix.
+// The columns of all slices as one matrix.
 Value side_by_side(const Value &v) {
     const Extents &ne = v.ne();
     return v.shaped({ne[0], ne[1] * ne[2] * ne[3], 1, 1});
@@ -16,10 +16,10 @@ Value side_by_side(const Value &v) {
 
 }  // namespace
 
-// c = a^T b by slices, so da = b g^T and db = a g. Operands keep their types: what is rounded in a weight counts as none.
+// c = a^T b by slices, so da = b g^T and db = a g. Operands keep their types; the rounding of a weight is ignored.
 constexpr GradientRule mul_mat{[](Rule &r) {
     const Value a(r.nodes(), *r.source(0));
-    // A weight that all slices share: one product of all columns, in place of one a slice, whose results would be summed.
+    // If all slices share a weight, one product of all columns replaces one per slice, whose results would be summed.
     if (r.ne(0)[2] * r.ne(0)[3] == 1) {
         const Value g = side_by_side(r.g());
         r.give(0, [&] { return side_by_side(r[1]).op(Op::out_prod, g); });
@@ -38,7 +38,7 @@ constexpr GradientRule out_prod{[](Rule &r) {
     r.give(1, [&] { return Value(r.nodes(), *r.source(0)).op(Op::mul_mat, g, {exact}).transposed(); });
 }};
 
-// Each column of g belongs to one expert, whose matrix its outer product is added to.
+// Each column of g belongs to one expert; its outer product is added to the expert's matrix.
 constexpr GradientRule mul_mat_id{[](Rule &r) {
     const Value g = r.g();
     Tensor *ids = r.source(2);
@@ -49,7 +49,7 @@ constexpr GradientRule mul_mat_id{[](Rule &r) {
     r.give(1, [&] { return r[0].transposed().contiguous().op(Op::mul_mat_id, {&g.tensor(), ids}, {exact}); });
 }};
 
-// The gradient of a column is its expert's matrix by the other operand's column.
+// The gradient of a column is its expert's matrix times the other operand's column.
 constexpr GradientRule out_prod_id{[](Rule &r) {
     const Value g = r.g();
     Tensor *ids = r.source(2);

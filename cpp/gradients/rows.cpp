@@ -1,4 +1,4 @@
-// Rules of norms, soft_max and reductions: what goes along rows.
+// Gradient rules of norms, soft_max and reductions, which work along rows.
 #include "gradients/masks.hpp"
 #include "gradients/rule.hpp"
 #include "ops/gen/op_facts.hpp"
@@ -7,13 +7,13 @@ namespace tensorlib::core::gradients::rules {
 
 namespace {
 
-// g without its part along c, and without its mean where the rows were centred; c is a row of a divided by its size.
+// g without its component along c, and without its mean if the rows were centred; c is a row of a divided by its size.
 Value orthogonal(const Value &g, const Value &c, bool centred) {
     const Value rest = g - c * (g * c).mean_rows();
     return centred ? rest - g.mean_rows() : rest;
 }
 
-// Rows of a over sqrt(their variance + eps), the mean square where they are not centred.
+// Rows of v divided by sqrt(a's variance + eps), or by the root mean square if they are not centred.
 Value over_deviation(const Value &v, const Value &a, bool centred, double eps) {
     const Value centre = centred ? a - a.mean_rows() : a;
     return v / (centre.op(Op::sqr).mean_rows() + eps).op(Op::sqrt);
@@ -28,7 +28,7 @@ constexpr GradientRule norm{
 constexpr GradientRule rms_norm{[](Rule &r) {
     r.give(0, [&] { return over_deviation(orthogonal(r.g(), r.c(), false), r[0], false, r.attrs<ops::RmsNormAttrs>().eps); });
 }};
-// Where the length is below eps the row was divided by a constant.
+// If the length is below eps, the row was divided by a constant.
 constexpr GradientRule l2_norm{[](Rule &r) {
     r.give(0, [&] {
         const Value length = r[0].op(Op::sqr).sum_rows().op(Op::sqrt), eps = length.filled(r.attrs<ops::L2NormAttrs>().eps);
@@ -65,11 +65,11 @@ constexpr GradientRule soft_max_ext{[](Rule &r) {
     if (r.has(2)) r.give(2, [&] { return sinks_gradient(g, weights); });
 }};
 
-// Repeated by where it is used: a sum's gradient is one element.
+// Repeated explicitly, because a sum's gradient is one element.
 constexpr GradientRule sum{[](Rule &r) { r.give(0, [&] { return r.g().repeated(r.ne(0)); }); }};
 constexpr GradientRule sum_rows = sum;
 constexpr GradientRule mean{[](Rule &r) { r.give(0, [&] { return (r.g() * (1 / static_cast<double>(r.ne(0)[0]))).repeated(r.ne(0)); }); }};
-// The running sums from the end on: all of a row less those before.
+// Running sums from the end: the sum of the row minus the sums before.
 constexpr GradientRule cumsum{[](Rule &r) {
     r.give(0, [&] {
         const Value g = r.g();
@@ -80,7 +80,7 @@ constexpr GradientRule cross_entropy_loss{[](Rule &r) {
     const Value a = r[0];
     const double rows = static_cast<double>(a.tensor().layout.n_rows());
     const Value g = r.g() * (1 / rows);
-    // A row without labels counts for nothing, whatever it is: one that is masked altogether has no soft_max.
+    // A row without labels has no effect, whatever its values: a completely masked row has no soft_max.
     r.give(0, [&] {
         const Value labels = r[1].sum_rows();
         return ((a.op(Op::soft_max) * labels).where(labels) - r[1]) * g;

@@ -1,4 +1,5 @@
-// Rules of sparse products: which neurons are active counts as constant, so gradients flow through the active ones alone.
+// Gradient rules of sparse products. Which neurons are active counts as constant, so gradients flow only through active
+// ones.
 #include "ops/sparse.hpp"
 #include "gradients/activated.hpp"
 #include "gradients/rule.hpp"
@@ -10,14 +11,14 @@ namespace {
 using By = ops::SparseRule::By;
 constexpr std::size_t scores_at = ops::sparse_operands.scores, rows_at = ops::sparse_operands.rows;
 
-// When neurons are active, as attributes of the operations that the gradient is made of.
+// When neurons are active, as attributes of the operations that compute the gradient.
 struct Mask {
     By by;
     double threshold;
 
     Attr by_attr() const { return Attr::of_int("by", static_cast<std::int64_t>(by)); }
     Attr threshold_attr() const { return Attr::of_number("threshold", threshold); }
-    // v where what is tested is active, else 0.
+    // v where what is tested is active, otherwise 0.
     Value of(const Value &v, const Value &tested) const {
         switch (by) {
             case By::score: return v.where(tested.op(Op::ge, tested.filled(threshold)));
@@ -27,7 +28,7 @@ struct Mask {
         return v.where(tested.op(Op::gt, tested.filled(0)));
     }
 };
-// Of a number nothing is left out.
+// With this rule, nothing is left out.
 constexpr Mask all_active{By::magnitude, 0};
 
 template <class A>
@@ -35,7 +36,7 @@ Mask mask_of(const Rule &r) {
     return {static_cast<By>(r.attrs<A>().by), r.attrs<A>().threshold};
 }
 
-// Of {N, T} the neurons that the weights have rows of, {n, T}.
+// The neurons for which the weights have rows: {n, T} out of {N, T}.
 Value of_rows(const Rule &r, const Value &v, std::size_t operand = rows_at) {
     Tensor *rows = r.source(operand);
     return rows ? v.transposed().contiguous().op(Op::get_rows, {rows}).transposed() : v;
@@ -54,7 +55,7 @@ Value weights(const Rule &r) { return Value(r.nodes(), *r.source(0)); }
 
 }  // namespace
 
-// c = mask (a^T b): da = b (mask g)^T, and db, a sum of rows of a by what is active of g, is axpy.
+// c = mask (a^T b): da = b (mask g)^T, and db, a sum of rows of a weighted by the active elements of g, is axpy.
 constexpr GradientRule mul_mat_sparse{[](Rule &r) {
     Tensor *scores = r.source(scores_at);
     const Mask mask = scores ? mask_of<ops::MulMatSparseAttrs>(r) : all_active;
@@ -74,8 +75,8 @@ constexpr GradientRule axpy{[](Rule &r) {
     });
 }};
 
-// c = down_t z, z = mask (activation(G) U), G = gate^T x, U = up^T x: the block as the operations that it is made of, of the neurons that
-// the matrices have rows of.
+// c = down_t z, z = mask (activation(G) U), G = gate^T x, U = up^T x. The block is computed with the operations that it
+// consists of, for the neurons for which the matrices have rows.
 constexpr GradientRule sparse_ffn{[](Rule &r) {
     const auto &attrs = r.attrs<ops::SparseFfnAttrs>();
     constexpr std::size_t scores_of = ops::ffn_operands.scores, rows_of = ops::ffn_operands.rows;
@@ -88,7 +89,7 @@ constexpr GradientRule sparse_ffn{[](Rule &r) {
         return up_first ? first : gate_of(attrs.activation, first).value;
     };
     const Value tested = r.has(scores_of) ? of_rows(r, r[scores_of], rows_of) : found();
-    // Products of the active rows by v, and their sums by weights.
+    // Products of the active rows with v, and their weighted sums.
     const auto products = [&](std::size_t operand, const Value &v, bool exact) {
         return matrix(operand).op(Op::mul_mat_sparse, {&v.tensor(), &tested.tensor(), nullptr},
                                   {mask.by_attr(), mask.threshold_attr(), Attr::of_int("exact", exact)});

@@ -26,7 +26,7 @@ void Nodes::keep() noexcept {
 }
 
 Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
-    made_.push_back(nullptr);  // so that what is made cannot be lost
+    made_.push_back(nullptr);  // so that the new node cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
         made_.back()->gradient_number = ++number_;
@@ -84,7 +84,7 @@ Value Value::padded(std::size_t d, std::int64_t before, std::int64_t behind) con
     return v.op(Op::roll, {}, {Attr::of_ints("shift", shift)});
 }
 
-// By reflection: places by number would have to be exact in F32, which they are not beyond 2^24.
+// By reflection: positions as numbers would have to be exact in F32, which they are not beyond 2^24.
 Value Value::reversed() const {
     const std::int64_t n = ne()[0];
     if (n < 2) return *this;
@@ -97,11 +97,12 @@ Value Value::cast(DType type) const {
     return tensor_->layout.type == type ? *this : op(Op::cast, {}, {Attr::of_text("to", traits(type).name)});
 }
 
-// A product with ones reads along memory, which sums of rows of the transposed would not.
+// A product with ones reads along memory, unlike sums of rows of the transposed tensor.
 Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
     if (summed == 1) return shaped({inner, outer, 1, 1});
     if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
-    // (The ones are the second operand: the product computes 32 of the first one's elements at a time, and any number of the other's.)
+    // The ones are the second operand: the product computes 32 of the first operand's elements at a time, and any
+    // number of the second's.
     const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).filled(1);
     return v.op(Op::out_prod, ones).shaped({inner, outer, 1, 1});
 }
@@ -113,7 +114,7 @@ Value Value::summed_to(const Extents &ne) const {
     for (std::size_t d = 0; d < max_dims; d++) {
         Extents shape = v.ne();
         if (shape[d] == ne[d]) continue;
-        // A zero extent meets zeros alone: ne[d] > 0 here, or nothing to sum.
+        // A zero extent corresponds only to zeros: either ne[d] > 0, or there is nothing to sum.
         const std::int64_t times = ne[d] == 0 ? 1 : shape[d] / ne[d];
         std::int64_t inner = ne[d], outer = 1;
         for (std::size_t i = 0; i < d; i++) inner *= shape[i];
@@ -135,7 +136,7 @@ Value Value::slices_summed_to(const Extents &ne) const {
 }
 
 Value Value::numbers(double first, double step, std::int64_t n) const {
-    // Half a step before the next one, so that rounding cannot let that in.
+    // Half a step before the next number, so that rounding cannot include it.
     return {*nodes_, *nodes_->make(
                          Op::arange, {},
                          std::array{Attr::of_number("start", first), Attr::of_number("stop", first + step * (static_cast<double>(n) - 0.5)),
@@ -144,7 +145,7 @@ Value Value::numbers(double first, double step, std::int64_t n) const {
 
 namespace {
 
-// The larger first: the other repeats into it.
+// The larger operand comes first; the other repeats into it.
 Value commuting(Op op, const Value &a, const Value &b) {
     return a.tensor().layout.n_elements() < b.tensor().layout.n_elements() ? b.op(op, a) : a.op(op, b);
 }

@@ -1,4 +1,4 @@
-// Arithmetic on tensors as rules of gradients write it: each function appends ordinary nodes.
+// Arithmetic on tensors for gradient rules: each function appends ordinary nodes.
 #pragma once
 
 #include "graph/context.hpp"
@@ -13,22 +13,24 @@ namespace tensorlib::core::gradients {
 class Nodes {
 public:
     explicit Nodes(Context &context) noexcept;
-    // Takes back what was appended, unless keep() was called.
+    // Takes back the appended nodes, unless keep() was called.
     ~Nodes();
     Nodes(const Nodes &) = delete;
     Nodes &operator=(const Nodes &) = delete;
-    // Leaves them: their values, and those that they were differentiated from, are those of before any write that is built later.
+    // Keeps them. Their values, and those of the nodes that were differentiated, are those before any write that is
+    // built later.
     void keep() noexcept;
 
     Tensor *make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
 
 private:
     Context &context_;
-    std::uint64_t number_;  // of the node made last: Tensor::gradient_number
+    std::uint64_t number_;  // of the newest node: Tensor::gradient_number
     std::vector<Tensor *> made_;
 };
 
-// A tensor of F32, and the nodes that what is made of it joins. Operators are elementwise, and a smaller operand repeats into a larger one.
+// An F32 tensor, and the Nodes to which derived nodes are appended. Operators are elementwise, and a smaller operand
+// repeats into a larger one.
 class Value {
 public:
     Value(Nodes &nodes, Tensor &tensor) noexcept : nodes_(&nodes), tensor_(&tensor) {}
@@ -36,47 +38,48 @@ public:
     Tensor &tensor() const noexcept { return *tensor_; }
     const Extents &ne() const noexcept { return tensor_->layout.ne; }
 
-    // An operation of this and of others: `a.op(Op::mul, {b})`. Null where an operand is left out.
+    // An operation on this and others: `a.op(Op::mul, {b})`. Null stands for an operand that is left out.
     Value op(Op op, std::initializer_list<Tensor *> others = {}, std::initializer_list<Attr> attrs = {}) const;
     Value op(Op op, const Value &other, std::initializer_list<Attr> attrs = {}) const { return this->op(op, {other.tensor_}, attrs); }
 
     Value scaled(double factor, double added = 0) const;
     Value filled(double value) const;
-    // This where the condition is not 0, else 0.
+    // This where the condition is not 0, otherwise 0.
     Value where(const Value &condition) const;
 
-    // In another shape; a copy first where this is not contiguous.
+    // Reshaped; copied first if this is not contiguous.
     Value shaped(const Extents &ne) const;
     // Dimension i becomes dimension axes[i].
     Value permuted(const std::array<std::int64_t, 4> &axes) const;
     Value transposed() const { return op(Op::transpose); }
     Value contiguous() const;
-    // `length` elements of dimension d, from `start` on.
+    // `length` elements of dimension d, starting at `start`.
     Value narrowed(std::size_t d, std::int64_t start, std::int64_t length) const;
-    // Dimension d with zeros, or cut off (below 0), at both ends.
+    // Dimension d padded with zeros, or cut if negative, at both ends.
     Value padded(std::size_t d, std::int64_t before, std::int64_t behind) const;
-    // Rows in the opposite order.
+    // Rows in reverse order.
     Value reversed() const;
     Value repeated(const Extents &ne) const;
     Value cast(DType type) const;
 
     Value sum_rows() const { return op(Op::sum_rows); }
     Value mean_rows() const { return op(Op::mean); }
-    // Summed to a shape of which this is repetitions: element i of the result is the sum of those whose index modulo `ne` is i.
+    // The sum to a shape that this repeats: element i of the result is the sum of the elements whose index modulo `ne`
+    // is i.
     Value summed_to(const Extents &ne) const;
-    // The sums of groups that follow on each other in dimensions 2 and 3, in as many slices as there are in `ne`: the adjoint of how
+    // The sums of consecutive groups in dimensions 2 and 3, with as many slices as `ne` has: the adjoint of how
     // products share slices.
     Value slices_summed_to(const Extents &ne) const;
 
-    // Zeros and ones of a shape, and numbers from `first` on, in steps; of this alone the context counts.
+    // Zeros and ones of a shape, and numbers from `first` in steps. Only the context of this is used.
     Value zeros(const Extents &ne) const { return numbers(0, 1, 1).repeated(ne); }
     Value ones(const Extents &ne) const { return numbers(1, 1, 1).repeated(ne); }
-    // {n, n}, ones on its diagonal.
+    // {n, n} with ones on its diagonal.
     Value unit_matrix(std::int64_t n) const { return ones({n, 1, 1, 1}).op(Op::diag); }
     Value numbers(double first, double step, std::int64_t n) const;
 
 private:
-    // The sums over the middle of three extents.
+    // The sums over the middle one of three extents.
     Value middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const;
 
     Nodes *nodes_;

@@ -1,5 +1,5 @@
-// A tensor: a leaf with data of its own, or a node that an operation makes. Lives in its context's arena and is
-// never destroyed by itself, so all members are trivially destructible.
+// A tensor: a leaf with its own data, or a node that an operation computes. It lives in its context's arena and is never
+// destroyed alone, so all members are trivially destructible.
 #pragma once
 
 #include "graph/op.hpp"
@@ -18,77 +18,81 @@ class Context;
 class DeviceMemory;
 class StandIn;
 
-// What a leaf's bytes lie in.
+// The memory that holds a leaf's bytes.
 enum class Home : std::uint8_t { context, file_in_memory, mapped_file };
 
 struct Tensor {
-    // Shape, type and everything up to `root_offset` are set once, before anyone else sees the tensor.
+    // Members up to `root_offset` are set once, before another thread sees the tensor.
     Layout layout;
     Op op = Op::leaf;
     std::uint16_t n_src = 0;
     bool is_view = false;
-    std::uint16_t written = 0;  // the operands, a bit each, that computing it writes into; it is a view of the first of them
+    std::uint16_t written = 0;  // bit per operand that computing the node writes into; the node is a view of the first one
     Context *context = nullptr;
-    // The context's tensors in the order of their making, under its build lock; null at the ends, and of a tensor that is a graph's.
+    // Links of the context's list of tensors, oldest first, guarded by its build lock; null at the ends. A graph's own
+    // tensors are in no list.
     Tensor *previous = nullptr, *next = nullptr;
-    // As many as its operation has operands; null where one is left out.
+    // One per operand of the operation; null for an operand that is left out.
     Tensor **src = nullptr;
-    // Of a node: its operation's attributes, in a struct of its own (ops/gen/op_facts.hpp), behind `src`; null where it has none.
+    // Nodes: the operation's struct of attributes (ops/gen/op_facts.hpp), stored after `src`; null if it has none.
     const void *attrs = nullptr;
     std::uint16_t attr_bytes = 0;
 
-    // Whose memory this is: the tensor itself, or for views the tensor at the bottom; never a view.
+    // The tensor that owns the memory: this one, or the end of a chain of views. It is never a view.
     Tensor *root = nullptr;
     std::size_t root_offset = 0;  // bytes from the root's data to the first element
 
-    // Valid for roots only. data: on the device, null until there is some; written under the context's exclusive run
-    // lock (leafs: before the tensor is handed out). Atomic, as tl_tensor_data() looks without a lock.
+    // Roots only: the address on the device, null before there is memory. It is written under the context's exclusive run
+    // lock, and for leafs before the tensor is handed out. It is atomic because tl_tensor_data() reads it without a lock.
     std::atomic<std::byte *> data{nullptr};
-    // Of a node's root: data holds a computed result. Same rule.
+    // Roots that are nodes: whether data holds a computed result. Locked as data is.
     std::atomic<bool> computed{false};
-    // Of a leaf: promised constant, and then a number that no other constant of the process has, nor had; else 0. Leafs of a file are
-    // from the start.
+    // Leafs: 0, or for a leaf that was promised constant a number that no other constant of the process has or had. Leafs
+    // of a file are constant from the start.
     std::atomic<std::uint64_t> constant{0};
-    // Of a leaf, set once, before anyone else sees it. in_file: it is a file's, read-only; its bytes may be a copy in the context.
+    // Leafs, set once, before another thread sees the tensor. in_file: the leaf is a file's and read-only, even if its
+    // bytes are a copy in the context.
     bool in_file = false;
     Home home = Home::context;
-    // Of a leaf whose original was dropped (graph/stand_in.hpp): what its bytes are rebuilt from, which its context keeps; data is null
+    // Leafs whose original was dropped (graph/stand_in.hpp): the context's object that rebuilds their bytes; data is null
     // then. Written under the context's exclusive run lock.
     std::atomic<const StandIn *> stand_in{nullptr};
 
-    // Of a node that writes: its number among all that do, in the order of their making (graph/write_order.hpp). Of any node: one more than
-    // how many of those had been made when it was differentiated first; 0 where it was not.
+    // Nodes that write: their number among all writing nodes, in order of creation (graph/write_order.hpp).
+    // seen_writes, all nodes: one more than the number of writing nodes when the node was first differentiated; 0 if it
+    // was not.
     std::uint64_t write_number = 0;
     std::atomic<std::uint64_t> seen_writes{0};
 
-    // Of a node that a rule of gradients made: the number of the call that it was made by, of all calls of the process, and its own among
-    // that call's nodes. Of another node the largest of its sources', 0 where there is none. So gradients come behind what they are
-    // gradients of, and a call's nodes in the order in which one after the other frees what it reads (runtime/recomputation.hpp).
+    // Nodes made by a gradient rule: in the high half the number of the call to gradients() in this process, in the low
+    // half the node's number within the call. Other nodes have the largest number of their sources, or 0. Sorting by this
+    // number puts gradients after the nodes that they differentiate, and a call's nodes in an order that frees memory
+    // early (runtime/recomputation.hpp).
     std::uint64_t gradient_number = 0;
     std::uint32_t gradient_call() const noexcept { return static_cast<std::uint32_t>(gradient_number >> 32); }
-    // Of a node: whether graphs made from now on compute it again for gradients, in place of keeping it.
+    // Nodes: whether graphs created later recompute the node for gradients instead of keeping its result.
     std::atomic<bool> recompute{false};
-    // Of a node that computes another one again, which is no context's but a graph's: that one. Else null.
+    // A graph's own node that recomputes another node: the other node. Null for all others.
     const Tensor *original = nullptr;
 
-    // What callers know it by: itself, or the node that it computes again.
+    // The tensor that callers know: this one, or the node that it recomputes.
     Tensor *known() const noexcept { return const_cast<Tensor *>(original ? original : this); }
 
-    // Of a node that computes something: the device that is to do it, by its memory; null where that is open.
+    // Nodes that are computed: the memory of the device that must compute them, or null if the planner chooses.
     std::atomic<const DeviceMemory *> placed_on{nullptr};
 
-    // Never null; its bytes are the context's, which gives them back when the name is set anew: Context::name_of() copies them.
+    // Never null. The context owns the bytes and frees them when the name changes, so Context::name_of() copies them.
     std::atomic<const char *> name{""};
 
     bool is_leaf() const noexcept { return op == Op::leaf; }
     bool writes() const noexcept { return written != 0; }
     bool writes(std::size_t operand) const noexcept { return written >> operand & 1; }
-    // A node that only describes memory: nothing is to be computed.
+    // Whether the node only describes memory, so that nothing is computed.
     bool is_pure_view() const noexcept { return is_view && !writes(); }
-    // The operands that are there.
+    // The operands, without those that are left out.
     class Sources;
     Sources sources() const noexcept;
-    // The first element's address on the device, or null where the root has no data, or none any more.
+    // The first element's address on the device, or null if the root has no data or has lost it.
     std::byte *address() const noexcept {
         std::byte *base = root->data.load(std::memory_order_acquire);
         return base ? base + root_offset : nullptr;
@@ -126,8 +130,8 @@ private:
 
 inline Tensor::Sources Tensor::sources() const noexcept { return Sources(*this); }
 
-// What stands for an operand that is left out, where nodes are built: one object for the process, which is no context's tensor. Null
-// would not do, as it is what a constructor that failed has given.
+// Stands for an operand that is left out, while nodes are built: one object per process, which belongs to no context. Null
+// cannot stand for it, because a constructor that failed returns null.
 Tensor *left_out() noexcept;
 
 // "'weights' [2, 4] f32", for messages.
@@ -135,10 +139,10 @@ std::string tensor_text(const Tensor &t);
 // "... with strides 4, 8, 32, 32"
 std::string strided_text(const Tensor &t);
 
-// The same of all that a node is made of: "[2, 4] f32, [2, 3] f32"; "nothing" where it has no operands.
+// The texts of a node's sources: "[2, 4] f32, [2, 3] f32", or "nothing" if it has none.
 std::string sources_text(const Tensor &node);
 
-// Of a constant leaf, how it came to be one, for messages.
+// How a constant leaf became constant, for messages.
 const char *constant_text(const Tensor &root) noexcept;
 
 }  // namespace tensorlib::core

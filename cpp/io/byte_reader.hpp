@@ -1,4 +1,4 @@
-// A cursor over a file's bytes that never leaves them: a read that does not fit is Error(format) naming what was to be
+// A cursor over a file's bytes that never leaves them. A read that does not fit throws Error(format), naming what was
 // read, the offset and the bytes there.
 #pragma once
 
@@ -25,7 +25,7 @@ public:
     std::size_t left() const noexcept { return bytes_.size() - at_; }
     std::span<const std::byte> since(std::size_t begin) const noexcept { return bytes_.subspan(begin, at_ - begin); }
 
-    // Numbers lie in the file as in memory: little-endian, without alignment.
+    // Numbers are stored in the file as in memory: little-endian, without alignment.
     template <class T>
     T read(const char *name) {
         static_assert(std::is_arithmetic_v<T>);
@@ -40,7 +40,7 @@ public:
         return bytes_.subspan(at_ - size, size);
     }
 
-    // A count of things that take at least `least` bytes each: checked before anyone allocates for it.
+    // A count of things that take at least `least` bytes each. It is checked before memory is allocated for them.
     std::uint64_t count(const char *name, std::size_t least) {
         const std::size_t begin = at_;
         const auto n = read<std::uint64_t>(name);
@@ -51,7 +51,7 @@ public:
         return n;
     }
 
-    // A length and as many characters.
+    // A length and that many characters.
     std::string_view text(const char *name) {
         const auto length = count(name, 1);
         const auto characters = take(static_cast<std::size_t>(length), name);

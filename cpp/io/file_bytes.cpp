@@ -35,7 +35,7 @@ Ref<FileBytes> FileBytes::copy(const char *what, const void *data, std::size_t s
 
 Ref<FileBytes> FileBytes::borrow(const void *data, std::size_t size) {
     auto file = Ref<FileBytes>::adopt(new FileBytes);
-    // Never written through: contents() hands it out as const.
+    // Never written through: contents() returns it as const.
     file->contents_.data = static_cast<std::byte *>(const_cast<void *>(data));
     file->contents_.size = size;
     return file;

@@ -1,4 +1,5 @@
-// A file's bytes in host memory, whoever owns them; shared by the file's handle and by all contexts with leafs over them.
+// A file's bytes in host memory, whoever owns them. The file's handle and all contexts with leafs over them share these
+// bytes.
 #pragma once
 
 #include "base/files.hpp"
@@ -14,12 +15,12 @@ class FileBytes final : public RefCounted {
 public:
     static Ref<FileBytes> map(const char *what, const std::string &path);
     static Ref<FileBytes> read(const char *what, const std::string &path);
-    // The caller's bytes, to stay valid as long as anyone refers to this.
+    // The caller's bytes, which must stay valid as long as this object exists.
     static Ref<FileBytes> borrow(const void *data, std::size_t size);
     static Ref<FileBytes> copy(const char *what, const void *data, std::size_t size);
 
     std::span<const std::byte> bytes() const noexcept { return {contents_.data, contents_.size}; }
-    // Whether they are pages of the file, which the system brings back when they are gone.
+    // Whether the bytes are pages of the file, which the system can load again.
     bool mapped() const noexcept { return contents_.mapped; }
     // Empty for bytes that came from memory.
     const std::string &path() const noexcept { return path_; }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *what = "gguf_open";
 
-// Which of how many parts a file says it is.
+// The index of a file among its parts, and their number, as the file says.
 struct Split {
     std::uint64_t own = 0, count = 1;
     std::optional<std::uint64_t> n_tensors;
@@ -75,7 +75,7 @@ Ref<Gguf> Gguf::open(const std::string &path, Access access) {
     return file;
 }
 
-// Replaces what was read of part `own` by all parts in their order, the metadata of the first.
+// Replaces what was read from part `own` by all parts in order, with the metadata of the first.
 void Gguf::open_other_parts(std::size_t own, std::size_t count, Access access) {
     const std::string path = parts_[0]->path();
     const std::string suffix = part_suffix(own, count);

@@ -8,8 +8,8 @@
 //   text: length u64 | bytes, no NUL         array: element type u32 | count u64 | elements
 //
 // The alignment is the key general.alignment (u32, a power of two), or 32. A file may be one of several parts,
-// NAME-00001-of-00003.gguf, by the keys split.no, split.count and split.tensors.count; opened by its path, any part stands
-// for all.
+// NAME-00001-of-00003.gguf, as the keys split.no, split.count and split.tensors.count say. Opening any part by its path
+// opens all of them.
 #pragma once
 
 #include "graph/context.hpp"
@@ -26,27 +26,27 @@ namespace tensorlib::core {
 enum class GgufType : std::int32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 constexpr int gguf_type_count = 13;
 constexpr std::uint32_t gguf_default_alignment = 32;
-// Longer keys and names are refused; the specification's limit for keys.
+// The specification's limit for keys. Longer keys and names are refused.
 constexpr std::size_t gguf_longest_name = 65535;
 
 const char *gguf_type_name(GgufType type) noexcept;
-// Bytes of a value; 0 for strings and arrays.
+// The bytes of a value; 0 for strings and arrays.
 std::size_t gguf_type_size(GgufType type) noexcept;
 
-// A value as it lies in the file; everything in it was checked.
+// A value as stored in the file; everything in it has been checked.
 struct GgufValue {
     GgufType type = GgufType::u8;
     GgufType element = GgufType::u8;  // of an array
     std::uint64_t count = 0;          // of an array
     std::span<const std::byte> encoded;
-    std::string text;  // of a string: its characters, with a NUL behind them
-    // Of an array of strings: where every string_step-th one begins in elements().
+    std::string text;  // of a string: its characters, followed by a NUL
+    // For an array of strings: where every string_step-th string begins in elements().
     std::vector<std::uint64_t> marks;
 
     static constexpr std::uint64_t string_step = 16;
-    // Of an array: behind its type and count.
+    // For an array: the bytes after its type and count.
     std::span<const std::byte> elements() const noexcept { return encoded.subspan(12); }
-    // What is not the value's own length or type.
+    // The bytes without the value's own length or type.
     std::span<const std::byte> payload() const noexcept {
         return encoded.subspan(type == GgufType::array ? 12 : type == GgufType::string ? 8 : 0);
     }
@@ -60,7 +60,7 @@ struct GgufKey {
 struct GgufTensor {
     std::string name;
     Layout layout;
-    std::int32_t n_dims = 0;   // as the file says: 0 for a scalar
+    std::int32_t n_dims = 0;   // as the file says; 0 for a scalar
     std::uint64_t offset = 0;  // in its part's data
     std::uint32_t part = 0;
     const std::byte *data = nullptr;
@@ -69,9 +69,9 @@ struct GgufTensor {
 class Gguf final : public RefCounted {
 public:
     enum class Access { map, copy };
-    // All parts, where the file is one of several. Throws Error(io), Error(format).
+    // Opens all parts if the file is one of several. Throws Error(io), Error(format).
     static Ref<Gguf> open(const std::string &path, Access access);
-    // What these bytes hold, where they are (map: they stay the caller's) or copied; parts are not looked for.
+    // Opens the file in these bytes, in place (map: they stay the caller's) or copied. Does not look for other parts.
     static Ref<Gguf> open_memory(const void *data, std::size_t size, Access access = Access::map);
 
     std::uint32_t version() const noexcept { return version_; }
@@ -80,11 +80,11 @@ public:
 
     std::span<const GgufKey> keys() const noexcept { return keys_; }
     std::span<const GgufTensor> tensors() const noexcept { return tensors_; }
-    // Their indices.
+    // The index of a key or a tensor.
     std::optional<std::size_t> find_key(std::string_view name) const noexcept;
     std::optional<std::size_t> find_tensor(std::string_view name) const noexcept;
 
-    // A read-only leaf: over the file's bytes where kernels can use them there, else over a copy.
+    // A read-only leaf: over the file's bytes if kernels can use them in place, otherwise over a copy.
     Tensor *new_leaf(Context &context, std::string_view name) const;
 
 private:
@@ -99,18 +99,18 @@ private:
     std::vector<Ref<FileBytes>> parts_;
     std::vector<GgufKey> keys_;
     std::vector<GgufTensor> tensors_;
-    // Indices in the order of names: a hash table's worst case could be provoked by a file.
+    // Indices sorted by name, because a file could provoke a hash table's worst case.
     std::vector<std::uint32_t> keys_by_name_, tensors_by_name_;
 };
 
-// Numbers, where the stored one is such a number exactly; `value` is one that is no array, or one element of it. `name`
-// is for the message: Error(type_mismatch).
+// Numbers, if the stored number can be represented exactly. `element` selects an element of an array; otherwise the
+// value is not an array. The message of Error(type_mismatch) has the key's name.
 std::uint64_t gguf_u64(const GgufKey &key, std::optional<std::uint64_t> element = {});
 std::int64_t gguf_i64(const GgufKey &key, std::optional<std::uint64_t> element = {});
 double gguf_f64(const GgufKey &key, std::optional<std::uint64_t> element = {});
 bool gguf_bool(const GgufKey &key, std::optional<std::uint64_t> element = {});
 std::string_view gguf_string(const GgufKey &key, std::optional<std::uint64_t> element = {});
-// n elements from `first` on, which must be of that type, into `out`.
+// Copies n elements, starting with `first`, to `out`; they must be of that type.
 void gguf_elements(const GgufKey &key, GgufType type, std::uint64_t first, std::uint64_t n, void *out);
 
 }  // namespace tensorlib::core

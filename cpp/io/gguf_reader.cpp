@@ -15,12 +15,12 @@ constexpr std::size_t least_string = 8;                      // a length
 constexpr std::size_t least_array = 4 + 8;                   // element type and count
 constexpr std::size_t least_key = least_string + 1 + 4 + 1;  // a name of one character, a type, a value of one byte
 constexpr std::size_t least_tensor = least_string + 4 + 4 + 8;
-// Arrays in arrays: more would let a file choose how deep we recurse.
+// Arrays in arrays: without a limit, a file could choose the depth of the recursion.
 constexpr int deepest_array = 16;
 
 using Unsigned = unsigned long long;
 
-// Sorted, the first index whose name is also the next one's.
+// In a sorted list, the first index whose name equals the next one's.
 template <class Named>
 std::optional<std::size_t> first_duplicate(const std::vector<Named> &list) {
     std::vector<std::uint32_t> order(list.size());
@@ -62,7 +62,7 @@ void GgufReader::read_head(std::uint64_t &n_tensors, std::uint64_t &n_keys) {
     if (version != 2 && version != 3) reader_.fail_at(4, format_text("version %u: versions 2 and 3 are valid", version));
     n_tensors = reader_.count("the number of tensors", least_tensor);
     n_keys = reader_.count("the number of keys", least_key);
-    // Indices have 32 bits; such a file would have some 100 GB of names.
+    // Indices have 32 bits; a file with more would have some 100 GB of names.
     if (std::max(n_tensors, n_keys) > std::numeric_limits<std::uint32_t>::max()) reader_.fail_at(8, "more than 2^32 tensors or keys");
 }
 
@@ -120,7 +120,7 @@ void GgufReader::read_array(GgufValue &value, int depth) {
     } else if (value.element == GgufType::array) {
         value.count = reader_.count("an array's length", least_array);
         for (std::uint64_t i = 0; i < value.count; i++) {
-            GgufValue inner;  // the outer one's bytes are all that is kept
+            GgufValue inner;  // only the bytes of the outer one are kept
             read_array(inner, depth + 1);
         }
     } else {
@@ -193,7 +193,7 @@ void GgufReader::place(std::size_t data_begin) {
         GgufTensor &tensor = tensors[i];
         const std::size_t nbytes = tensor.layout.nbytes();
         if (nbytes == 0) {
-            // Nothing of it is ever touched; the address says only that there is data.
+            // None of it is ever accessed; the address only says that there are data.
             tensor.data = bytes_.data();
             continue;
         }

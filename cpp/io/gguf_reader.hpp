@@ -1,5 +1,5 @@
-// One GGUF file's bytes to keys and tensors. Every length, count and offset is checked against the bytes that are there
-// before anything is allocated for it, so a file costs no more memory than a small multiple of its size.
+// Parses one GGUF file's bytes into keys and tensors. Every length, count and offset is checked against the existing
+// bytes before memory is allocated for it, so a file costs no more memory than a small multiple of its size.
 #pragma once
 
 #include "io/byte_reader.hpp"
@@ -18,7 +18,8 @@ public:
     std::vector<GgufKey> keys;
     std::vector<GgufTensor> tensors;
 
-    // A key's value as a number of any integer kind; nothing where there is no such key. Throws where it is none.
+    // A key's value as a number of any integer type; nothing if there is no such key. Throws if the value is no
+    // integer.
     std::optional<std::uint64_t> number(std::string_view key) const;
 
 private:
@@ -36,7 +37,7 @@ private:
 
     ByteReader reader_;
     std::span<const std::byte> bytes_;
-    std::vector<std::size_t> offset_fields_;  // where each tensor's offset stands, for messages
+    std::vector<std::size_t> offset_fields_;  // where each tensor's offset is stored, for messages
     std::size_t alignment_field_ = 0;
 };
 

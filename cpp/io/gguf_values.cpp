@@ -17,7 +17,7 @@ constexpr std::size_t type_sizes[gguf_type_count] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 
 
 using Element = std::optional<std::uint64_t>;
 
-// One value: its type and where it lies.
+// One value: its type and address.
 struct StoredValue {
     GgufType type;
     const std::byte *data;
@@ -52,7 +52,7 @@ T load(const std::byte *data) noexcept {
     return value;
 }
 
-// Calls f with the number as it is stored; false where it is none.
+// Calls f with the stored number; false if it is not a number.
 template <class F>
 bool with_number(const StoredValue &value, F f) {
     switch (value.type) {
@@ -89,7 +89,7 @@ T integer(const GgufKey &key, Element element, const char *wanted) {
     return result;
 }
 
-// 2^63: the first double that no int64 holds; every whole double below it is exact as one.
+// 2^63: the first double that no int64 holds. Every smaller integral double is exact as an int64.
 constexpr double two_to_63 = 9223372036854775808.0;
 
 }  // namespace
@@ -111,7 +111,7 @@ double gguf_f64(const GgufKey &key, Element element) {
     bool fits = false;
     with_number(value, [&](auto number) {
         result = static_cast<double>(number);
-        // Rounded up to 2^63 or 2^64, the way back would not be defined.
+        // If it were rounded up to 2^63 or 2^64, converting back would be undefined.
         if constexpr (std::is_floating_point_v<decltype(number)>) {
             fits = true;
         } else if constexpr (std::is_signed_v<decltype(number)>) {
@@ -140,7 +140,8 @@ std::string_view gguf_string(const GgufKey &key, Element element) {
     if (value.element != GgufType::string) fail_type(key, element, value.element, "string a string alone is valid");
     const auto bytes = value.elements();
     std::size_t at = static_cast<std::size_t>(value.marks[*element / GgufValue::string_step]);
-    // Checked when the file was opened; checked again, as somebody may have written to a mapped file since.
+    // This was checked when the file was opened, and is checked again, because a mapped file may have been written
+    // since.
     for (std::uint64_t i = *element % GgufValue::string_step;; i--) {
         if (bytes.size() - at < 8) break;
         const auto length = load<std::uint64_t>(bytes.data() + at);

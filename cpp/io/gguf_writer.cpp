@@ -12,7 +12,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr const char *what = "gguf_writer";
-// What is read of a tensor at a time.
+// Bytes of a tensor that are read at a time.
 constexpr std::size_t piece_size = std::size_t{1} << 20;
 // The specification's limit for tensors' names; readers with less room refuse the file.
 constexpr std::size_t longest_tensor_name = 64;
@@ -53,7 +53,7 @@ void check_name(const char *kind, std::string_view name, std::size_t longest) {
              std::min(name.find('\0'), valid_utf8(name)));
 }
 
-// The keys that the writer itself makes.
+// The keys that the writer itself sets.
 bool is_own_key(std::string_view key) { return key == "general.alignment" || key.starts_with("split."); }
 
 void check_bools(std::string_view key, const void *data, std::uint64_t n) {
@@ -74,7 +74,7 @@ Ref<GgufWriter> GgufWriter::create(const std::string &path, const GgufWriterPara
     if (params.alignment < 8 || (params.alignment & (params.alignment - 1)) != 0)
         fail(Status::invalid_argument, "%s: alignment %u: a power of two from 8 on is valid", what, params.alignment);
     auto writer = Ref<GgufWriter>::adopt(new GgufWriter(path, params));
-    // Now, so that a folder that is not there is known before anything is computed.
+    // Creates the file now, so that a missing folder is reported before anything is computed.
     writer->first_file_ = platform::NewFile::create(what, path);
     return writer;
 }
@@ -215,9 +215,9 @@ std::string GgufWriter::head_of(std::size_t index, std::size_t n_parts) const {
     return head;
 }
 
-// Tensors go into a part as long as it stays below split_size; each part has one at least.
+// Adds tensors to a part as long as it stays below split_size; each part has at least one.
 void GgufWriter::plan_parts() {
-    // The heads but for tensors' infos, as if there were several parts: whether there are is not known yet.
+    // The sizes of the heads without the tensors' infos, as if there were several parts, which is not known yet.
     parts_.resize(2);
     const std::uint64_t first_head = head_of(0, 2).size(), other_head = head_of(1, 2).size();
     std::uint64_t head = first_head, data = 0;
@@ -247,8 +247,8 @@ void GgufWriter::plan_parts() {
 
 // --- data ---
 
-// A file that could not be written leaves nothing to go on with; after other failures (a tensor is not computed yet, a
-// context is busy) the call may be repeated.
+// After a failed write, nothing can continue. After other failures (a tensor is not computed yet, a context is busy),
+// the call may be repeated.
 template <class F>
 void GgufWriter::guard(F f) {
     const auto give_up = [&]() noexcept {
@@ -280,7 +280,7 @@ void GgufWriter::put(const void *data, std::size_t size) {
     in_tensor_ += size;
 }
 
-// Pads, and goes on to the next tensor, in the next part where this one is complete.
+// Pads, and moves to the next tensor, in the next part if this one is complete.
 void GgufWriter::end_tensor() {
     const std::string padding(round_up(in_tensor_, params_.alignment) - in_tensor_, '\0');
     parts_[part_].file->write(padding.data(), padding.size());
@@ -304,7 +304,7 @@ void GgufWriter::write_source(const Declared &tensor) {
     }
 }
 
-// Tensors that lie in memory, up to the first whose data come from the caller; empty ones are complete.
+// Writes tensors in memory, up to the first one whose data come from the caller; empty ones are complete.
 void GgufWriter::write_sources() {
     while (tensor_ < tensors_.size()) {
         const Declared &tensor = tensors_[tensor_];
@@ -350,12 +350,12 @@ void GgufWriter::finish() {
                  static_cast<Unsigned>(tensor.layout.nbytes() - in_tensor_), tensor.layout.nbytes());
         }
         parts_.back().file->close();
-        // The first part last: whoever waits for it finds all others.
+        // The first part comes last: a program that waits for it finds all others.
         std::vector<platform::Publication> files;
         for (const Part &part : parts_) files.push_back({part.file.get(), &part.path});
         platform::publish_together(what, files);
     });
-    tensors_.clear();  // their contexts with them
+    tensors_.clear();  // and their contexts
     state_ = State::finished;
 }
 

@@ -1,11 +1,12 @@
 // Writes GGUF files.
 //
-//   keys and tensors are declared | the heads are made, parts are planned | data come, in the declared order | all files
+//   keys and tensors are declared | the heads are made, parts are planned | data come, in the declared order | all
+//   files
 //   are on the disk | they get their names
 //
-// Each tensor's data come from a tensor in memory, read in pieces, or from the caller, in pieces; so no more than a piece
-// is held. Nothing bears the target's name before finish(). The head is written with the first data: from then on there
-// are no further keys and tensors.
+// Each tensor's data come from a tensor in memory, read in pieces, or from the caller, in pieces, so no more than a
+// piece is held. No file has the target's name before finish(). The head is written with the first data; after that,
+// keys and tensors can no longer be added.
 #pragma once
 
 #include "base/files.hpp"
@@ -23,8 +24,8 @@ namespace tensorlib::core {
 struct GgufWriterParams {
     std::uint32_t version = 3;
     std::uint32_t alignment = gguf_default_alignment;
-    // The most bytes that a file is to have: more go to further parts, NAME-00001-of-00003.gguf. A tensor is never cut, so
-    // a part of one tensor may be larger. 0 = one file.
+    // The most bytes of a file: more go to further parts, NAME-00001-of-00003.gguf. A tensor is never split, so a part
+    // of one tensor may be larger. 0 = one file.
     std::uint64_t split_size = 0;
 };
 
@@ -33,24 +34,24 @@ class GgufWriter final : public RefCounted {
 public:
     static Ref<GgufWriter> create(const std::string &path, const GgufWriterParams &params);
 
-    // Keys; one that is there already is an error. `value` is a scalar of that type.
+    // Sets a key; a key that already exists is an error. `value` is a scalar of that type.
     void set_scalar(std::string_view key, GgufType type, const void *value);
     void set_string(std::string_view key, std::string_view text);
     void set_array(std::string_view key, GgufType element, const void *data, std::uint64_t n);
     void set_strings(std::string_view key, std::span<const std::string_view> texts);
-    // All keys of a file but those that are set already, and those that are the writer's own (general.alignment, split.*).
+    // Copies all keys of a file, except those that are already set and the writer's own (general.alignment, split.*).
     void copy_keys(const Gguf &file);
 
-    // A tensor under its own name, to be read when its turn comes: by finish(), or before data of a later one.
+    // Adds a tensor under its own name. It is read when its turn comes: by finish(), or before data of a later one.
     void add_tensor(Tensor &tensor);
-    // One whose data come by write_data().
+    // Declares a tensor whose data come by write_data().
     void declare_tensor(std::string_view name, DType type, std::span<const std::int64_t> ne);
-    // The next piece of the first declared tensor that is not complete yet.
+    // The next piece of the first declared tensor that is not complete.
     void write_data(const void *data, std::size_t size);
 
-    // Writes what is left, and gives the files their names. Nothing else can be called afterwards.
+    // Writes the rest, and gives the files their names. Nothing else can be called afterwards.
     void finish();
-    // The number of files, once it is known; 0 before the first data.
+    // The number of files; 0 before the first data, when it is not known yet.
     std::size_t n_parts() const noexcept { return parts_.size(); }
 
 private:
@@ -67,7 +68,7 @@ private:
         std::uint64_t offset = 0;
     };
     struct Part {
-        std::size_t first = 0, end = 0;  // tensors
+        std::size_t first = 0, end = 0;  // of tensors
         std::string path;
         std::unique_ptr<platform::NewFile> file;
     };
@@ -98,8 +99,8 @@ private:
     std::vector<Part> parts_;
     std::unique_ptr<platform::NewFile> first_file_;  // until the parts are planned
 
-    std::size_t part_ = 0, tensor_ = 0;  // whose turn it is
-    std::uint64_t in_tensor_ = 0;        // its bytes that came already
+    std::size_t part_ = 0, tensor_ = 0;  // the current part and tensor
+    std::uint64_t in_tensor_ = 0;        // bytes of the tensor that have been written
     enum class State { declaring, writing, finished, failed } state_ = State::declaring;
 };
 

@@ -8,8 +8,9 @@
 
 namespace tensorlib::core {
 
-// Of head number `head`; max_bias is 8 in the paper, and 0 gives 1. With n the largest power of two that is no more than the heads, the
-// first n have 2^(-max_bias (h + 1) / n), and those beyond what twice as many heads would have between them.
+// The factor of head number `head`; max_bias is 8 in the paper, and 0 gives 1. Let n be the largest power of two that
+// is at most the number of heads. The first n heads have 2^(-max_bias (h + 1) / n). The others have the factors that
+// twice as many heads would have between these.
 TL_HOST_DEVICE inline float alibi_slope(int64_t head, int64_t n_heads, double max_bias) {
     if (max_bias == 0) return 1;
     int64_t n = 1;

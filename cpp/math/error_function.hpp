@@ -1,13 +1,13 @@
-// erf, and the normal distribution's function times x.
+// erf, and the normal distribution function times x.
 #pragma once
 
 #include "math/exponential.hpp"
 
 namespace TL_MATH {
 
-// Up to 0.8 x + x p(x^2), p the minimax polynomial of erf(x) / x - 1 for the error relative to erf: 2^-28.1. From there on 1 - e^-q(x), q
-// that of -log(1 - erf x) for the error relative to erf: 2^-28.2, where 1 - erf is at most 0.35 of erf, so that its other errors count
-// little. Beyond 3.95 the result is 1.
+// Up to 0.8, x + x p(x^2), where p is the minimax polynomial of erf(x) / x - 1 for the error relative to erf: 2^-28.1.
+// Above 0.8, 1 - e^-q(x), where q is that of -log(1 - erf x) for the error relative to erf: 2^-28.2. There 1 - erf is
+// at most 0.35 of erf, so its other errors count little. Beyond 3.95 the result is 1.
 template <class V>
 TL_MATH_INLINE Real<V> erf(Real<V> x) {
     const Real<V> a = x.magnitude(), u = x * x, b = min(Real<V>(3.95f), a);
@@ -19,16 +19,16 @@ TL_MATH_INLINE Real<V> erf(Real<V> x) {
     return with_sign(Real<V>::select(a < 0.8f, fma(a, p, a), large), x);
 }
 
-// max(x, 0), -0 where x is negative: added to a tail that rounds to 0, fused or not, it leaves the tail its sign.
+// max(x, 0), or -0 if x is negative. Added to a tail that rounds to 0, fused or not, it leaves the tail its sign.
 template <class V>
 TL_MATH_INLINE Real<V> positive_part(Real<V> x) {
     return max(Real<V>(-0.0f), x);
 }
 
-// x Phi(x), where Phi(x) = (1 + erf(x / sqrt 2)) / 2: max(x, 0) - y Phi(-y) with y = |x|, where nothing cancels but x - x / 2.
-// Phi(-y) = e^(-y^2 / 2) t g(t) for t = 4 / (y + 4), g the minimax polynomial for the relative error up to y = 14.6: 6.4e-8. At y = 14.5
-// the tail is less than 2^-150. The exponent, up to 105, needs more than a float's digits: r is taken from the product itself. The tail is
-// lowered last, as its digits would be lost below 2^-126.
+// x Phi(x), where Phi(x) = (1 + erf(x / sqrt 2)) / 2: max(x, 0) - y Phi(-y) with y = |x|, where only x - x / 2 cancels.
+// Phi(-y) = e^(-y^2 / 2) t g(t) for t = 4 / (y + 4), where g is the minimax polynomial for the relative error up to y =
+// 14.6: 6.4e-8. At y = 14.5, the tail is less than 2^-150. The exponent, up to 105, needs more than a float's digits,
+// so r is taken from the product itself. The tail is lowered last, because its digits would be lost below 2^-126.
 template <class V>
 TL_MATH_INLINE Real<V> gelu_erf(Real<V> x) {
     const Real<V> y = min(Real<V>(14.5f), x.magnitude()), half = y * -0.5f;

@@ -1,7 +1,7 @@
-// exp, log and what is made of them.
+// exp, log and functions that are made of them.
 //
-// exp(x) = 2^n e^r with n = x / ln 2 rounded and |r| <= ln 2 / 2; e^r = 1 + (r + r^2 q(r)). The sum's last addition rounds at the size of
-// the result, the one before at a quarter of it at most.
+// exp(x) = 2^n e^r with n = x / ln 2 rounded and |r| <= ln 2 / 2; e^r = 1 + (r + r^2 q(r)). The sum's last addition
+// rounds at the size of the result, the one before at a quarter of it at most.
 // log(x) = k ln 2 + log(1 + f) with 1 + f from sqrt(1/2) to sqrt(2).
 #pragma once
 
@@ -24,14 +24,14 @@ TL_MATH_INLINE Reduced<V> by_ln2(Real<V> x) {
     return {n, fma(n, Real<V>(-ln2_low), fma(n, Real<V>(-ln2_high), x))};
 }
 
-// e^r - 1 for |r| <= 0.35, as r and what is to be added. q is the minimax polynomial of (e^r - 1 - r) / r^2 for the error relative to
-// e^r - 1, 2^-28.1 on this interval. Of r^2 / 2 below 2^-126 only one product rounds.
+// e^r - 1 for |r| <= 0.35, as r and a term to add. q is the minimax polynomial of (e^r - 1 - r) / r^2 for the error
+// relative to e^r - 1, 2^-28.1 on this interval. If r^2 / 2 is below 2^-126, only one product rounds.
 template <class V>
 TL_MATH_INLINE Real<V> above_r(Real<V> r) {
     return r * (r * polynomial(r, 0.5f, 0.166666359f, 0.0416665114f, 0.00834150985f, 0.00139300968f, 0.000150315536f));
 }
 
-// The same for the error relative to e^r, 2^-28.2: q alone, a term less.
+// q for the error relative to e^r, 2^-28.2: one term less.
 template <class V>
 TL_MATH_INLINE Real<V> exp_quotient(Real<V> r) {
     return polynomial(r, 0.49999994f, 0.166665152f, 0.0416680835f, 0.00836934801f, 0.0013840365f);
@@ -43,8 +43,9 @@ TL_MATH_INLINE Real<V> exp_of_rest(Real<V> r) {
     return fma(r * r, exp_quotient(r), r) + 1.0f;
 }
 
-// e^-104 < 2^-150 rounds to 0, and e^89 > 2^128 to infinity. r = s + low, of which s is exact: where they are added to r^2 q one after the
-// other and not as r, whose rounding is as much as the sum's, the result is within 0.9 ulp in place of 1.02.
+// e^-104 < 2^-150 rounds to 0, and e^89 > 2^128 to infinity. r = s + low, where s is exact. Adding these to r^2 q one
+// after the other, instead of r, whose rounding is as much as the sum's, keeps the result within 0.9 ulp instead of
+// 1.02.
 template <class V>
 TL_MATH_INLINE Real<V> exp(Real<V> x) {
     const Real<V> c = max(Real<V>(-104.0f), min(Real<V>(89.0f), x));
@@ -53,9 +54,10 @@ TL_MATH_INLINE Real<V> exp(Real<V> x) {
     return scaled((s + fma(r * r, exp_quotient(r), low)) + 1.0f, n);
 }
 
-// 2^n (r + a) + 2^n - 1, where a is above_r(r): the sum of r and 2^n - 1 comes first, as r is exact but for a rounding and 1 + 2 r, the
-// difference in which bits are lost (n = 1), adds none; a is small. All over 2 where 2^n would overflow. Below -20 the result is -1.
-// Where x^2 / 2 is less than half an ulp the result is x, with the sign of a zero.
+// 2^n (r + a) + 2^n - 1, where a is above_r(r). The sum of r and 2^n - 1 comes first: r is exact except for one
+// rounding, and 1 + 2 r, the difference in which bits are lost (n = 1), adds none; a is small. Everything is divided by
+// 2 if 2^n would overflow. Below -20 the result is -1. If x^2 / 2 is less than half an ulp, the result is x, with the
+// sign of a zero.
 template <class V>
 TL_MATH_INLINE Real<V> expm1(Real<V> x) {
     const auto [n, r] = by_ln2(max(Real<V>(-20.0f), min(Real<V>(89.0f), x)));
@@ -65,7 +67,7 @@ TL_MATH_INLINE Real<V> expm1(Real<V> x) {
     return Real<V>::select(x.magnitude() < 0x1p-25f, x, Real<V>::select(largest, y + y, y));
 }
 
-// x = 2^k (1 + f), 1 + f from sqrt(1/2) on and below sqrt(2), for x > 0 and finite; f is exact.
+// x = 2^k (1 + f), with 1 + f from sqrt(1/2) up to but below sqrt(2), for x > 0 and finite; f is exact.
 template <class V>
 struct Mantissa {
     Real<V> k, f;
@@ -73,12 +75,12 @@ struct Mantissa {
 template <class V>
 TL_MATH_INLINE Mantissa<V> mantissa(Real<V> x) {
     constexpr int32_t one = 0x3f800000, sqrt_half = 0x3f3504f3, fraction = 0x7fffff, two_23 = 0x4b000000;
-    // Counted from the bits of sqrt(1/2), the exponent is k + 127 and the fraction that of m.
+    // Counted from the bits of sqrt(1/2), the exponent is k + 127, and the fraction is that of m.
     const auto moved = V::add(V::bits(x.reg), V::whole(one - sqrt_half));
     const auto m = V::add(V::bit_and(moved, V::whole(fraction)), V::whole(sqrt_half));
     return {Real<V>::of_bits(V::bit_or(V::right(moved, 23), V::whole(two_23))) - (0x1p23f + 127), Real<V>::of_bits(m) - 1.0f};
 }
-// The same below 2^-126 too.
+// As mantissa(), including x below 2^-126.
 template <class V>
 TL_MATH_INLINE Mantissa<V> mantissa_of_any(Real<V> x) {
     const auto subnormal = x < smallest_normal;
@@ -86,8 +88,8 @@ TL_MATH_INLINE Mantissa<V> mantissa_of_any(Real<V> x) {
     return {k - Real<V>::select(subnormal, 23.0f, 0.0f), f};
 }
 
-// k ln 2 + log(1 + f) + c for a small c. The minimax polynomial of (log(1 + f) - f + f^2 / 2) / f^3 for the error relative to log(1 + f)
-// from sqrt(1/2) - 1 to sqrt(2) - 1: 2^-28.2.
+// k ln 2 + log(1 + f) + c for a small c. Uses the minimax polynomial of (log(1 + f) - f + f^2 / 2) / f^3 for the error
+// relative to log(1 + f) from sqrt(1/2) - 1 to sqrt(2) - 1: 2^-28.2.
 template <class V>
 TL_MATH_INLINE Real<V> log_of(Mantissa<V> x, Real<V> c) {
     const auto [k, f] = x;
@@ -103,11 +105,12 @@ TL_MATH_INLINE Real<V> log(Real<V> x) {
     return Real<V>::select(V::both(Real<V>(0.0f) < x, x < infinity), y, limit);
 }
 
-// The log of u = 1 + x rounded, and what was lost over u. u is exact below 2^-1 where x is negative, so that the loss is small beside it.
+// The log of u = 1 + x rounded, plus the lost part divided by u. u is exact below 2^-1 if x is negative, so the loss is
+// relatively small.
 template <class V>
 TL_MATH_INLINE Real<V> log1p(Real<V> x) {
     const Real<V> u = x + 1.0f;
-    // The smaller one is what the sum lost bits of.
+    // The sum lost bits of the smaller one.
     const Real<V> lost = Real<V>::select(x < 1.0f, x - (u - 1.0f), 1.0f - (u - x));
     const Real<V> y = log_of(mantissa(u), lost / u);
     const Real<V> limit = Real<V>::select(x == -1.0f, -infinity, x + Real<V>::select(x < -1.0f, not_a_number, 0.0f));
@@ -115,8 +118,9 @@ TL_MATH_INLINE Real<V> log1p(Real<V> x) {
     return Real<V>::select(V::both(Real<V>(-1.0f) < x, x < infinity), tiny, limit);
 }
 
-// For small |x| x + x^3 p(x^2), p the minimax polynomial of (tanh(x) / x - 1) / x^2 for the error relative to tanh up to 0.55: 2^-29.7.
-// From there on 1 - 2 / (e^2x + 1), of which the quotient is at most 1/2: its error counts half. From 9.02 on the result is 1.
+// For small |x|, x + x^3 p(x^2), where p is the minimax polynomial of (tanh(x) / x - 1) / x^2 for the error relative to
+// tanh up to 0.55: 2^-29.7. Above 0.55, 1 - 2 / (e^2x + 1), whose quotient is at most 1/2, so its error counts half.
+// From 9.02 the result is 1.
 template <class V>
 TL_MATH_INLINE Real<V> tanh(Real<V> x) {
     const Real<V> a = x.magnitude(), u = x * x, double_a = min(Real<V>(20.0f), a + a);
@@ -126,10 +130,10 @@ TL_MATH_INLINE Real<V> tanh(Real<V> x) {
     return with_sign(Real<V>::select(a < 0.55f, fma(a * u, p, a), large), x);
 }
 
-// 2^64 e^w for w = a (h + h_low) ln 2 from -131 to 0, where h_low is half an ulp of h or so: raised, so that a tail keeps its digits below
-// 2^-126 until it is multiplied by `lower`, last. w goes to -104 and further, where half an ulp of it is 4e-6: so what is left of the
-// exponent is taken from the product itself. 2^f = 1 + f g(f), g the minimax polynomial for the relative error up to 1/2: 9.7e-8, enough
-// for 1e-6.
+// 2^64 e^w for w = a (h + h_low) ln 2 from -131 to 0, where h_low is about half an ulp of h. It is raised, so that a
+// tail keeps its digits below 2^-126 until it is multiplied by `lower`, last. w goes to -104 and further, where half an
+// ulp of it is 4e-6, so the rest of the exponent is taken from the product itself. 2^f = 1 + f g(f), where g is the
+// minimax polynomial for the relative error up to 1/2: 9.7e-8, enough for 1e-6.
 constexpr float lower = 0x1p-64f;
 constexpr float log2_e_low = 0x1.4ae0cp-26f;
 template <class V>

@@ -1,6 +1,7 @@
-// All formulas of tile_ops.inc: functions of those names, of operands and then parameters.
+// All formulas of tile_ops.inc: functions of these names, which take operands and then parameters.
 //
-// A NaN as an operand gives a NaN, but in comparisons, as the condition of where (it is not 0) and where pow's standard says otherwise.
+// A NaN operand gives a NaN, except in comparisons, as the condition of where (it is not 0), and where the standard of
+// pow says otherwise.
 #pragma once
 
 #include "math/activations.hpp"
@@ -24,7 +25,7 @@ TL_MATH_INLINE Real<V> abs(Real<V> x) {
     return x.magnitude();
 }
 
-// Of NaN too.
+// NaN included.
 template <class V>
 TL_MATH_INLINE Real<V> neg(Real<V> x) {
     return x.negated();
@@ -35,13 +36,13 @@ TL_MATH_INLINE Real<V> sqr(Real<V> x) {
     return x * x;
 }
 
-// 1 or -1; zeros stay what they are.
+// 1 or -1; zeros are unchanged.
 template <class V>
 TL_MATH_INLINE Real<V> sgn(Real<V> x) {
     return Real<V>::select(Real<V>(0.0f) < x.magnitude(), with_sign(Real<V>(1.0f), x), x);
 }
 
-// 1 for x > 0, 0 elsewhere.
+// 1 for x > 0, otherwise 0.
 template <class V>
 TL_MATH_INLINE Real<V> step(Real<V> x) {
     return Real<V>::select(Real<V>(0.0f) < x, 1.0f, Real<V>::select(x <= 0.0f, 0.0f, x));
@@ -53,7 +54,7 @@ TL_MATH_INLINE Real<V> floor(Real<V> x) {
     return Real<V>::select(x < y, y - 1.0f, y);
 }
 
-// -floor(-x): of -1 < x < 0 it is -0.
+// -floor(-x), which is -0 for -1 < x < 0.
 template <class V>
 TL_MATH_INLINE Real<V> ceil(Real<V> x) {
     return floor(x.negated()).negated();
@@ -64,20 +65,20 @@ TL_MATH_INLINE Real<V> trunc(Real<V> x) {
     return with_sign(floor(x.magnitude()), x);
 }
 
-// Halves away from 0. From 2^23 on all floats are whole; below, differences of the nearest one are exact.
+// Rounds halves away from 0. From 2^23, all floats are integers; below, differences from the nearest one are exact.
 template <class V>
 TL_MATH_INLINE Real<V> round(Real<V> x) {
     const Real<V> a = x.magnitude(), y = nearest(a);
     return with_sign(Real<V>::select(a - y == 0.5f, y + 1.0f, y), x);
 }
 
-// The upper bound holds where they contradict each other.
+// If the bounds contradict each other, the upper one holds.
 template <class V>
 TL_MATH_INLINE Real<V> clamp(Real<V> x, Real<V> least, Real<V> most) {
     return min(most, max(least, x));
 }
 
-// Two roundings.
+// Rounds twice.
 template <class V>
 TL_MATH_INLINE Real<V> scale(Real<V> x, Real<V> s, Real<V> b) {
     return s * x + b;
@@ -103,7 +104,7 @@ TL_MATH_INLINE Real<V> div(Real<V> a, Real<V> b) {
     return a / b;
 }
 
-// NaN where one of the two is; 0 is more than -0.
+// NaN if one of the two is NaN; 0 is larger than -0.
 template <class V>
 TL_MATH_INLINE Real<V> maximum(Real<V> a, Real<V> b) {
     const Real<V> most = Real<V>::select(a == b, a & b, max(a, b));
@@ -181,7 +182,8 @@ TL_MATH_INLINE Real<V> where(Real<V> condition, Real<V> a, Real<V> b) {
     return Real<V>::select(condition == 0.0f, b, a);
 }
 
-// A formula by its numbers: f(operand[0], ..., parameter[0], ...), for those who have the list of formulas (math/tile_ops.inc).
+// Calls a formula with arrays: f(operand[0], ..., parameter[0], ...), for code that uses the list of formulas
+// (math/tile_ops.inc).
 template <int operands, int parameters, class F, class V, class... Given>
 TL_MATH_INLINE Real<V> apply(F f, const Real<V> *operand, const Real<V> *parameter, Given... given) {
     if constexpr (operands > 0) {

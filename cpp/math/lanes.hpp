@@ -1,5 +1,5 @@
-// The numbers that formulas are written with: Real<V> is a register of V's floats, with operators. Each operation rounds once and is one
-// instruction or few; nothing is fused but fma() on a V with fused multiply-adds.
+// The numbers that formulas are written with: Real<V> is a register of V's floats, with operators. Each operation
+// rounds once and is one instruction or few. Nothing is fused except fma() on a V with fused multiply-adds.
 //
 // V has, as static functions:
 //
@@ -7,13 +7,13 @@
 //   fused                           whether fma() rounds once; a product and a sum otherwise
 //   broadcast, load, store          of one float; of width floats in memory
 //   add, sub, mul, div, sqrt, fma   fma(a, b, c) = a b + c
-//   min, max                        a < b ? a : b and a > b ? a : b: b where one of the two is NaN
-//   nearest                         the nearest whole number, the even one of two; the sign of v stays
-//   scale                           if there is such an instruction: v 2^n, rounded once, n whole or NaN
-//   less, less_equal, equal         false where one of the two is NaN
+//   min, max                        a < b ? a : b and a > b ? a : b, which is b if one of the two is NaN
+//   nearest                         the nearest integer, the even one of two; the sign of v stays
+//   scale                           if there is such an instruction: v 2^n, rounded once, n an integer or NaN
+//   less, less_equal, equal         false if one of the two is NaN
 //   signs                           whether the sign bit is set
 //   both, either, all, select       select(m, yes, no)
-//   bits, floats                    the same bits as the other kind
+//   bits, floats                    reinterprets the bits as the other kind
 //   whole, add, bit_and, bit_or, bit_xor, left, right        of integers; right() shifts zeros in
 #pragma once
 
@@ -21,13 +21,13 @@
 
 #include <stdint.h>
 
-// Where the formulas live. Each ISA of cpu/simd compiles them into its own namespace: one copy for all would be
-// whichever the linker kept.
+// The namespace of the formulas. Each ISA of cpu/simd compiles them into its own namespace: a single copy for all would
+// be whichever the linker kept.
 #if !defined(TL_MATH)
 #define TL_MATH tensorlib::core::math
 #endif
 
-// A call costs more than most formulas, and registers do not outlive one.
+// A call costs more than most formulas, and registers do not survive it.
 #define TL_MATH_INLINE TL_HOST_DEVICE __attribute__((always_inline)) inline
 
 namespace TL_MATH {
@@ -54,12 +54,12 @@ struct Real {
     TL_MATH_INLINE friend Mask operator<(Real a, Real b) { return V::less(a.reg, b.reg); }
     TL_MATH_INLINE friend Mask operator<=(Real a, Real b) { return V::less_equal(a.reg, b.reg); }
     TL_MATH_INLINE friend Mask operator==(Real a, Real b) { return V::equal(a.reg, b.reg); }
-    // Of the bits.
+    // Operators on the bits.
     TL_MATH_INLINE friend Real operator&(Real a, Real b) { return of_bits(V::bit_and(V::bits(a.reg), V::bits(b.reg))); }
     TL_MATH_INLINE friend Real operator|(Real a, Real b) { return of_bits(V::bit_or(V::bits(a.reg), V::bits(b.reg))); }
     TL_MATH_INLINE friend Real operator^(Real a, Real b) { return of_bits(V::bit_xor(V::bits(a.reg), V::bits(b.reg))); }
 
-    // By another name than the operator's, whose sign would be that of 0 - x.
+    // Not an operator, because that would suggest the sign of 0 - x.
     TL_MATH_INLINE Real negated() const { return *this ^ Real(-0.0f); }
     TL_MATH_INLINE Real magnitude() const { return of_bits(V::bit_and(V::bits(reg), V::whole(0x7fffffff))); }
     TL_MATH_INLINE Real sign() const { return *this & Real(-0.0f); }
@@ -67,7 +67,7 @@ struct Real {
     TL_MATH_INLINE friend Real fma(Real a, Real b, Real c) { return of(V::fma(a.reg, b.reg, c.reg)); }
     TL_MATH_INLINE friend Real sqrt(Real x) { return of(V::sqrt(x.reg)); }
     TL_MATH_INLINE friend Real nearest(Real x) { return of(V::nearest(x.reg)); }
-    // The second where one is NaN.
+    // The second operand if one is NaN.
     TL_MATH_INLINE friend Real min(Real a, Real b) { return of(V::min(a.reg, b.reg)); }
     TL_MATH_INLINE friend Real max(Real a, Real b) { return of(V::max(a.reg, b.reg)); }
     TL_MATH_INLINE static Real select(Mask m, Real yes, Real no) { return of(V::select(m, yes.reg, no.reg)); }
@@ -79,7 +79,7 @@ constexpr float infinity = __builtin_inff();
 constexpr float not_a_number = __builtin_nanf("");
 constexpr float smallest_normal = 0x1p-126f;
 
-// c0 + x (c1 + x (c2 + ...)), from the last one on.
+// c0 + x (c1 + x (c2 + ...)), starting with the last one.
 template <class V>
 TL_MATH_INLINE Real<V> polynomial(Real<V>, float c) {
     return c;
@@ -89,8 +89,8 @@ TL_MATH_INLINE Real<V> polynomial(Real<V> x, float c, Rest... rest) {
     return fma(polynomial(x, rest...), x, c);
 }
 
-// The error of the product p = a b: a b = p + product_error(a, b, p). Without fused multiply-adds by halves of 12 bits, whose products
-// are exact (T. J. Dekker, 1971).
+// The error of the product p = a b: a b = p + product_error(a, b, p). Without fused multiply-adds, it uses halves of
+// 12 bits, whose products are exact (T. J. Dekker, 1971).
 template <class V>
 TL_MATH_INLINE Real<V> product_error(Real<V> a, Real<V> b, Real<V> p) {
     if constexpr (V::fused) {
@@ -102,7 +102,8 @@ TL_MATH_INLINE Real<V> product_error(Real<V> a, Real<V> b, Real<V> p) {
     }
 }
 
-// a b + c where c is nearly -a b, or where the sum's error is that of the last addition: as if fused, without fused multiply-adds too.
+// a b + c if c is nearly -a b, or if the sum's error is that of the last addition: as if fused, even without fused
+// multiply-adds.
 template <class V>
 TL_MATH_INLINE Real<V> fused_sum(Real<V> a, Real<V> b, Real<V> c) {
     if constexpr (V::fused) {
@@ -113,16 +114,16 @@ TL_MATH_INLINE Real<V> fused_sum(Real<V> a, Real<V> b, Real<V> c) {
     }
 }
 
-// Whole numbers n, |n| < 2^22, added to it are in its low bits.
+// Integers n, |n| < 2^22, that are added to it are in its low bits.
 constexpr float whole_in_bits = 0x1.8p23f;
 
-// 2^(n + more) for a whole n + more from -126 to 127; some number where n is NaN.
+// 2^(n + more) for an integer n + more from -126 to 127; unspecified if n is NaN.
 template <int more = 0, class V>
 TL_MATH_INLINE Real<V> power_of_two(Real<V> n) {
     return Real<V>::of_bits(V::left(V::bits((n + Real<V>(whole_in_bits + (more + 127))).reg), 23));
 }
 
-// x 2^n for whole n from -252 to 254, rounded once where x 2^(n / 2) is not below 2^-126; NaN where x is.
+// x 2^n for an integer n from -252 to 254, rounded once if x 2^(n / 2) is not below 2^-126; NaN if x is NaN.
 template <class V>
 TL_MATH_INLINE Real<V> scaled(Real<V> x, Real<V> n) {
     if constexpr (requires { &V::scale; }) {

@@ -1,11 +1,12 @@
-// Steps of optimisers, an element at a time, each operation rounded (math/rounded.hpp): the same bits on CPUs and in CUDA.
+// Optimiser steps, an element at a time, with each operation rounded (math/rounded.hpp): CPUs and CUDA give identical
+// bits.
 #pragma once
 
 #include "math/rounded.hpp"
 
 namespace TL_MATH {
 
-// What is left of a parameter by its decay.
+// A parameter after its decay.
 TL_MATH_INLINE float decayed(float a, float rate, float decay) { return times(a, plus(1.0f, -times(rate, decay))); }
 
 // part x + (1 - part) y
@@ -16,7 +17,8 @@ TL_MATH_INLINE void step_sgd(const float *settings, float g, float &a) {
     a = plus(decayed(a, settings[0], settings[1]), -times(settings[0], g));
 }
 
-// settings: rate, decay, momentum. The velocity is the sum of the gradients, each older one weighted by momentum once more.
+// settings: rate, decay, momentum. The velocity is the sum of the gradients, in which each older one has another factor
+// of momentum.
 TL_MATH_INLINE void step_momentum(const float *settings, bool nesterov, float g, float &velocity, float &a) {
     velocity = plus(times(settings[2], velocity), g);
     const float step = nesterov ? plus(g, times(settings[2], velocity)) : velocity;
@@ -31,7 +33,7 @@ TL_MATH_INLINE void step_adamw(const float *settings, float g, float &m, float &
     a = plus(decayed(a, settings[0], settings[4]), -over(times(settings[0], times(m, settings[5])), size));
 }
 
-// settings: rate, beta1, beta2, decay. Of NaN the sign is NaN.
+// settings: rate, beta1, beta2, decay. The sign of NaN is NaN.
 TL_MATH_INLINE void step_lion(const float *settings, float g, float &m, float &a) {
     const float direction = mixed(settings[1], m, g), sign = direction > 0 ? 1.0f : direction < 0 ? -1.0f : direction;
     a = plus(decayed(a, settings[0], settings[3]), -times(settings[0], sign));

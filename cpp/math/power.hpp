@@ -1,26 +1,28 @@
-// pow(a, b) = e^(b log |a|), with a's sign where b is odd. The result's relative error is the absolute one of b log |a|, which goes to 89
-// and below -104: the logarithm and the product are sums of two floats, good for 2^-40 or so.
+// pow(a, b) = e^(b log |a|), with a's sign if b is odd. The result's relative error is the absolute error of b log |a|,
+// which goes to 89 and below -104. The logarithm and the product are therefore sums of two floats, accurate to about
+// 2^-40.
 #pragma once
 
 #include "math/exponential.hpp"
 
 namespace TL_MATH {
 
-// high + low, low less than an ulp or so of high.
+// high + low, where low is less than about an ulp of high.
 template <class V>
 struct Sum {
     Real<V> high, low;
 };
 
-// a + b exactly, where |a| >= |b| or a is 0.
+// a + b exactly, if |a| >= |b| or a is 0.
 template <class V>
 TL_MATH_INLINE Sum<V> exact_sum(Real<V> a, Real<V> b) {
     const Real<V> s = a + b;
     return {s, (a - s) + b};
 }
 
-// log x for 0 < x < infinity: k ln 2 + 2 artanh(s), s = f / (f + 2), |s| <= 0.172. artanh(s) = s + s u (1/3 + u q(u)) with u = s^2, q the
-// minimax polynomial up to u = 0.0296 with an error of 8.7e-12 in u^2 q. 1/3, s, u and the products of large terms are sums of two floats.
+// log x for 0 < x < infinity: k ln 2 + 2 artanh(s), s = f / (f + 2), |s| <= 0.172. artanh(s) = s + s u (1/3 + u q(u))
+// with u = s^2, where q is the minimax polynomial up to u = 0.0296 with an error of 8.7e-12 in u^2 q. 1/3, s, u and the
+// products of large terms are sums of two floats.
 template <class V>
 TL_MATH_INLINE Sum<V> exact_log(Real<V> x) {
     constexpr float third = 0x1.555556p-2f, third_low = -0x1.555556p-27f;
@@ -43,21 +45,22 @@ TL_MATH_INLINE Real<V> pow(Real<V> a, Real<V> b) {
     const auto negative = a < 0.0f;
     const Real<V> x = a.magnitude();
     Sum<V> log_x = exact_log(x);
-    // At 0 and infinity the logarithm's limit, which makes b's sign decide; beyond 128 of either sign the low part is none.
+    // At 0 and infinity the logarithm's limit, so that b's sign decides; beyond 128 of either sign, the low part is
+    // zero.
     log_x.high = Real<V>::select(x == 0.0f, -infinity, Real<V>::select(x == infinity, infinity, log_x.high));
     const Real<V> z = log_x.high * b;
     const Real<V> z_low = Real<V>::select(z.magnitude() < 128.0f, fma(log_x.low, b, product_error(log_x.high, b, z)), 0.0f);
     const auto [n, r] = by_ln2(max(Real<V>(-105.0f), min(Real<V>(90.0f), z)));
     Real<V> y = scaled(exp_of_rest(r + z_low), n);
 
-    // |a| = 1 by b = infinity, where z is NaN.
+    // |a| = 1 with b = infinity, for which z is NaN.
     y = Real<V>::select(x == 1.0f, 1.0f, y);
     const Real<V> half = b * 0.5f;
     const auto whole = nearest(b) == b, even = nearest(half) == half;
     y = y ^ Real<V>::select(whole, Real<V>::select(even, 0.0f, a.sign()), 0.0f);
     const Real<V> of_negative = Real<V>::select(whole, y, Real<V>::select(x < infinity, not_a_number, y));
     y = Real<V>::select(negative, of_negative, y);
-    // NaN where one of the two is, but for 1 and 0.
+    // NaN if one of the two is NaN, except for 1 and 0.
     const Real<V> ordered = Real<V>::select(V::both(a == a, b == b), y, a + b);
     return Real<V>::select(V::either(a == 1.0f, b == 0.0f), 1.0f, ordered);
 }

@@ -1,15 +1,17 @@
-// Random numbers by a counter: words of Philox4x32-10, and what is made of them. No state, so that any element is made without the others.
+// Counter-based random numbers: words of Philox4x32-10, and numbers made of them. There is no state, so any element can
+// be computed without the others.
 //
-// All steps are of integers, or sums, products, quotients and square roots that are each rounded (IEEE 754): the same bits wherever they
-// are computed (math/rounded.hpp).
+// All steps are integer operations, or sums, products, quotients and square roots that are each rounded (IEEE 754),
+// which gives identical bits everywhere (math/rounded.hpp).
 #pragma once
 
 #include "math/rounded.hpp"
 
 namespace tensorlib::core {
 
-// What words are drawn by: the key is the seed, and all of the counter but its lowest 32 bits, which are the number of a block of 4 words,
-// is the stream and the state's counter. So no two streams, counters or blocks of a seed share a counter of 128 bits.
+// What determines a word. The key is the seed. The lowest 32 bits of the counter are the number of a block of 4 words;
+// the others are the stream and the state's counter. No two streams, counters or blocks of a seed therefore share a
+// counter of 128 bits.
 struct RandomSource {
     uint32_t key[2];
     uint32_t stream;
@@ -27,10 +29,12 @@ TL_MATH_INLINE RandomSource random_source(int64_t seed, int64_t counter, int64_t
             {static_cast<uint32_t>(c), static_cast<uint32_t>(c >> 32)}};
 }
 
-// Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011. In a round two
-// words are multiplied; the products' upper halves are mixed with the other two words and the key, which then moves on.
+// Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011.
+// A round multiplies two words, and mixes the products' upper halves with the other two words and the key, which then
+// advances.
 constexpr int philox_rounds = 10;
-constexpr uint32_t golden = 0x9e3779b9, root3 = 0xbb67ae85;  // what the key moves on by: the golden ratio and sqrt(3) - 1, by 2^32
+constexpr uint32_t golden = 0x9e3779b9, root3 = 0xbb67ae85;  // the steps of the key: the golden ratio and sqrt(3) - 1,
+                                                             // times 2^32
 
 TL_MATH_INLINE void philox_round(uint32_t key0, uint32_t key1, uint32_t &c0, uint32_t &c1, uint32_t &c2, uint32_t &c3) {
     constexpr uint32_t factor0 = 0xd2511f53, factor1 = 0xcd9e8d57;
@@ -56,12 +60,12 @@ TL_MATH_INLINE void random_words(const RandomSource &source, uint32_t block, uin
     to[0] = c0, to[1] = c1, to[2] = c2, to[3] = c3;
 }
 
-// low + span u, u the word's upper 24 bits by 2^-24: all of these are floats.
+// low + span u, where u is the word's upper 24 bits times 2^-24; all of these are floats.
 TL_MATH_INLINE float uniform(uint32_t word, float low, float span) {
     return plus(low, times(span, times(static_cast<float>(static_cast<int32_t>(word >> 8)), 0x1p-24f)));
 }
 
-// (word + 1/2) 2^-32 - 1/2, exact: never 0, and as often -x as x.
+// (word + 1/2) 2^-32 - 1/2, exact: never 0, and -x as often as x.
 TL_MATH_INLINE double centred(uint32_t word) {
     return times(plus(static_cast<double>(static_cast<int32_t>(word ^ 0x80000000u)), 0.5), 0x1p-32);
 }
@@ -73,8 +77,8 @@ TL_MATH_INLINE double polynomial(double r, double a, More... more) {
     return plus(a, times(r, polynomial(r, more...)));
 }
 
-// -log(p), p a positive normal number. p = f 2^e, f in [sqrt(1/2), sqrt(2)), and log(f) = 2 artanh(s) = 2 (s + s^3 / 3 + s^5 / 5 + ..), s =
-// (f - 1) / (f + 1). |s| is at most 0.1716, so that what comes behind s^17 is less than 1e-15 of it.
+// -log(p) for a positive normal number p. p = f 2^e, f in [sqrt(1/2), sqrt(2)), and log(f) = 2 artanh(s) = 2 (s + s^3 /
+// 3 + s^5 / 5 + ..), s = (f - 1) / (f + 1). |s| is at most 0.1716, so the terms after s^17 are less than 1e-15 of it.
 TL_MATH_INLINE double minus_log(double p) {
     constexpr uint64_t root_half = 0x3fe6a09e667f3bcd, exponent = uint64_t{0xfff} << 52;
     const auto bits = __builtin_bit_cast(uint64_t, p), above = bits - root_half;
@@ -85,9 +89,10 @@ TL_MATH_INLINE double minus_log(double p) {
     return plus(times(-e, 0.69314718055994531), times(times(-2.0, s), series));
 }
 
-// Where the standard normal distribution has q + 1/2: M. J. Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution,
-// Applied Statistics 37, 1988: rational functions of q^2 in the middle and of sqrt(-log p) in the tails, p the smaller of q + 1/2 and 1/2 -
-// q. Relative error 1e-15. The third one, for p below e^-25, is not needed: the least p of a word is 2^-33.
+// Where the standard normal distribution reaches q + 1/2: M. J. Wichura, Algorithm AS 241: The Percentage Points of the
+// Normal Distribution, Applied Statistics 37, 1988. It uses rational functions of q^2 in the middle and of sqrt(-log p)
+// in the tails, where p is the smaller of q + 1/2 and 1/2 - q. The relative error is 1e-15. The third function, for p
+// below e^-25, is not needed: the least p of a word is 2^-33.
 constexpr double central = 0.425;
 TL_MATH_INLINE double normal_centre(double q) {
     const double r = plus(0.180625, times(-q, q));
@@ -110,7 +115,7 @@ TL_MATH_INLINE double normal_tail(double q) {
 }
 TL_MATH_INLINE bool is_central(double q) { return q >= -central && q <= central; }
 
-// Of a standard normal z, rounded to F32 at the end.
+// From a standard normal z, rounded to F32 at the end.
 TL_MATH_INLINE float moved_normal(double z, double mean, double deviation) { return static_cast<float>(plus(mean, times(deviation, z))); }
 
 TL_MATH_INLINE float normal(uint32_t word, double mean, double deviation) {
@@ -118,7 +123,7 @@ TL_MATH_INLINE float normal(uint32_t word, double mean, double deviation) {
     return moved_normal(is_central(q) ? normal_centre(q) : normal_tail(q), mean, deviation);
 }
 
-// What dropout keeps: words from `least` on, if any at all. p below 1 may be so near that the least would be 2^32.
+// What dropout keeps: words from `least` up, if any. p below 1 may be so near to it that `least` would be 2^32.
 struct DropoutThreshold {
     uint32_t least;
     bool any;

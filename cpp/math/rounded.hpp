@@ -1,5 +1,5 @@
-// Sums, products, quotients and square roots that are each rounded (IEEE 754), none fused: the same bits wherever they are computed. On
-// CPUs that is -ffp-contract=off (cpp/CMakeLists.txt), in nvcc these intrinsics.
+// Sums, products, quotients and square roots that are each rounded (IEEE 754) and never fused, which gives identical
+// bits everywhere. On CPUs, -ffp-contract=off ensures it (cpp/CMakeLists.txt), in nvcc these intrinsics.
 #pragma once
 
 #include "math/lanes.hpp"

@@ -1,4 +1,4 @@
-// The formulas of elementwise operations, by number: what the table of an ISA's loops (cpu/simd/simd_table.hpp) is indexed with.
+// The formulas of elementwise operations, by number: the index of an ISA's table of loops (cpu/simd/simd_table.hpp).
 #pragma once
 
 #include <cstddef>

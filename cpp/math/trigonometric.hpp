@@ -1,8 +1,8 @@
 // sin and cos.
 //
-// x = n pi/2 + r with |r| <= pi/4 (and 2^-8 more for what n's rounding makes of it), and of sin r and cos r one, with a sign: n's two
-// lowest bits say which. Up to 2^16 three parts of pi/2 are subtracted; beyond, vectors with such a lane multiply by the bits of 2/pi that
-// matter.
+// x = n pi/2 + r with |r| <= pi/4, plus up to 2^-8 because of n's rounding. The result is sin r or cos r, with a sign:
+// n's two lowest bits say which. Up to 2^16, three parts of pi/2 are subtracted. Beyond, vectors with such a lane
+// multiply by the bits of 2/pi that matter.
 #pragma once
 
 #include "math/lanes.hpp"
@@ -11,11 +11,12 @@ namespace TL_MATH {
 
 constexpr float farthest = 0x1p16f;
 
-// x = n pi/2 + r for |x| > farthest, n modulo 4, by integers. x = m 2^e with a whole m of 24 bits. Of 2/pi 2^e, what is a multiple of 4
-// gives multiples of 4, as m is whole; of the rest 96 bits are taken, the first of which stands for 2. Their product with m, modulo 4, has
-// an error below 2^-70, and no float is nearer to a multiple of pi/2 than 2^-31 or so.
+// x = n pi/2 + r for |x| > farthest, n modulo 4, in integers. x = m 2^e with an integer m of 24 bits. The part of 2/pi
+// 2^e that is a multiple of 4 gives multiples of 4, because m is an integer. The next 96 bits are taken, the first of
+// which stands for 2. Their product with m, modulo 4, has an error below 2^-70, and no float is nearer to a multiple of
+// pi/2 than about 2^-31.
 TL_HOST_DEVICE inline void by_half_pi(float x, float *n, float *r) {
-    // 2/pi in words, after one of zeros: e is -7 at least.
+    // 2/pi in words, after a word of zeros, because e is at least -7.
     constexpr uint32_t words[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
     const auto bits = __builtin_bit_cast(uint32_t, x);
     const int exponent = static_cast<int>(bits >> 23 & 0xff);
@@ -28,7 +29,7 @@ TL_HOST_DEVICE inline void by_half_pi(float x, float *n, float *r) {
     const int e = exponent - 150, from = e - 2 + 32, word = from / 32, shift = from % 32;
     const auto taken = [&](int i) { return ((uint64_t{words[i]} << 32 | words[i + 1]) << shift) >> 32; };
     const uint64_t low = m * taken(word + 2), middle = m * taken(word + 1) + (low >> 32), high = m * taken(word) + (middle >> 32);
-    const uint64_t turns = high << 32 | (middle & 0xffffffff);  // 2^64 are a whole turn
+    const uint64_t turns = high << 32 | (middle & 0xffffffff);  // 2^64 is a whole turn
     const auto quarter = static_cast<int>((turns + (uint64_t{1} << 61)) >> 62);
     const double rest = static_cast<double>(static_cast<int64_t>(turns << 2)) * (0x1.921fb54442d18p0 * 0x1p-64);
     const bool negative = (bits >> 31) != 0;
@@ -36,7 +37,7 @@ TL_HOST_DEVICE inline void by_half_pi(float x, float *n, float *r) {
     *r = static_cast<float>(negative ? -rest : rest);
 }
 
-// Those lanes of n and r whose x is beyond.
+// Corrects the lanes of n and r whose x is beyond `farthest`.
 template <class V>
 TL_HOST_DEVICE __attribute__((noinline)) void correct_far(const float *x, float *n, float *r) {
     for (int i = 0; i < V::width; i++) {
@@ -63,8 +64,8 @@ TL_MATH_INLINE Quarters<V> by_half_pi(Real<V> x) {
     return {Real<V>::of(V::load(far_n)), Real<V>::of(V::load(far_r))};
 }
 
-// sin(r + n pi/2). The minimax polynomials of (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4, for errors relative to sin and cos
-// up to 1.01 pi/4: 2^-27.8 and 2^-32.7.
+// sin(r + n pi/2). Uses the minimax polynomials of (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4, for errors
+// relative to sin and cos up to 1.01 pi/4: 2^-27.8 and 2^-32.7.
 template <class V>
 TL_MATH_INLINE Real<V> sin_of(Real<V> n, Real<V> r) {
     const Real<V> u = r * r;
@@ -76,7 +77,7 @@ TL_MATH_INLINE Real<V> sin_of(Real<V> n, Real<V> r) {
     return Real<V>::select(odd, c, s) ^ sign;
 }
 
-// Where x^3 / 6 is less than half an ulp the result is x, with the sign of a zero.
+// If x^3 / 6 is less than half an ulp, the result is x, with the sign of a zero.
 template <class V>
 TL_MATH_INLINE Real<V> sin(Real<V> x) {
     const auto [n, r] = by_half_pi(x);

@@ -1,4 +1,4 @@
-// What all threads of a block find out together, in an order that the numbers of blocks and threads alone fix.
+// Reductions over all threads of a block, in an order that depends only on the numbers of blocks and threads.
 #pragma once
 
 #include "cuda/device/device.cuh"
@@ -7,18 +7,19 @@
 
 namespace tensorlib::core::device {
 
-// Most threads of a block that calls these; whole warps, along x. Shared memory: block_bytes.
+// The most threads of a block that calls these functions; whole warps, along x. Shared memory: block_bytes.
 constexpr int most_block_threads = 256;
 constexpr std::size_t block_bytes = most_block_threads / warp_size * sizeof(double);
 
-// As many as n elements keep busy.
+// As many threads as n elements keep busy.
 inline int block_threads(std::int64_t n) noexcept {
     int threads = static_cast<int>(warp_size);
     while (threads < most_block_threads && threads < n) threads *= 2;
     return threads;
 }
 
-// What `join` makes of all threads' values, in each of them: of a warp's in a tree, of the warps' in their order.
+// Joins the values of all threads and returns the result in each thread: those of a warp in a tree, then those of the
+// warps in order.
 template <class Join>
 __device__ double over_block(double value, double nothing, Join join) {
     auto *of_warps = shared_memory<double>();
@@ -37,12 +38,13 @@ __device__ inline double block_sum(double value) {
     return over_block(value, 0.0, [](double a, double b) { return a + b; });
 }
 
-// NaN is passed over.
+// Ignores NaN.
 __device__ inline double block_largest(double value) {
     return over_block(value, -static_cast<double>(INFINITY), [](double a, double b) { return a > b || b != b ? a : b; });
 }
 
-// The sum of each(i), i from 0 to n - 1: 32 of a thread's in F32, as few as the CPU adds before it goes on in F64.
+// The sum of each(i) for i from 0 to n - 1. A thread adds 32 elements in F32, as few as the CPU, before it continues in
+// F64.
 template <class Each>
 __device__ double block_sum_of(std::int64_t n, Each each) {
     constexpr int elements_in_f32 = 32;

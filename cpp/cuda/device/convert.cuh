@@ -1,5 +1,5 @@
-// Elements of any type, chosen at run time, and the note of one that cannot be taken. For the kernels that take
-// everything; all lanes go the same way, so the choice costs little beside the memory.
+// Converts elements of types that are chosen at run time, and records those that a type cannot hold, for the kernels
+// that take every input. All lanes take one path, so the choice costs little compared with memory.
 #pragma once
 
 #include "cuda/device/device.cuh"
@@ -10,25 +10,25 @@ namespace tensorlib::core::device {
 template <class Format>
 constexpr bool is_plain_v = Format::block_size == 1;
 
-// Notes that an element of an operand could not be taken: the smallest word stays.
+// Records that an operation could not take an element of an operand: the smallest word wins.
 __device__ inline void note_fault(std::uint64_t *fault, int operand, std::int64_t position) {
     atomic_min(fault, Fault::word(operand, position));
 }
 
-// A row's number: I32 or I64.
+// A row's index: I32 or I64.
 __device__ inline std::int64_t load_index(DType type, const char *p) {
     return type == DType::i64 ? *reinterpret_cast<const std::int64_t *>(p) : *reinterpret_cast<const std::int32_t *>(p);
 }
 
-// Numbers of rows, or of matrices, as a kernel's argument.
+// Indices of rows, or of matrices, as a kernel's argument.
 struct Numbers {
     View view;
     DType type;
     int operand;
     std::uint64_t *fault;
 
-    // The number in element i of slice (i1, i2), or -1 where it is not from `least` (0, or -1) to below `end`; noted by the threads that
-    // are told to.
+    // The index in element i of slice (i1, i2), or -1 if it is not from `least` (0, or -1) to below `end`. Threads for
+    // which `notes` is set record such an index as a fault.
     __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t end, bool notes,
                                std::int64_t least = 0) const {
         const std::int64_t number = load_index(type, view.data + i * view.nb[0] + i1 * view.nb[1] + i2 * view.nb[2]);
@@ -53,7 +53,7 @@ __device__ bool convert_as(const typename From::Block &from, char *to) {
     return true;
 }
 
-// An element into a plain type. False where that cannot hold it, and is zero.
+// Converts an element to a type without blocks. False if that cannot hold it; the target is then zero.
 template <class From>
 __device__ bool convert_to(const typename From::Block &from, DType to_type, char *to) {
     switch (to_type) {
@@ -71,7 +71,7 @@ __device__ bool convert_from(const char *from, DType to_type, char *to) {
     return true;
 }
 
-// The same from any plain type.
+// As convert_to(), from any type without blocks.
 __device__ inline bool convert(DType from_type, const char *from, DType to_type, char *to) {
     switch (from_type) {
 #define TL_DTYPE(name, id, From) \
@@ -91,7 +91,7 @@ __device__ void decode_run_of(const char *row, std::int64_t run, float *values) 
     }
 }
 
-// Run `run` (8 elements) of a row of blocks.
+// Decodes run `run` (8 elements) of a row of blocks.
 __device__ inline void decode_run(DType type, const char *row, std::int64_t run, float *values) {
     switch (type) {
 #define TL_DTYPE(name, id, Format) \

@@ -1,5 +1,5 @@
-// What kernels use beyond plain C++: shared memory, vector loads, asynchronous copies, sums over a warp. The only place
-// with inline assembly, so that on the simulated GPU each has a host version.
+// What kernels use beyond plain C++: shared memory, vector loads, asynchronous copies, sums over a warp. Only this file
+// has inline assembly, so that everything has a host version for the simulated GPU.
 #pragma once
 
 #include "runtime/kernel.hpp"
@@ -18,14 +18,14 @@ struct View {
     std::int64_t ne[max_dims];
     std::int64_t nb[max_dims];
 
-    // Of the row of number i1 + ne[1] * (i2 + ne[2] * i3): these indices, and where it is.
+    // The indices of row number i1 + ne[1] * (i2 + ne[2] * i3), and its address.
     __device__ RowIndex index(std::int64_t row) const {
         const std::int64_t rest = row / ne[1];
         return {row % ne[1], rest % ne[2], rest / ne[2]};
     }
     __device__ char *row(std::int64_t number) const { return at(index(number)); }
     __device__ char *at(const RowIndex &r) const { return at(r.i1, r.i2, r.i3); }
-    // The same of a tensor that repeats into the one that is indexed.
+    // The address for indices of a tensor that this one repeats into.
     __device__ char *repeated_at(const RowIndex &r) const { return at(r.i1 % ne[1], r.i2 % ne[2], r.i3 % ne[3]); }
     __device__ char *at(std::int64_t i1, std::int64_t i2, std::int64_t i3) const { return data + i1 * nb[1] + i2 * nb[2] + i3 * nb[3]; }
 };
@@ -39,7 +39,7 @@ inline View view_of(const TensorRef &t) noexcept {
     return v;
 }
 
-// The block's shared memory, of the size that the launch asked for.
+// The block's shared memory, of the size that the launch requested.
 template <class T>
 __device__ T *shared_memory() {
 #if defined(TENSORLIB_SIMT)
@@ -56,7 +56,7 @@ __device__ inline void check_aligned([[maybe_unused]] const void *p, [[maybe_unu
 #endif
 }
 
-// Vectors of a type that CUDA moves in one go: float4, uint4. p is aligned to its size.
+// Vectors of a type that CUDA moves in one instruction: float4, uint4. p is aligned to its size.
 template <class V, class T>
 __device__ V load_vector(const T *p) {
     check_aligned(p, sizeof(V));
@@ -68,8 +68,8 @@ __device__ void store_vector(T *p, const V &v) {
     *reinterpret_cast<V *>(p) = v;
 }
 
-// Begins a copy of Size bytes (4 or 16, both sides aligned to it) into shared memory; where not `valid`, zeros, and
-// nothing is read. It is there after copy_async_wait() and a barrier. Before Ampere: a plain copy.
+// Begins a copy of Size bytes (4 or 16, both sides aligned to it) into shared memory. If not `valid`, it writes zeros
+// and reads nothing. The data are there after copy_async_wait() and a barrier. Before Ampere, this is a plain copy.
 template <int Size>
 __device__ void copy_async(void *shared, const void *global, bool valid) {
     static_assert(Size == 4 || Size == 16);
@@ -92,7 +92,7 @@ __device__ void copy_async(void *shared, const void *global, bool valid) {
 #endif
 }
 
-// Ends a group of the copies begun since the last one.
+// Ends a group of the copies that were begun since the last group.
 __device__ inline void copy_async_commit() {
 #if defined(TENSORLIB_SIMT)
     simt::copy_async_commit();
@@ -101,7 +101,7 @@ __device__ inline void copy_async_commit() {
 #endif
 }
 
-// Waits until no more than Pending of this thread's groups are under way.
+// Waits until no more than Pending of this thread's groups are in flight.
 template <int Pending>
 __device__ void copy_async_wait() {
 #if defined(TENSORLIB_SIMT)
@@ -117,12 +117,12 @@ __device__ inline void atomic_min(std::uint64_t *p, std::uint64_t value) {
     atomicMin(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(value));
 }
 
-// Added to *p: whole numbers alone, whose sums have no order.
+// Adds to *p. Only for integers, whose sums do not depend on the order.
 __device__ inline void atomic_add(std::uint64_t *p, std::uint64_t value) {
     atomicAdd(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(value));
 }
 
-// The sum over the warp's lanes, in every lane, always added in the same order.
+// The sum over the warp's lanes, in every lane, always added in one order.
 template <class T>
 __device__ T warp_sum(T value) {
 #pragma unroll

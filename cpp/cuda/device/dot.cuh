@@ -6,7 +6,7 @@
 
 namespace tensorlib::core::device {
 
-// The lane's share: elements lane, lane + 32, .., or of a format with blocks runs of 8.
+// The lane's share: elements lane, lane + 32, .., or runs of 8 for a quantised type.
 template <bool blocks>
 __device__ float dot(DType a_type, const char *row, std::int64_t a_step, DType b_type, const char *column, std::int64_t b_step,
                      std::int64_t K, int lane) {

@@ -1,5 +1,6 @@
-// One element of any type that arithmetic takes, as a float and back: the formats' own decode and encode, chosen at run
-// time. For the kernels that take everything; all lanes go the same way, so the choice costs little beside the memory.
+// Converts one element of any type that arithmetic takes to a float and back, with the types' own decode and encode,
+// chosen at run time. For the kernels that take every input. All lanes take one path, so the choice costs little
+// compared with memory.
 #pragma once
 
 #include "dtype/dtype.hpp"
@@ -8,7 +9,7 @@
 
 namespace tensorlib::core::device {
 
-// Types of one element a block that hold a float: F32, F16, BF16, F64.
+// Types with one element per block that hold a float: F32, F16, BF16, F64.
 template <class Format>
 constexpr bool is_element_v = Format::block_size == 1 && Format::kind == Kind::floating;
 

@@ -1,5 +1,6 @@
-// One lane's floats for cpp/math: the formulas that the CPU runs over vectors, each operation rounded as there, so that results have the
-// same bits as at ISAs with fused multiply-adds. Written with the intrinsics that say so, as the compiler fuses what it may otherwise.
+// One lane's floats for cpp/math: the formulas that the CPU runs over vectors. Each operation is rounded as on the CPU,
+// so results have the bits of ISAs with fused multiply-adds. It uses intrinsics that fix the rounding, because the
+// compiler would otherwise fuse operations.
 #pragma once
 
 #include "math/lanes.hpp"
@@ -20,7 +21,7 @@ struct Lane {
     __device__ static float load(const float *p) { return *p; }
     __device__ static void store(float *p, float v) { *p = v; }
 #if defined(TENSORLIB_SIMT)
-    // The host's compiler is told not to fuse by itself.
+    // The host's compiler is told not to fuse operations.
     __device__ static float add(float a, float b) { return a + b; }
     __device__ static float sub(float a, float b) { return a - b; }
     __device__ static float mul(float a, float b) { return a * b; }

@@ -1,7 +1,7 @@
-// Elementwise work over rows: which thread owns what, for all kernels that walk tensors so.
+// Elementwise work over rows: which thread owns what, for all kernels that traverse tensors in this way.
 //
-//   block  up to 256 threads, x along dimension 0, y over rows: powers of two, no more than the next one to what is there
-//   grid   x over the rest of a row, y over the rest of the rows; threads go on in steps of the grid where that ends
+//   block  up to 256 threads, x along dimension 0, y over rows: powers of two, no more than the next one to the extent
+//   grid   x over the rest of a row, y over the rest of the rows; threads continue in steps of the grid past its end
 //
 // A unit is what one thread moves at a time: an element or a vector.
 #pragma once
@@ -16,7 +16,7 @@ namespace tensorlib::core::device {
 
 constexpr std::int64_t threads_per_block = 256;
 constexpr std::int64_t largest_grid_y = 65535;
-// Enough for any device; beyond it the loops go round.
+// Enough for any device; larger work is done in several steps of the grid.
 constexpr std::int64_t largest_grid_x = 1 << 24;
 
 struct RowGrid {
@@ -33,7 +33,7 @@ inline RowGrid row_grid(std::int64_t units, std::int64_t n_rows) noexcept {
             dim3(static_cast<unsigned>(x), static_cast<unsigned>(y))};
 }
 
-// Calls work(row) for the thread's rows, and inside it for_each_unit() for its units of one.
+// Calls work(row) for the thread's rows; work calls for_each_unit() for the thread's units of a row.
 template <class Work>
 __device__ void for_each_row(std::int64_t n_rows, Work work) {
     const std::int64_t step = std::int64_t{gridDim.y} * blockDim.y;

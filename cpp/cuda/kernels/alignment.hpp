@@ -1,4 +1,4 @@
-// Which vector loads operands allow, known when a kernel is launched.
+// Which vector loads operands allow, determined at launch.
 #pragma once
 
 #include "runtime/kernel.hpp"

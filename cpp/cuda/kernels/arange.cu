@@ -1,5 +1,5 @@
-// arange: numbers in equal steps, in F64, each rounded once. A thread owns one. Limited by writing them, and on devices with few units for
-// F64 by these.
+// arange: equally spaced numbers, computed in F64 and rounded once. A thread owns one. Limited by writing them, or by
+// F64 on devices with few F64 units.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
@@ -9,7 +9,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// As the CPU has it: not fused.
+// As on the CPU: not fused.
 __device__ double step_from(double start, double i, double step) {
 #if defined(TENSORLIB_SIMT)
     return start + i * step;

@@ -1,12 +1,13 @@
-// flash_attn_ext: a block takes the query of a token's head after the other, and a tile of 256 keys after the other:
+// flash_attn_ext: a block takes one query of a token's head after the other, and one tile of 256 keys after the other:
 //
 //   scores    a warp a key, its lanes along it; then cap and mask: shared memory, 1 KiB
 //   weights   a thread a key: e ^ (score - largest so far), their largest and sum over the block (device/block.cuh)
-//   values    a thread an element of the result, or a run of 8 where v has blocks, down the tile's keys: side by side in v's rows. What was
-//             summed before is brought to the new largest on the way, and lies in the result itself
+//   values    a thread an element of the result, or a run of 8 if v is quantised, down the tile's keys: next to each
+//   other in v's rows. The
+//             earlier sum, which is stored in the result itself, is rescaled to the new largest on the way
 //
-// Keys and values are read again for each query, from the second-level cache as long as a head's are there: limited by that, and by the
-// sums over warps. All orders follow from the shape alone.
+// Keys and values are read again for each query, from the L2 cache as long as a head's fit in it. That, and the sums
+// over warps, limit it. The shape alone determines all orders.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/block.cuh"
 #include "cuda/device/convert.cuh"
@@ -37,7 +38,7 @@ struct Operand {
 };
 Operand operand_of(const TensorRef &t) noexcept { return {device::view_of(t), t.type}; }
 
-// mask and sinks are null where there are none.
+// mask and sinks are null if there are none.
 struct Attention {
     Operand q, k, v, mask;
     View sinks, c;
@@ -45,7 +46,7 @@ struct Attention {
     double max_bias;
 };
 
-// Elements that a thread takes at a time: one, or a run of a format with blocks.
+// Elements that a thread takes at a time: one, or a run of a quantised type.
 template <bool blocks>
 constexpr int run_of = blocks ? run_length : 1;
 
@@ -103,7 +104,7 @@ __global__ void attention(Attention x, std::int64_t n_queries) {
             const float score = own < n ? scores[own] : -math::infinity;
             const float before = most;
             most = static_cast<float>(device::block_largest(::fmax(static_cast<double>(before), static_cast<double>(score))));
-            // A query that is masked wholly so far has no largest that could be subtracted.
+            // A query whose keys have all been masked so far has no largest to subtract.
             const float base = most == -math::infinity ? 0.0f : most;
             const float factor = exp(Number(device::Lane::sub(before, base))).reg;
             const float weight = own < n ? exp(Number(device::Lane::sub(score, base))).reg : 0.0f;

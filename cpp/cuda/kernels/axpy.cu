@@ -1,4 +1,4 @@
-// axpy, and what else sums rows of active neurons (sparse.cuh says which thread owns what).
+// axpy, and sums of active neurons' rows for other operations (sparse.cuh says which thread owns what).
 #include "cuda/kernels/sparse.cuh"
 
 namespace tensorlib::core {
@@ -50,9 +50,9 @@ __device__ void add_row(const device::View &a, DType type, std::int64_t row, std
     }
 }
 
-// to: c, or partial sums [slice][columns][K]. Where a is in blocks, a thread keeps two sums and a value for each of its 8 outputs. A
-// multiprocessor has 65,536 registers: 64 for each thread where four thread blocks share them, which spills on compute capabilities
-// 7.5 and 8.0, and 85 where three do.
+// to: c, or partial sums [slice][columns][K]. If a is quantised, a thread keeps two sums and a value for each of its 8
+// outputs. A multiprocessor has 65,536 registers. That is 64 per thread if four thread blocks share them, which spills
+// on compute capabilities 7.5 and 8.0, and 85 if three do.
 template <bool blocks>
 __global__ void __launch_bounds__(sum_threads, blocks ? 3 : 4)
     sum_slices(device::View a, DType type, Neurons neurons, Mask mask, List list, float *to, bool partial, std::int64_t columns) {
@@ -108,7 +108,7 @@ Mask mask_of(const Step &step) noexcept {
 
 void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
-    // (Extents of what has no elements may be any numbers.)
+    // The extents of an empty tensor may be any numbers.
     if (is_nothing(p.node)) return;
     plan.workspace = list_bytes(a.ne[1]) + partial_bytes(a.ne[1], p.node.layout.ne[1], a.ne[0]);
 }

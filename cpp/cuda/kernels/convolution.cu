@@ -1,6 +1,7 @@
-// im2col, convolutions, by channel and transposed ones: a thread owns an element of the result, whose sum it takes in the order of rows
-// and columns of taps, and of channels in each. Neighbours read neighbouring elements of the image, and the same one of the kernel. Limited
-// by the caches, from which each product takes two elements; a fast convolution would go by tiles as mul_mat_tiled.cu does.
+// im2col and convolutions, including depthwise and transposed ones: a thread owns an element of the result, whose sum
+// it takes in the order of rows and columns of taps, and of channels in each. Neighbours read neighbouring elements of
+// the image, and the same element of the kernel. Limited by the caches, from which each product takes two elements. A
+// fast convolution would use tiles, as mul_mat_tiled.cu does.
 #include "ops/convolution.hpp"
 
 #include "cuda/cuda_kernel.hpp"
@@ -25,7 +26,7 @@ Operands operands_of(const Step &step) noexcept {
             step.src[1].type};
 }
 
-// One tap of all channels, at an element of an image.
+// Adds one tap of all channels, at an element of an image.
 __device__ float add_tap(const Convolution &c, const Operands &o, const char *kernel, const char *image, std::int64_t stride, float sum) {
     for (std::int64_t channel = 0; channel < c.channels; channel++) {
         sum = device::Lane::fma(device::load_element(o.kernel_type, kernel + channel * c.kernel.channel),
@@ -34,7 +35,7 @@ __device__ float add_tap(const Convolution &c, const Operands &o, const char *ke
     return sum;
 }
 
-// The sum of an element of the result of a plain convolution, or of one by channel: `image` is of the one, or of the channel.
+// The sum for an element of a dense or a depthwise convolution; `image` is an image, or one of its channels.
 __device__ float window_sum(const Convolution &c, const Operands &o, const char *kernel, const char *image, std::int64_t x,
                             std::int64_t y) {
     const Sliding::Range xs = c.x.taps_at(x), ys = c.y.taps_at(y);
@@ -64,7 +65,7 @@ __device__ float transposed_sum(const Convolution &c, const Operands &o, const c
     return sum;
 }
 
-// A row of the grid is one of the result, whose elements lie side by side.
+// A row of the grid is one of the result, whose elements are contiguous.
 __global__ void convolve(Convolution c, Operands o, float *result, std::int64_t n_rows) {
     const std::int64_t width = c.transposed ? c.x.elements : c.x.positions, height = c.transposed ? c.y.elements : c.y.positions;
     device::for_each_row(n_rows, [&](std::int64_t row) {
@@ -77,7 +78,7 @@ __global__ void convolve(Convolution c, Operands o, float *result, std::int64_t 
     });
 }
 
-// A row of the grid is a position, of which a thread takes a channel's tap.
+// A row of the grid is a position; a thread takes a tap of a channel.
 __global__ void take_columns(Convolution c, Operands o, char *result, DType type, int size, std::int64_t n_rows) {
     const std::int64_t n = c.products();
     device::for_each_row(n_rows, [&](std::int64_t row) {

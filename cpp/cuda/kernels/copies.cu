@@ -1,14 +1,14 @@
-// cont, dup, cast, cpy: src's elements into dst's, in the order of ne, with any strides and shapes on both sides.
+// cont, dup, cast, cpy: copies src's elements to dst in the order of ne, with any strides and shapes on both sides.
 //
-// Limited by memory, so each kernel is there for one way to touch it in whole sectors of 32 bytes:
+// Limited by memory, so each kernel accesses it in whole sectors of 32 bytes for one kind of layout:
 //
 //   copy_flat        both contiguous: the device's own copy
-//   copy_rows        the same shape, rows contiguous on both sides: 16 bytes a thread where addresses allow
-//   copy_transposed  src contiguous along dimension 1, dst along 0: a block turns a tile of 32 x 32 elements through
-//                    shared memory, 32 x 33 words: with a row of 33 the lanes of a column fall into 32 different banks
-//   copy_units       anything of one type: a unit (element, or block of a format) a thread
+//   copy_rows        equal shapes, rows contiguous on both sides: 16 bytes a thread where addresses allow
+//   copy_transposed  src contiguous along dimension 1, dst along 0: a block transposes a tile of 32 x 32 elements in
+//                    shared memory, 32 x 33 words: with rows of 33, the lanes of a column use 32 different banks
+//   copy_units       anything of one type: a unit (element, or block of a quantised type) a thread
 //   copy_convert     from one plain type to another, an element a thread
-//   copy_decode      from a format with blocks to a plain type, a run of 8 elements a thread
+//   copy_decode      from a quantised type to a plain type, a run of 8 elements a thread
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/device.cuh"
@@ -22,7 +22,7 @@ namespace {
 
 using device::View;
 
-// V: what a thread moves at a time; `units` of them make a row.
+// V: what a thread moves at a time. A row has `units` of them.
 template <class V>
 __global__ void copy_rows(View src, View dst, std::int64_t units, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
@@ -37,7 +37,7 @@ __global__ void copy_rows(View src, View dst, std::int64_t units, std::int64_t n
 
 constexpr int tile = 32, tile_rows = 8;
 
-// A block of 32 x 8 threads: tile (blockIdx.x, blockIdx.y) of dimensions 0 and 1 of slice blockIdx.z, blockIdx.z +
+// A block of 32 x 8 threads: tile (blockIdx.x, blockIdx.y) of dimensions 0 and 1, in slices blockIdx.z, blockIdx.z +
 // gridDim.z, ...
 template <class T>
 __global__ void copy_transposed(View src, View dst, std::int64_t n_slices) {
@@ -46,7 +46,7 @@ __global__ void copy_transposed(View src, View dst, std::int64_t n_slices) {
     const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     for (std::int64_t slice = blockIdx.z; slice < n_slices; slice += gridDim.z) {
         const std::int64_t i2 = slice % src.ne[2], i3 = slice / src.ne[2];
-        // src lies along dimension 1: lane x reads element i1 + x of rows i0 + y.
+        // src is contiguous along dimension 1: lane x reads element i1 + x of rows i0 + y.
         for (int j = y; j < tile; j += tile_rows) {
             if (i0 + j < src.ne[0] && i1 + x < src.ne[1])
                 words[j * (tile + 1) + x] = *reinterpret_cast<const T *>(src.at(i1 + x, i2, i3) + (i0 + j) * src.nb[0]);
@@ -60,12 +60,12 @@ __global__ void copy_transposed(View src, View dst, std::int64_t n_slices) {
     }
 }
 
-// Unit `index` of a tensor of `per_row` units a row, in the order of ne.
+// The address of unit `index`, in the order of ne, of a tensor with `per_row` units per row.
 __device__ inline char *unit_address(const View &t, std::int64_t index, std::int64_t per_row) {
     return t.row(index / per_row) + index % per_row * t.nb[0];
 }
 
-// A unit is `words` of type T.
+// A unit has `words` words of type T.
 template <class T>
 __global__ void copy_units(View src, std::int64_t src_per_row, View dst, std::int64_t dst_per_row, std::int64_t n_units, int words) {
     device::for_each_unit(n_units, [&](std::int64_t i) {
@@ -134,7 +134,7 @@ const char *refuse_encoding(const Problem &p) noexcept {
 }
 
 cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
-    // src may be dst: then there is nothing to do, and CUDA takes no copy onto itself.
+    // src may be dst. Then there is nothing to do, and CUDA does not accept a copy onto itself.
     const std::size_t size = step.node->layout.nbytes();
     if (size == 0 || step.src[0].data == step.dst.data) return cudaSuccess;
     return cudaMemcpyAsync(step.dst.data, step.src[0].data, size, cudaMemcpyDeviceToDevice, stream.stream);
@@ -169,7 +169,7 @@ cudaError_t launch_units(const Step &step, const CudaStream &stream) noexcept {
     const DTypeTraits &type = traits(step.dst.type);
     const std::int64_t n_units = step.node->layout.n_elements() / type.block_size;
     if (n_units == 0) return cudaSuccess;
-    // Words that divide the unit: units lie at multiples of their own words.
+    // Words that divide the unit: units are aligned to their words.
     std::size_t size = 8;
     const auto fits = [&](const TensorRef &t) { return rows_aligned(t, size) && (t.ne[0] <= type.block_size || t.nb[0] % size == 0); };
     while (size > 1 && (type.size % size != 0 || !fits(step.src[0]) || !fits(step.dst))) size /= 2;

@@ -1,5 +1,5 @@
-// count_equal: a thread compares elements in steps of the grid, a warp adds up its threads' counts, and adds them to the result. Whole
-// numbers have no order of sums. Limited by memory.
+// count_equal: a thread compares elements in steps of the grid, and a warp adds up its threads' counts and adds them to
+// the result. Integer sums do not depend on the order. Limited by memory.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/row_grid.cuh"
@@ -50,7 +50,7 @@ __global__ void count_equal(device::View a, device::View b, DType type, std::uin
     if (threadIdx.x % device::warp_size == 0 && mine > 0) device::atomic_add(count, static_cast<std::uint64_t>(mine));
 }
 
-// Blocks that fill any device; each counts for the sum but once.
+// Enough blocks to fill any device; each adds to the sum only once.
 constexpr std::int64_t most_blocks = 4096;
 
 cudaError_t launch_count(const Step &step, const CudaStream &stream) noexcept {

@@ -1,9 +1,10 @@
-// gather, add_id: elements, or rows to be added, by their numbers. Limited by memory.
+// gather, add_id: elements, or rows to add, selected by index. Limited by memory.
 //
-//   gather     a thread owns an element of the result; neighbours read neighbouring indices, and a's elements from wherever these say
+//   gather     a thread owns an element of the result; neighbours read neighbouring indices, and a's elements where
+//   these say
 //   add_rows   a thread owns an element of the result
 //
-// A number that a does not have is noted, and zeros stand for what it concerns.
+// An index outside a is recorded as a fault, and zeros replace its elements.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
@@ -20,7 +21,8 @@ namespace {
 using device::Numbers;
 using device::View;
 
-// a has a stride of 0 in the dimension that is gathered, whose stride and extent are `stride` and `extent`. T: an element's size.
+// a has stride 0 in the gathered dimension, whose own stride and extent are `stride` and `extent`. T has an element's
+// size.
 template <class T>
 __global__ void gather_elements(View a, std::int64_t stride, std::int64_t extent, Numbers indices, View c, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {

@@ -1,8 +1,10 @@
-// repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp). diag, tri, diag_mask_inf,
-// diag_mask_zero: of each row a run of elements is kept, and all others are one value (runtime/band.hpp). Limited by memory.
+// repeat, concat, pad, pad_reflect_1d, roll: moves elements as their Movement says (runtime/movement.hpp). diag, tri,
+// diag_mask_inf, diag_mask_zero: each row keeps a run of elements, and all others have one value (runtime/band.hpp).
+// Limited by memory.
 //
-//   move   a thread owns a word of the result: of 16 to 1 bytes where all sources' rows are contiguous and lie at multiples of that, else
-//          an element. Neighbours read and write neighbours, but where a source's elements lie apart
+//   move   a thread owns a word of the result: of 16 to 1 bytes if all sources' rows are contiguous and aligned to it,
+//   otherwise an
+//          element. Neighbours read and write neighbours, unless a source's elements are not contiguous
 //   band   a thread owns an element of the result
 #include "cuda/kernels/layout.hpp"
 
@@ -42,8 +44,8 @@ __global__ void move_units(Movement m, char *result, std::int64_t n_rows) {
     });
 }
 
-// The same in larger units, or smaller ones of a format with blocks, if all sources' rows are contiguous: words of 16 bytes or less that
-// divide all that counts units, and all addresses.
+// Changes the units to larger ones, or to smaller ones for a quantised type, if all sources' rows are contiguous: words
+// of at most 16 bytes that divide all counts of units and all addresses.
 void take_words(Movement &m, const std::byte *result) noexcept {
     const auto contiguous = [&](const Movement::Source &source) { return source.nb[0] == m.unit; };
     if (!std::all_of(m.sources, m.sources + m.n_sources, contiguous)) return;
@@ -66,7 +68,7 @@ void take_words(Movement &m, const std::byte *result) noexcept {
     m.unit = word;
 }
 
-// T: an element's size.
+// T has an element's size.
 template <class T>
 __global__ void keep_band(Band band, device::View source, device::View c, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {

@@ -1,4 +1,4 @@
-// What layout.cu lends to operations that copy an operand and then change the copy.
+// The part of layout.cu that is shared with operations that copy an operand and then change the copy.
 #pragma once
 
 #include "cuda/cuda_kernel.hpp"

@@ -1,9 +1,9 @@
-// cross_entropy_loss, as the CPU has it (cpp/cpu/kernels/losses.cpp): a block a row, which it reads twice. First the largest
-// element, then in F64 the sums of e^(a - e), of b, and of b (a - e): each thread of its elements, then a warp's, then the warps' in
-// their order. The rows' losses lie in the workspace; a warp adds them up in a second launch.
+// cross_entropy_loss, computed as on the CPU (cpp/cpu/kernels/losses.cpp): a block takes a row, which it reads twice.
+// It first finds the largest element. Then it sums e^(a - e), b, and b (a - e) in F64: each thread its elements, then a
+// warp's, then the warps' in order. The rows' losses go to the workspace, and a warp adds them in a second launch.
 //
-// The sums' order is another one than the CPU's, so bits differ within the same bound. Limited by memory, on GPUs with few F64 units by
-// these.
+// The order of the sums differs from the CPU's, so bits differ within the bound. Limited by memory, or by F64 on GPUs
+// with few F64 units.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/block.cuh"
 #include "cuda/device/device.cuh"
@@ -26,7 +26,7 @@ __global__ void row_losses(device::View a, DType a_type, device::View b, DType b
     for (std::int64_t row = blockIdx.x; row < n_rows; row += gridDim.x) {
         const char *from_a = a.row(row), *from_b = b.row(row);
         float most = -math::infinity;
-        // (fmaxf is the other one where one is NaN.)
+        // fmaxf returns the other operand if one is NaN.
         for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) most = fmaxf(most, device::load_element(a_type, from_a + i * a.nb[0]));
         const auto base = static_cast<float>(device::block_largest(static_cast<double>(most)));
         const float e = base == -math::infinity ? 0.0f : base;
@@ -54,7 +54,7 @@ __global__ void mean_loss(const double *losses, std::int64_t n_losses, float *c,
     if (threadIdx.x == 0) *c = static_cast<float>(loss / static_cast<double>(n_rows));
 }
 
-// Empty rows have none.
+// Empty rows have no losses.
 std::int64_t losses_of(const Layout &a) noexcept { return a.ne[0] == 0 ? 0 : a.n_rows(); }
 
 void plan_loss(const Problem &p, KernelPlan &plan) noexcept {

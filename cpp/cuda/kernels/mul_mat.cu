@@ -1,4 +1,4 @@
-// mul_mat's table, the product of nothing, and the kernel for all types and strides.
+// mul_mat's table, the empty product, and the kernel for all types and strides.
 #include "cuda/kernels/mul_mat.hpp"
 #include "cuda/kernels/product.cuh"
 
@@ -10,7 +10,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// ---- Nothing to add up: k = 0 gives zeros, an empty result nothing.
+// ---- Nothing to add: k = 0 gives zeros, and an empty result nothing.
 
 const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
@@ -21,8 +21,8 @@ cudaError_t launch_empty(const Step &step, const CudaStream &stream) noexcept {
     return size == 0 ? cudaSuccess : cudaMemsetAsync(step.dst.data, 0, size, stream.stream);
 }
 
-// ---- Anything else: an element of c a thread, summed in double in the order of k. For types and strides that nothing
-// faster takes yet.
+// ---- Everything else: a thread computes an element of c, summed in double in the order of k. For types and strides
+// without a faster kernel.
 
 __global__ void mul_mat_elements(Product p, DType a_type, DType b_type) {
     device::for_each_unit(p.M * p.N * p.n_batches, [&](std::int64_t i) {

@@ -1,4 +1,4 @@
-// mul_mat's kernels, a file each; mul_mat.cu has the table.
+// mul_mat's kernels, in a file each; mul_mat.cu has the table.
 #pragma once
 
 #include "cuda/cuda_kernel.hpp"

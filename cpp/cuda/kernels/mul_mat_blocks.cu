@@ -1,9 +1,9 @@
-// mul_mat with weights in a format with blocks: decoded on the way, multiplied in F32. Correct for every format and any
-// strides of b; what is fast for few columns only.
+// mul_mat with quantised weights, decoded on the way and multiplied in F32. Correct for every type and any strides of
+// b, but fast for few columns only.
 //
-// A warp takes a row of a and up to N = 8 columns of b; its lanes take runs of 8 elements, lane, lane + 32, ..., decode
-// each once, and multiply it by the same elements of each column. N sums a lane, added over the lanes. More columns are
-// taken 8 at a time, each time decoding a again.
+// A warp takes a row of a and up to N = 8 columns of b. Its lanes take runs of 8 elements, lane, lane + 32, ..., decode
+// each once, and multiply it by the corresponding elements of each column. That gives N sums per lane, which are added
+// over the lanes. More columns are taken 8 at a time, and a is decoded again each time.
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/kernels/mul_mat.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr int warps_per_block = 8;
 constexpr int columns = 8;
 
-// Four blocks a multiprocessor: 64 registers. Without that number ptxas takes 48 for sm_120 and spills.
+// Four blocks per multiprocessor: 64 registers. Without that number, ptxas uses 48 for sm_120 and spills.
 __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_blocks(Product p, DType a_type, DType b_type) {
     const int lane = static_cast<int>(threadIdx.x);
     const std::int64_t m = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y;

@@ -1,4 +1,4 @@
-// mul_mat for many columns, F32, by cuBLASLt: its choice is made when the graph is planned and kept in the plan.
+// mul_mat for many columns, F32, by cuBLASLt. Its choice is made when the graph is planned, and stored in the plan.
 #include "cuda/cuda_backend.hpp"
 #include "cuda/kernels/mul_mat.hpp"
 
@@ -9,17 +9,17 @@ namespace tensorlib::core {
 
 namespace {
 
-// Below this many multiplications (a cube of 101) the built-in kernel is done about as soon as the library is called.
+// Below this many multiplications (a cube of 101), the built-in kernel finishes about as soon as the library is called.
 constexpr double least_products = 1 << 20;
 
-// A batch as calls that the library takes, whose slices lie at steady distances: slices of b along dimension 2, with as
-// many of a or one for all; dimension 3 too where that goes on at the same distance.
+// A batch as calls that the library accepts, whose slices are at constant distances: slices of b along dimension 2,
+// with as many slices of a, or one for all. Dimension 3 is included if it continues at that distance.
 struct Calls {
     GemmF32 gemm;
     std::int64_t groups, n3;  // calls along dimension 2 and 3
 };
 
-// The largest power of two that divides all places where a slice begins. Roots lie at multiples of 256.
+// The largest power of two that divides the offsets of all slices. Roots are aligned to 256 bytes.
 std::uint32_t alignment_of(const Tensor &t) noexcept {
     std::size_t places = 256 | t.root_offset;
     for (std::size_t d = 2; d < max_dims; d++) places |= t.layout.ne[d] > 1 ? t.layout.nb[d] : 0;
@@ -30,7 +30,7 @@ std::int64_t in_floats(std::size_t bytes) noexcept { return static_cast<std::int
 
 std::int64_t column_stride(const Layout &l) noexcept { return l.ne[1] > 1 ? in_floats(l.nb[1]) : l.ne[0]; }
 
-// Whether slices go on from one index of dimension 3 to the next as within one.
+// Whether the distance from one index of dimension 3 to the next continues that within one.
 bool steady(const Layout &l) noexcept { return l.ne[3] == 1 || l.nb[3] == l.nb[2] * static_cast<std::size_t>(l.ne[2]); }
 
 Calls calls_of(const Tensor &node, bool tf32) noexcept {

@@ -1,9 +1,9 @@
-// mul_mat_id: each column of b by the matrix that a number chooses. Correct for all types and any strides; an expert's weights are read
-// again for each of its columns, so it is fast for few only.
+// mul_mat_id: multiplies each column of b by the matrix that an index selects. Correct for all types and any strides,
+// but fast for few columns only, because an expert's weights are read again for each of its columns.
 //
-// A warp takes an element of c: row m of the expert by the slot's column. Its lanes take elements of k, or of a format with blocks runs
-// of 8, lane, lane + 32, ..., and multiply in F32; the lanes' sums are added over the warp. No shared memory. A number that is no
-// expert's is zeros, and noted by its row 0, unless it is -1.
+// A warp takes an element of c: row m of the expert times the slot's column. Its lanes take elements of k, or runs of 8
+// for a quantised type, lane, lane + 32, ..., and multiply in F32. The lanes' sums are added over the warp. No shared
+// memory. An index that is no expert's gives zeros, and its row 0 records a fault, unless the index is -1.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/dot.cuh"
 #include "cuda/device/row_grid.cuh"
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::Vi
     for (std::int64_t slot = blockIdx.y; slot < n_slots; slot += gridDim.y) {
         const std::int64_t u = slot % used, t = slot / used;
         const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0, ops::no_expert);
-        // Without rows there are numbers to check all the same.
+        // Indices are checked even if there are no rows.
         if (m >= M) continue;
         float sum = 0;
         if (expert >= 0) {

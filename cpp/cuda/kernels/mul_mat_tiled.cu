@@ -1,15 +1,17 @@
-// mul_mat for many columns, F32, through tiles in shared memory: what serves where cuBLASLt is not, and any strides.
+// mul_mat for many columns, F32, through tiles in shared memory: used where cuBLASLt is not, and for any strides.
 //
-// A block of 16 x 16 threads makes a tile of BM x BN of c, each thread BM/16 x BN/16 of it: rows x + 16 i of a, columns y +
-// 16 j of b. Tiles of a and b, 16 deep in k, lie in shared memory as they do in memory, along k, in rows of 16 + 4 floats;
-// two stages of them, one computed with while the other is copied (cp.async).
+// A block of 16 x 16 threads makes a tile of BM x BN of c, each thread BM/16 x BN/16 of it: rows x + 16 i of a, columns
+// y + 16 j of b. Tiles of a and b, 16 deep in k, lie in shared memory as they do in memory, along k, in rows of 16 +
+// 4 floats. There are two stages of them: one is used while the other is copied (cp.async).
 //
-//   shared    2 stages x (BM + BN) x 20 floats = 40,960 bytes for 128 x 128, 20,480 for 64 x 64: no leave to be asked
-//   banks     8 lanes read 16 bytes each of rows x, x + 1, ...: 20 x mod 32 = 0, 20, 8, 28, 16, 4, 24, 12, no two alike
+//   shared    2 stages x (BM + BN) x 20 floats = 40,960 bytes for 128 x 128, 20,480 for 64 x 64: no opt-in needed
+//   banks     8 lanes read 16 bytes each of rows x, x + 1, ...: 20 x mod 32 = 0, 20, 8, 28, 16, 4, 24, 12, all
+//   different
 //   registers 64 sums, 4 float4 of a and one of b: 84 and addresses; two blocks a multiprocessor have 128
-//   per 4 k   24 loads of 16 bytes feed 256 multiply-adds a thread: a third of what shared memory could give
+//   per 4 k   24 loads of 16 bytes feed 256 multiply-adds a thread: a third of what shared memory could deliver
 //
-// Beyond the edges zeros are put in, so the inner loop knows of none. k is added up in order: the same bits everywhere.
+// Zeros are loaded beyond the edges, so the inner loop needs no bounds. k is summed in order, which gives identical
+// bits everywhere.
 #include "cuda/kernels/alignment.hpp"
 #include "cuda/kernels/mul_mat.hpp"
 #include "cuda/kernels/product.cuh"
@@ -22,16 +24,17 @@ namespace {
 constexpr int depth = 16, row_floats = depth + 4, side = 16;
 constexpr int threads = side * side;
 
-// How an operand comes into shared memory: 16 bytes along k at a time, or single floats of any strides, neighbouring
-// lanes along k or, where it is the rows that lie side by side, along them.
+// How an operand is loaded into shared memory: 16 bytes along k at a time, or single floats of any strides, with
+// neighbouring lanes along k, or along the rows if these are contiguous.
 enum class Load { vectors, along_k, along_rows };
 
-// The operand's rows from `rows` on, of which n_rows are left, k in [k0, k0 + 16), into a stage.
+// Loads the operand's rows that start with `rows`, of which n_rows are left, and k in [k0, k0 + 16), into a stage.
 template <int Rows, bool Vectors>
 __device__ void load_tile(float *tile, [[maybe_unused]] Load how, const char *rows, const device::View &v, int n_rows, std::int64_t k0,
                           std::int64_t K, int thread) {
     if constexpr (Vectors) {
-        // K is a multiple of 4: a vector is inside or outside. Outside nothing is read, but the address is a valid one.
+        // K is a multiple of 4, so a vector is either inside or outside. Outside, nothing is read, but the address is
+        // valid.
         const int row = thread / (depth / 4), k = thread % (depth / 4) * 4;
         const char *from = rows + row * v.nb[1] + (k0 + k) * 4;
 #pragma unroll
@@ -48,7 +51,8 @@ __device__ void load_tile(float *tile, [[maybe_unused]] Load how, const char *ro
     }
 }
 
-// Vectors: both operands are read so. The three that are used: 128 x 128 and 64 x 64 with vectors, 64 x 64 without.
+// Vectors: both operands are read as vectors. Three versions are used: 128 x 128 and 64 x 64 with vectors, 64 x 64
+// without.
 template <int BM, int BN, bool Vectors>
 __global__ void __launch_bounds__(threads, 2) mul_mat_tiled(Product p, Load load_a, Load load_b) {
     constexpr int TM = BM / side, TN = BN / side;
@@ -72,7 +76,7 @@ __global__ void __launch_bounds__(threads, 2) mul_mat_tiled(Product p, Load load
             device::copy_async_commit();
             for (std::int64_t t = 0; t < n_tiles; t++) {
                 if (t + 1 < n_tiles) load(t + 1);
-                // A group for each tile, be it an empty one: then all but the newest are what is needed now.
+                // A group for each tile, even an empty one: then all groups but the newest are needed now.
                 device::copy_async_commit();
                 device::copy_async_wait<1>();
                 __syncthreads();
@@ -80,7 +84,7 @@ __global__ void __launch_bounds__(threads, 2) mul_mat_tiled(Product p, Load load
                 const float *rows = stage + x * row_floats, *columns = stage + (BM + y) * row_floats;
 #pragma unroll 1
                 for (int k = 0; k < depth; k += 4) {
-                    // Half of a's rows at a time: all of them would be 32 registers too many.
+                    // Half of a's rows at a time: all of them would take 32 registers too many.
 #pragma unroll
                     for (int half = 0; half < TM; half += TM / 2) {
                         float4 from_a[TM / 2];
@@ -102,7 +106,7 @@ __global__ void __launch_bounds__(threads, 2) mul_mat_tiled(Product p, Load load
                         }
                     }
                 }
-                // The stage is overwritten by the next turn's load.
+                // The next iteration's load overwrites the stage.
                 __syncthreads();
             }
             float *c = p.c_slice(batch) + n0 * p.M + m0;
@@ -133,8 +137,9 @@ cudaError_t launch_tiles(const Step &step, const Product &p, const CudaStream &s
                   load_of(step.src[1]));
 }
 
-// Large tiles read less (128 x 128: a and b once for every 128 columns and rows), small ones fill the device sooner: from
-// as many large tiles on as a large device has multiprocessors. By shape alone, for the same bits on every device.
+// Large tiles read less (128 x 128: a and b once for every 128 columns and rows); small ones fill the device sooner.
+// Large tiles are used from as many as a large device has multiprocessors. The shape alone decides, so every device
+// gives identical bits.
 constexpr std::int64_t large_tiles_that_fill = 132;
 
 }  // namespace

@@ -1,11 +1,12 @@
 // mul_mat for few columns, F32: limited by reading a once.
 //
-// A warp takes R rows of a and all N <= 8 columns of b, its lanes each 16 bytes of a row at a time; R x N sums a lane,
-// then over the lanes. b comes from the first-level cache: (R + N) / R bytes of it for each byte of a, so R = 2 for N <=
-// 2, else 4, keeps that below 3. Registers: R * N + 4 R + 4, 52 at most beside addresses.
+// A warp takes R rows of a and all N <= 8 columns of b; each of its lanes takes 16 bytes of a row at a time. That gives
+// R x N sums per lane, which are then added over the lanes. b comes from the L1 cache: (R + N) / R bytes of it for each
+// byte of a. R = 2 for N <= 2, and otherwise 4, keeps that below 3. Registers: R * N + 4 R + 4, at most 52 in addition
+// to addresses.
 //
-// Where rows are too few to fill the device, the 8 warps of a block share the rows and add up through shared memory, R *
-// N * 8 floats, in the order of warps. Which it is depends on the shape alone: the same bits on every device.
+// If there are too few rows to fill the device, the 8 warps of a block share the rows and add up through shared memory,
+// R * N * 8 floats, in the order of warps. The shape alone decides, so every device gives identical bits.
 #include "cuda/kernels/alignment.hpp"
 #include "cuda/kernels/mul_mat.hpp"
 #include "cuda/kernels/product.cuh"
@@ -18,8 +19,8 @@ namespace {
 constexpr std::int64_t most_columns = 8;
 constexpr int warps_per_block = 8;
 
-// Rows below this many are shared by a block's warps: 8 warps a block, 2 rows a warp, and 132 multiprocessors that want
-// 4 blocks each to hide the memory's latency.
+// Below this many rows, a block's warps share them: 8 warps per block, 2 rows per warp, and 132 multiprocessors that
+// need 4 blocks each to hide memory latency.
 constexpr std::int64_t rows_that_fill = 8 * 2 * 132 * 4;
 
 // One row's part of the sums: width floats of a and of each column of b.
@@ -45,8 +46,8 @@ __device__ void multiply_add(float (&sum)[R][N], const char *const (&a)[R], cons
     }
 }
 
-// Shares: the warps that work on one group of rows, 1 or all of a block. V: float4 where rows are aligned to it, and
-// float for what is left of a row, or for all of it.
+// Shares: the warps that work on one group of rows, 1 or all of a block. V: float4 if rows are aligned to it, and float
+// for the rest of a row, or for all of it.
 template <class V, int N, int Shares>
 __global__ void __launch_bounds__(warps_per_block * 32, N <= 2 ? 4 : 2) mul_mat_vec(Product p) {
     constexpr int R = N <= 2 ? 2 : 4;
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(warps_per_block * 32, N <= 2 ? 4 : 2) mul_mat_
     const std::int64_t vectors = p.K / width;
     for (std::int64_t batch = blockIdx.z; batch < p.n_batches; batch += gridDim.z) {
         const char *a_slice = p.a_slice(batch), *b = p.b_slice(batch), *a[R];
-        // Beyond the last row: the last one again, and its sums are not stored.
+        // Beyond the last row, the last one is repeated, and its sums are not stored.
 #pragma unroll
         for (int r = 0; r < R; r++) a[r] = a_slice + min(first + r, p.M - 1) * p.a.nb[1];
         float sum[R][N] = {};

@@ -1,13 +1,14 @@
-// Norms and soft_max: a block takes a row, or a group, after the other. Limited by memory: two or three passes, of which the first reads it
-// and the others mostly find it in the second-level cache.
+// Norms and soft_max: a block takes one row, or group of rows, after the other. Limited by memory: two or three passes,
+// of which the first reads it and the others mostly hit the L2 cache.
 //
-// Threads stride through the row, so that a warp's elements lie side by side. Sums and maxima are
-// those of device/block.cuh, whose order depends on the shape alone.
+// Threads stride through the row, so a warp's elements are contiguous. Sums and maxima are those of device/block.cuh,
+// whose order depends on the shape alone.
 //
 //   norm_rows           a row of dimension 0: norm, rms_norm, l2_norm
 //   norm_groups         some of dimension 2, all of dimensions 0 and 1: group_norm
-//   soft_max_rows       the largest, the sum of exponentials, the weights: exponentials are computed twice rather than kept
-//   log_soft_max_rows   the largest, the sum of exponentials, the differences less its logarithm
+//   soft_max_rows       the largest, the sum of exponentials, the weights: exponentials are computed twice rather than
+//   stored
+//   log_soft_max_rows   the largest, the sum of exponentials, the differences minus its logarithm
 #include "base/checked.hpp"
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/block.cuh"
@@ -42,7 +43,7 @@ struct Operand {
 
 enum class Norm : int { standard, rms, l2 };
 
-// n elements, x(i) the address of one of a, y(i) that of the result's.
+// Normalises n elements; x(i) is the address of one of a, y(i) that of the result's.
 template <class X, class Y>
 __device__ void normalise(Norm norm, double eps, std::int64_t n, const Operand &a, const Operand &c, X x, Y y) {
     const auto value = [&](std::int64_t i) { return device::load_element(a.type, x(i)); };
@@ -84,7 +85,7 @@ __global__ void norm_groups(double eps, Operand a, Operand c, std::int64_t chann
     }
 }
 
-// mask and sinks are null where there are none.
+// mask and sinks are null if there are none.
 struct Weights {
     Operand mask;
     View sinks;
@@ -129,7 +130,7 @@ __global__ void log_soft_max_rows(Operand a, Operand c, std::int64_t n_rows) {
         double most = -math::infinity;
         for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) most = ::fmax(most, static_cast<double>(value(i)));
         const auto largest = static_cast<float>(device::block_largest(most));
-        // (The largest and the logarithm are not added up: that sum's rounding may be as large as the result.)
+        // Does not add the largest and the logarithm: rounding that sum could cost as much as the result.
         const auto difference = [&](std::int64_t i) { return device::Lane::sub(value(i), largest); };
         const double sum = device::block_sum_of(n, [&](std::int64_t i) { return exp(Number(difference(i))).reg; });
         const auto log_sum = static_cast<float>(::log(sum));
@@ -140,7 +141,7 @@ __global__ void log_soft_max_rows(Operand a, Operand c, std::int64_t n_rows) {
 
 Operand operand_of(const TensorRef &t) noexcept { return {device::view_of(t), t.type}; }
 
-// A block for each of `units` of n elements, as far as a grid goes.
+// A block for each of `units` units of n elements, as far as a grid reaches.
 Launch launch_of(const Step &step, std::int64_t units, std::int64_t n) noexcept {
     const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(units, device::largest_grid_x));
     return {step.kernel->name, dim3(blocks), dim3(static_cast<unsigned>(device::block_threads(n))), device::block_bytes};

@@ -1,5 +1,5 @@
-// Steps of optimisers (math/optimisers.hpp). A thread owns an element of the parameter and of its state, which lie side by side. No shared
-// memory. Limited by memory.
+// Optimiser steps (math/optimisers.hpp). A thread owns an element of the parameter and of its state, which are
+// contiguous. No shared memory. Limited by memory.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
@@ -14,7 +14,7 @@ namespace {
 
 using device::View;
 
-// The gradient, any strides; `whole`: its elements lie side by side, so that their places take no divisions.
+// The gradient, with any strides; `whole`: its elements are contiguous, so addresses need no divisions.
 struct Gradient {
     View view;
     DType type;

@@ -1,11 +1,15 @@
-// argmax, argsort and top_k: places of elements, as entries that sort as whole numbers (math/order.hpp), of which no two are alike; so the
-// results are the CPU's whatever the order of the work.
+// argmax, argsort and top_k: indices of elements, by way of entries that sort as integers (math/order.hpp). No two
+// entries are equal, so the results are the CPU's, regardless of the order of the work.
 //
-//   argmax     32 or 256 threads own a row, each the least entry of every 32nd or 256th element; then the least of a warp, and of its warps
-//   argsort    a bitonic sort of the next power of two of entries: tiles of 2048 in shared memory (16 KiB), a thread a pair at a time;
-//              steps over distances of a tile and more go through memory, a launch each. Rows of a tile or less need no other memory
-//   top_k      for k up to 1024: a block owns a row, of which it keeps the best 256 to 1024 in shared memory in order; as many new ones
-//              are read beside them (up to 16 KiB in all), and sorted with them where one of these is among the first k
+//   argmax     32 or 256 threads own a row, each the least entry of every 32nd or 256th element; then the least of a
+//   warp, and of its warps
+//   argsort    a bitonic sort of the next power of two of entries: tiles of 2048 in shared memory (16 KiB), a thread a
+//   pair at a time;
+//              steps over distances of a tile and more go through memory, a launch each. Rows of a tile or less need no
+//              other memory
+//   top_k      for k up to 1024: a block owns a row, and keeps its best 256 to 1024 entries sorted in shared memory; as
+//   many new ones
+//              are read next to them (up to 16 KiB in all), and sorted with them if one of these is among the first k
 //
 // Limited by memory (argmax, top_k of long rows), and by the passes of the sort: 66 and more for a tile.
 #include "cuda/cuda_kernel.hpp"
@@ -29,7 +33,7 @@ using math::Order;
 using math::SortEntry;
 constexpr SortEntry last_entry = math::last_entry;
 
-// A row's elements as entries, behind its end the last one.
+// A row's elements as entries; past its end the last entry.
 struct Rows {
     device::View a;
     DType type;
@@ -46,7 +50,7 @@ unsigned blocks_for(std::int64_t n) noexcept { return static_cast<unsigned>(std:
 // ---- argmax
 
 constexpr int warps_of_long_row = 8;
-// A row shorter than this is a warp's.
+// A shorter row belongs to one warp.
 constexpr std::int64_t shortest_long_row = 1024;
 
 __device__ SortEntry warp_least(SortEntry entry) {
@@ -58,7 +62,7 @@ __device__ SortEntry warp_least(SortEntry entry) {
     return entry;
 }
 
-// Long: the block's 8 warps share a row; else each has its own.
+// Long: the block's 8 warps share a row; otherwise each has its own.
 template <bool Long>
 __global__ void argmax_rows(Rows rows, std::int32_t *c, std::int64_t n_rows) {
     constexpr int threads = Long ? warps_of_long_row * 32 : 32, rows_per_block = Long ? 1 : warps_of_long_row;
@@ -108,8 +112,8 @@ cudaError_t launch_argmax(const Step &step, const CudaStream &stream) noexcept {
 constexpr std::int64_t largest_tile = 2048;
 constexpr int most_sort_threads = 512;
 
-// Sorts a tile in shared memory from sequences of from / 2 to ones of `to`, from distances of a tile on. first: the tile's place in its
-// row; every second sequence is made descending, as the next size needs it.
+// Sorts a tile in shared memory from sequences of from / 2 to sequences of `to`, for distances within a tile. first:
+// the tile's position in its row. Every second sequence becomes descending, as the next size requires.
 __device__ void sort_tile(SortEntry *entries, std::int64_t tile, std::int64_t first, std::int64_t from, std::int64_t to) {
     for (std::int64_t size = from; size <= to; size *= 2) {
         for (std::int64_t distance = min(size, tile) / 2; distance > 0; distance /= 2) {
@@ -128,13 +132,15 @@ __device__ void sort_tile(SortEntry *entries, std::int64_t tile, std::int64_t fi
     __syncthreads();
 }
 
-// Where a row's entries are between launches, padded to a power of two; and how many of its places are wanted in the end.
+// Where a row's entries are stored between launches, padded to a power of two, and how many of its indices are needed
+// in the end.
 struct Padded {
     SortEntry *entries;
     std::int64_t length, tile, n_tiles, wanted;
 };
 
-// Tiles: read from a and sorted where from is 2; else from memory, the rest of a size. At the size of the row its places are stored.
+// Tiles: read from a and sorted if from is 2; otherwise read from memory, for the rest of a size. At the size of the
+// row, stores its indices.
 __global__ void sort_tiles(Rows rows, Padded padded, std::int32_t *c, std::int64_t from, std::int64_t to) {
     auto *entries = device::shared_memory<SortEntry>();
     for (std::int64_t t = blockIdx.x; t < padded.n_tiles; t += gridDim.x) {
@@ -206,7 +212,7 @@ cudaError_t launch_sort(const Step &step, const CudaStream &stream) noexcept {
 constexpr std::int64_t most_kept = 1024;
 constexpr int top_k_threads = 256, top_k_warps = top_k_threads / 32;
 
-// Whether one of the block's threads says so. `votes` has a place for each warp.
+// Whether `mine` is true in one of the block's threads. `votes` has an element for each warp.
 __device__ bool any_of_block(bool mine, unsigned *votes) {
     const int warp = static_cast<int>(threadIdx.x / device::warp_size);
     const int any = __any_sync(device::all_lanes, mine ? 1 : 0);
@@ -218,7 +224,7 @@ __device__ bool any_of_block(bool mine, unsigned *votes) {
     return all != 0;
 }
 
-// kept: a power of two, k or more.
+// kept: a power of two, at least k.
 __global__ void top_k_rows(Rows rows, std::int32_t *c, std::int64_t k, std::int64_t kept, std::int64_t n_rows) {
     auto *entries = device::shared_memory<SortEntry>();
     auto *votes = reinterpret_cast<unsigned *>(entries + 2 * kept);

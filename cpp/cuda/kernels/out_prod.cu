@@ -1,8 +1,10 @@
-// out_prod: mul_mat's kernels for any strides by both operands transposed, and one for an a with blocks.
+// out_prod: mul_mat's kernels for any strides with both operands transposed, and a kernel for a quantised a.
 //
-//   out_prod_blocks   a thread owns 8 neighbours of a column of c: a run of a's blocks, decoded for each k, by one element of b.
-//   Neighbouring
-//                     threads read neighbouring runs and the same element. Sums in F32 in the order of k. Limited by decoding
+//   out_prod_blocks   a thread owns 8 neighbours of a column of c: a run of a's blocks, decoded for each k, times one
+//   element of b.
+//                     Neighbouring threads read neighbouring runs and one element of b. Sums in F32 in the order of k.
+//                     Limited by
+//                     decoding
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
@@ -18,7 +20,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// The step whose operands have dimension 1 first.
+// The step with dimensions 0 and 1 of its operands swapped.
 class Transposed {
 public:
     explicit Transposed(const Step &step) noexcept : sources_{transposed(step.src[0]), transposed(step.src[1])}, step_(step) {
@@ -52,7 +54,7 @@ cudaError_t launch_tiled(const Step &step, const CudaStream &stream) noexcept {
 }
 cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept { return mul_mat::launch_any(Transposed(step).step(), stream); }
 
-// Of transposed operands: p.a.nb[0] leads from one of a's rows to the next.
+// The operands are transposed: p.a.nb[0] leads from one of a's rows to the next.
 __global__ void out_prod_blocks(Product p, DType a_type, DType b_type) {
     const std::int64_t runs = p.M / run_length;
     device::for_each_unit(runs * p.N * p.n_batches, [&](std::int64_t i) {

@@ -1,9 +1,10 @@
-// out_prod_id: sums of outer products, for each expert those of its own columns.
+// out_prod_id: sums of outer products, for each expert over its own columns.
 //
-// A block of 256 threads makes a tile of 64 x 64 of an expert's matrix, each thread 4 x 4 of it: rows x + 16 i, columns y + 16 j. It reads
-// all numbers, 256 at a time, lists the columns of those of its expert in their order (a vote a warp), and takes these into shared memory,
-// 8 at a time. So sums have one order, and an expert's columns reach no other's. Numbers are read once for each tile, from the second-level
-// cache. The list holds addresses: the divisions that lead to them are done once a number, not once an element.
+// A block of 256 threads makes a tile of 64 x 64 of an expert's matrix, each thread 4 x 4 of it: rows x + 16 i, columns
+// y + 16 j. It reads all indices, 256 at a time, lists the columns of its expert in their order (a vote per warp), and
+// loads these into shared memory, 8 at a time. Sums therefore have one order, and an expert's columns reach no other
+// expert's. Indices are read once for each tile, from the L2 cache. The list holds addresses, so their divisions are
+// done once per index, not once per element.
 //
 //   shared      2 x 8 x 64 floats, 2 x 256 addresses and 8 counts: 8,224 bytes
 //   registers   16 sums, 4 and 4 factors
@@ -38,11 +39,11 @@ struct Operand {
 
 struct Shared {
     float a[depth][tile], b[depth][tile];
-    const char *a_columns[threads], *b_columns[threads];  // of this expert among 256 numbers
+    const char *a_columns[threads], *b_columns[threads];  // of this expert's columns among 256 indices
     int counts[warps];
 };
 
-// Lists the columns of those numbers among 256 from `first` on that are this expert's; returns how many there are.
+// Lists this expert's columns among the 256 indices starting with `first`; returns their number.
 __device__ int list_columns(Shared &shared, const Operand &a, const Operand &b, const device::Numbers &ids, std::int64_t first,
                             std::int64_t n_slots, std::int64_t expert, std::int64_t experts, bool notes) {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(threads) out_prod_id(Operand a, Operand b, dev
     Shared &shared = *device::shared_memory<Shared>();
     const int thread = static_cast<int>(threadIdx.x), x = thread % side, y = thread / side;
     const std::int64_t n0 = std::int64_t{blockIdx.x} * tile;
-    // Without experts or elements there are numbers to check all the same.
+    // Indices are checked even if there are no experts or elements.
     for (std::int64_t expert = blockIdx.z; expert < max(experts, std::int64_t{1}); expert += gridDim.z) {
         for (std::int64_t m0 = std::int64_t{blockIdx.y} * tile; m0 < max(M, std::int64_t{1}); m0 += std::int64_t{gridDim.y} * tile) {
             const bool notes = n0 == 0 && m0 == 0 && expert == 0;
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(threads) out_prod_id(Operand a, Operand b, dev
                             for (int i = 0; i < per_thread; i++) sum[i][j] = fmaf(from_a[i], from_b[j], sum[i][j]);
                         }
                     }
-                    // The tiles, and after the last of them the list, are overwritten next.
+                    // The next iteration overwrites the tiles and, after the last of them, the list.
                     __syncthreads();
                 }
             }

@@ -1,6 +1,6 @@
-// pool_1d, pool_2d, upscale: a thread owns an element of the result, and takes what that is made of in a fixed order: a pool's window
-// column by column, from above and from left to right, as the CPU. Neighbours write neighbours. Limited by memory, of which the caches give
-// what windows share; averages, on devices with few units for F64, by these.
+// pool_1d, pool_2d, upscale: a thread owns an element of the result, and reads its operands in a fixed order: a pool's
+// window column by column, from the top and from left to right, as on the CPU. Neighbours write neighbours. Limited by
+// memory, with caches serving what windows share; averages by F64 on devices with few F64 units.
 #include "ops/pooling.hpp"
 
 #include "cuda/cuda_kernel.hpp"
@@ -19,7 +19,7 @@ using device::View;
 using ops::Between;
 using ops::Pool;
 
-// flat: of a pool_1d, whose rows are a's.
+// flat: for a pool_1d, whose rows are a's.
 __global__ void pool_windows(View a, Pool pool, bool flat, View c, DType type, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
         const RowIndex index = c.index(row);

@@ -7,8 +7,8 @@
 
 namespace tensorlib::core {
 
-// The operands of c[m, n, i2, i3] = sum over k of a[k, m, i2 / r2, i3 / r3] * b[k, n, i2, i3] as a kernel's argument.
-// Blocks take the products of the batch, i2 + i3 * X, by their z.
+// The operands of c[m, n, i2, i3] = sum over k of a[k, m, i2 / r2, i3 / r3] * b[k, n, i2, i3] as a kernel's argument. A
+// block's z selects the products of the batch, i2 + i3 * X.
 struct Product {
     device::View a, b;
     float *c;  // contiguous
@@ -29,7 +29,7 @@ inline Product product_of(const Step &step) noexcept {
             c.ne[2] * c.ne[3]};
 }
 
-// Blocks' z runs over the batch, in steps of the grid.
+// A block's z runs over the batch, in steps of the grid.
 inline unsigned grid_z(std::int64_t n_batches) noexcept { return static_cast<unsigned>(std::min<std::int64_t>(n_batches, 65535)); }
 
 }  // namespace tensorlib::core

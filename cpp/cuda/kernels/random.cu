@@ -1,5 +1,6 @@
-// random_uniform, random_normal, dropout: each element by its own word of Philox (math/random.hpp). A thread owns a block of 4 words and
-// the elements of these. No shared memory. Limited by writing them, normal numbers by F64 on devices with few units for it.
+// random_uniform, random_normal, dropout: each element uses its own word of Philox (math/random.hpp). A thread owns a
+// block of 4 words and their elements. No shared memory. Limited by writing them; normal numbers by F64 on devices with
+// few F64 units.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
@@ -14,7 +15,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// Where the state lies, and an operation's stream of it. The state is read by each thread: of all of them it is in the first-level cache.
+// The address of the state, and an operation's stream of it. Each thread reads the state, mostly from the L1 cache.
 struct Drawn {
     const char *state;
     std::int64_t stride;
@@ -52,7 +53,7 @@ __global__ void write_normal(Drawn drawn, float *c, std::int64_t n, double mean,
     for_each_word(drawn, n, [&](std::int64_t i, std::uint32_t word) { c[i] = math::normal(word, mean, deviation); });
 }
 
-// whole: a's elements lie side by side, so that their places take no divisions.
+// whole: a's elements are contiguous, so addresses need no divisions.
 __global__ void write_kept(Drawn drawn, device::View a, bool whole, DType type, char *c, std::int64_t size, std::int64_t n,
                            math::DropoutThreshold threshold) {
     for_each_word(drawn, n, [&](std::int64_t i, std::uint32_t word) {

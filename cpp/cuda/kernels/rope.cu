@@ -1,5 +1,5 @@
-// rope: a thread turns a pair of each head of a token, by an angle that it makes once, in double; or it copies an element that is not
-// turned. Limited by memory, but for the angles where heads are few. No shared memory.
+// rope: a thread rotates a pair of each head of a token, by an angle that it computes once, in double; or it copies an
+// element that is not rotated. Limited by memory, or by the angles if there are few heads. No shared memory.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
@@ -56,7 +56,7 @@ cudaError_t launch_rope(const Step &step, const CudaStream &stream) noexcept {
     if (step.node->layout.n_elements() == 0) return cudaSuccess;
     const TensorRef &c = step.dst, &positions = step.src[1];
     const Rotation rotation = ops::rotation_of(*step.node);
-    // A pair each, and an element each of what is not turned.
+    // A unit per pair, and per element that is not rotated.
     const std::int64_t units = c.ne[0] - rotation.pairs, n_tokens = c.ne[2] * c.ne[3];
     const device::RowGrid grid = device::row_grid(units, n_tokens);
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, rope, device::view_of(step.src[0]), device::view_of(c), c.type,

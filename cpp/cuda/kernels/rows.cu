@@ -1,10 +1,10 @@
-// get_rows, set_rows: rows by their numbers. Limited by memory.
+// get_rows, set_rows: rows selected by index. Limited by memory.
 //
-//   get_plain, get_blocks   a thread owns an element, or a run of 8 of a format with blocks
-//   set_plain, set_units    a thread owns an element of each slice, or a unit of 1 to 16 bytes where nothing is converted,
-//                           and takes b's rows in their order: so of two rows with one number the later one stays
+//   get_plain, get_blocks   a thread owns an element, or a run of 8 of a quantised type
+//   set_plain, set_units    a thread owns an element of each slice, or a unit of 1 to 16 bytes if nothing is converted,
+//                           and takes b's rows in their order: of two rows with one index, the later one stays
 //
-// A number that is no row's is noted, and nothing is read or written for it: the result has zeros there.
+// An invalid index is recorded as a fault, and nothing is read or written for it: the result has zeros there.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/row_grid.cuh"
@@ -49,7 +49,7 @@ __global__ void get_blocks(View a, DType a_type, Numbers numbers, View c, std::i
     });
 }
 
-// Calls set(to, from, row of b) for the rows that are there, slice by slice.
+// Calls set(to, from, row of b) for the rows that exist, slice by slice.
 template <class Set>
 __device__ void for_each_pair(const View &a, const View &b, const Numbers &numbers, std::int64_t n_slices, bool notes, Set set) {
     device::for_each_row(n_slices, [&](std::int64_t slice) {
@@ -71,7 +71,7 @@ __global__ void set_plain(View a, DType a_type, View b, DType b_type, Numbers nu
     });
 }
 
-// T: what a thread moves of each row; units of them make a row, side by side on both sides.
+// T: what a thread moves of each row. A row has `units` of them, contiguous on both sides.
 template <class T>
 __global__ void set_units(View a, View b, Numbers numbers, std::int64_t units, std::int64_t n_slices) {
     device::for_each_unit(units, [&](std::int64_t i) {

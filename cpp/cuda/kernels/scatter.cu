@@ -1,10 +1,12 @@
-// scatter_add: a copy of a, to elements of which those of b are added, by their numbers. Limited by memory.
+// scatter_add: copies a, then adds the elements of b to the elements that indices select. Limited by memory.
 //
-//   scatter_add  a thread owns an element of b's shape without the dimension, and adds all of that dimension's in their order: no two
-//                threads add to one element, so that the sums' bits are always the same; neighbours read neighbouring elements of b
-//                (of dimension 0, each its own row)
+//   scatter_add  a thread owns an element of b's shape without the dimension, and adds all elements along that
+//   dimension in order. No two
+//                threads add to one element, so the sums' bits are always equal; neighbours read neighbouring elements
+//                of b
+//                (for dimension 0, each its own row)
 //
-// A number that a does not have is noted, and nothing is added for it.
+// An index outside a is recorded as a fault, and nothing is added for it.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
@@ -20,7 +22,7 @@ namespace {
 using device::Numbers;
 using device::View;
 
-// b's shape is that of the threads' elements, with the dimension's extent and stride apart.
+// b has the shape of the threads' elements; the dimension's extent and stride are separate.
 struct Along {
     std::int64_t n, b_stride, c_stride, extent, index_stride, n_indices;
 };

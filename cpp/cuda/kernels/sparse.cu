@@ -1,8 +1,8 @@
-// mul_mat_sparse: the elements of a product whose neurons are active.
+// mul_mat_sparse: computes the elements of a product whose neurons are active.
 //
-// The list of active neurons comes first (sparse.cuh). Then a warp takes a row of the list by each of the columns in which it is active:
-// its lanes take elements of k, or runs of 8, and multiply in F32, as in mul_mat_id. c was zeros before. No shared memory. Limited by
-// reading the rows, each once a column.
+// The list of active neurons is made first (sparse.cuh). Then a warp multiplies a row of the list by each of the
+// columns in which it is active. Its lanes take elements of k, or runs of 8, and multiply in F32, as in mul_mat_id. c
+// is set to zeros before. No shared memory. Limited by reading the rows, each once per column.
 #include "cuda/device/dot.cuh"
 #include "cuda/kernels/sparse.cuh"
 
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4)
 }
 
 void plan_list(const Problem &p, KernelPlan &plan) noexcept {
-    // (Extents of what has no elements may be any numbers.)
+    // The extents of an empty tensor may be any numbers.
     if (!is_nothing(p.node)) plan.workspace = list_bytes(p.node.src[0]->layout.ne[1]);
 }
 

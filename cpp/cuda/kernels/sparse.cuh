@@ -1,12 +1,15 @@
 // What the kernels of sparse products share: which neurons are active, their list, and the sums of their rows.
 //
-//   list_active  one block of 256 threads: each takes a row of the weights, the block's votes give the active ones their places
-//   sum_slices   a thread owns an output of a column (or a run of 8 where weights have blocks): of a slice of 128 of the list it adds up
-//                the rows, each times its activation, in their order. With few columns slices are blocks of their own, whose partial sums
-//                add_slices adds up; with many a thread goes through all of them
+//   list_active  one block of 256 threads: each takes a row of the weights, and the block's votes give the active ones
+//   their positions
+//   sum_slices   a thread owns an output of a column (or a run of 8 if weights are quantised): it adds the rows of a
+//   slice of 128 of the
+//                list, each times its activation, in order. With few columns, slices are separate blocks, whose partial
+//                sums add_slices
+//                adds up; with many, a thread goes through all of them
 //
-// Shared memory: 8 counts of warps. What limits: list_active reads scores, in one block, some 2 us for 10,000 of one column; sum_slices
-// reads the rows, neighbours neighbouring elements.
+// Shared memory: 8 counts of warps. list_active is limited by reading scores in one block, some 2 us for 10,000 of one
+// column. sum_slices is limited by reading the rows; neighbours read neighbouring elements.
 #pragma once
 
 #include "cuda/device/convert.cuh"
@@ -24,18 +27,19 @@ namespace tensorlib::core::sparse {
 constexpr int list_threads = 256, list_warps = list_threads / static_cast<int>(device::warp_size);
 constexpr std::int64_t slice = 128, few_columns = 8;
 
-// Whether there is nothing to compute, and no number to check.
+// Whether there is nothing to compute, and no index to check.
 inline bool is_nothing(const Tensor &node) noexcept {
     return node.layout.n_elements() == 0 && !node.src[static_cast<std::size_t>(ops::sparse_operands_of(node.op).rows)];
 }
 
-// The neurons that the weights' rows are of.
+// The neurons to which the weights' rows belong.
 struct Neurons {
     device::Numbers numbers;
     bool numbered;
     std::int64_t count;
 
-    // Of a row, or -1 where its number is not above the one before it, or no neuron's; noted by the threads that are told to.
+    // The neuron of a row, or -1 if its index is not above the previous one, or is no neuron's. Threads for which
+    // `notes` is set record a fault.
     __device__ std::int64_t of(std::int64_t row, bool notes) const {
         if (!numbered) return row;
         const std::int64_t number = numbers.at(row, 0, 0, count, notes);
@@ -55,7 +59,7 @@ struct Matrix {
 };
 inline Matrix matrix_of(const TensorRef &t) noexcept { return {device::view_of(t), t.type}; }
 
-// What decides which neurons are active, and what they are multiplied by where that leaves out those of 0.
+// What decides which neurons are active, and their factors if those with factor 0 are left out.
 struct Mask {
     Matrix tested, weights;
     bool tests, leaves_out_zeros;
@@ -67,10 +71,10 @@ struct Mask {
     }
 };
 
-// The list, in a workspace: how many, then the rows.
+// The list, in a workspace: the count, then the rows.
 struct List {
     std::int64_t *count, *rows;
-    std::int64_t all;  // rows that there are
+    std::int64_t all;  // all rows
 };
 inline std::size_t list_bytes(std::int64_t rows) noexcept {
     return round_up(static_cast<std::size_t>(rows + 1) * sizeof(std::int64_t), 256);
@@ -83,11 +87,11 @@ inline List list_at(std::byte *workspace, std::int64_t rows) noexcept {
 cudaError_t launch_list(const Step &step, const CudaStream &stream, const Neurons &neurons, const Mask &mask, const List &list,
                         std::int64_t columns) noexcept;
 
-// Sums into c [columns][K]; partial sums, of few columns, in `partial`.
+// Sums into c [columns][K]; with few columns, partial sums in `partial`.
 struct Sums {
     TensorRef a_t;
     Neurons neurons;
-    Mask mask;  // whose weights are these
+    Mask mask;  // which also has the factors
     List list;
     float *c, *partial;
     std::int64_t columns;

@@ -1,12 +1,12 @@
-// sparse_ffn: a gated block of the active neurons alone, as launches one after the other.
+// sparse_ffn: a gated block of only the active neurons, as a sequence of launches.
 //
-//   project      a warp a neuron, by each of the columns in which it is active: its lanes take elements of k, or runs of 8; lane 0
-//   activates
-//                the sum, or multiplies it by what the other projection came to
-//   list_active  which neurons are active, by scores, or by what the first projection of all neurons came to
+//   project      a warp a neuron, by each of the columns in which it is active: its lanes take elements of k, or runs
+//   of 8; lane 0
+//                applies the activation to the sum, or multiplies it by the result of the other projection
+//   list_active  which neurons are active, by scores, or by the first projection of all neurons
 //   sum_slices   sums of the active rows, as in axpy (sparse.cuh)
 //
-// No shared memory but the list's. Limited by reading the rows, each once a column.
+// No shared memory except the list's. Limited by reading the rows, each once per column.
 #include "cuda/device/dot.cuh"
 #include "cuda/device/lane.cuh"
 #include "cuda/kernels/sparse.cuh"
@@ -33,7 +33,7 @@ __device__ float activated(Activation activation, float value) {
     return math::gelu(x).reg;
 }
 
-// What becomes of a projection's sums: {N, T} floats. Those of a list where they are active, or, where it has no rows, all.
+// Where a projection's sums go: {N, T} floats. If there is a list, only its active elements; otherwise all.
 struct Into {
     float *to;
     const float *times;  // null: nothing
@@ -92,7 +92,7 @@ Matrix floats_at(float *data, std::int64_t n, std::int64_t columns) noexcept {
 }
 
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
-    // (Extents of what has no elements may be any numbers.)
+    // The extents of an empty tensor may be any numbers.
     if (p.node.layout.n_elements() > 0) {
         plan.workspace = Parts(p.node).size;
     } else if (!is_nothing(p.node)) {
@@ -100,7 +100,7 @@ void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     }
 }
 
-// Errors end the launches.
+// An error ends the launches.
 cudaError_t launch_projections(const Step &step, const CudaStream &stream, const Neurons &neurons, const Mask &mask, const List &list,
                                float *tested, float *z) noexcept {
     const auto &attrs = attrs_of<ops::SparseFfnAttrs>(*step.node);

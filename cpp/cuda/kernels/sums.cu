@@ -1,12 +1,17 @@
-// sum, sum_rows, mean and cumsum, in the CPU's order (cpp/cpu/kernels/sums.cpp): the same bits. Limited by memory.
+// sum, sum_rows, mean and cumsum, in the CPU's order (cpp/cpu/kernels/sums.cpp), for identical bits. Limited by memory.
 //
-//   sums      a warp owns a segment of a row of up to 64 blocks of 1024 elements: lane l adds elements l, l + 32, .. of a block in F32, the
-//             lanes are added pairwise, and blocks in F64. Rows of several segments come together in a second launch, a thread a row.
-//   running   a warp owns a segment too, 512 elements at a time in shared memory: read along the row, then a lane adds up a run of 16, and
-//             all lanes what lies before their runs: in F32 up to 16 of them, before these in F64. Of rows of several segments a launch
-//             before makes the segments' sums; within one, a block's are those too.
+//   sums      a warp owns a segment of a row of up to 64 blocks of 1024 elements: lane l adds elements l, l + 32, .. of
+//   a block in F32,
+//             the lanes are added pairwise, and blocks in F64. A second launch joins rows of several segments, a thread
+//             a row.
+//   running   a warp owns a segment too, 512 elements at a time in shared memory: read along the row, then a lane adds
+//   up a run of 16,
+//             and all lanes add the sum before their runs: in F32 up to 16 of them, before these in F64. For rows of
+//             several segments,
+//             a previous launch makes the segments' sums; within one, a block's are made in the same way.
 //
-// Shared memory: 32 runs of 16 + 1 floats a warp, 17,408 bytes a block; lanes read their runs 17 floats apart, so from banks of their own.
+// Shared memory: 32 runs of 16 + 1 floats per warp, 17,408 bytes per block. Lanes read their runs 17 floats apart, so
+// from different banks.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
@@ -64,12 +69,12 @@ __device__ void for_each_unit_of_warp(std::int64_t units, Work work) {
     for (std::int64_t unit = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y; unit < units; unit += step) work(unit);
 }
 
-// A row's sum, or its mean, as the result has it.
+// A row's sum, or its mean, as the result stores it.
 __device__ float stored(double sum, std::int64_t length, bool mean) {
     return static_cast<float>(mean ? sum / static_cast<double>(length) : sum);
 }
 
-// One of `c` and `sums` is written: c where rows are whole.
+// Writes either `c` or `sums`: c if rows are whole.
 __global__ void sum_segments(Lines lines, float *c, double *sums, bool mean) {
     const int lane = static_cast<int>(threadIdx.x);
     for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
@@ -98,7 +103,7 @@ __global__ void add_segments(const double *sums, float *c, std::int64_t count, s
     });
 }
 
-// Of rows of several segments `sums` are those of sum_segments.
+// For rows of several segments, `sums` are those of sum_segments.
 __global__ void running_segments(Lines lines, float *c, const double *sums) {
     constexpr int tile_elements = static_cast<int>(device::warp_size) * run;
     const int lane = static_cast<int>(threadIdx.x);
@@ -110,7 +115,8 @@ __global__ void running_segments(Lines lines, float *c, const double *sums) {
         double before = 0, segment = 0;
         for (std::int64_t s = line * lines.segments; s < unit; s++) before += sums[s];
         for (std::int64_t block = lines.begin(unit); block < end; block += block_elements) {
-            // What lies before the run's block of 16 runs, and in that before the run; and the block's parts, as sum_segments has them.
+            // The sum before the run's block of 16 runs, the sum in that block before the run, and the block's parts,
+            // as in sum_segments.
             double so_far = before + segment;
             float part = 0;
             for (std::int64_t from = block; from < min(block + block_elements, end); from += tile_elements) {
@@ -121,7 +127,7 @@ __global__ void running_segments(Lines lines, float *c, const double *sums) {
                     part += x;
                 }
                 __syncwarp();
-                // Pairs, then each next power of two, whose upper half is added to the lower one's last.
+                // Pairs, then each next power of two, whose upper half adds the last element of the lower half.
                 for (int half = 1; half < run; half *= 2) {
                     for (int j = half; j < run; j++) {
                         if (j & half) own[j] += own[(j & ~(2 * half - 1)) + half - 1];

@@ -1,8 +1,10 @@
-// Elementwise operations, one or several that are joined: a program (runtime/program.hpp) that each thread interprets over its elements.
+// Elementwise operations, one or several fused: a program (runtime/program.hpp) that each thread interprets over its
+// elements.
 //
-// Limited by memory: each input is read once and the result written once, however many operations there are. All lanes take the same way
-// through the program, so that its choices cost little. A thread moves 16 bytes of each where the inputs have the result's shape and lie
-// side by side in floats, else one element. No shared memory. Results have the bits of the CPU's ISAs with fused multiply-adds.
+// Limited by memory: each input is read once and the result written once, for any number of operations. All lanes take
+// one path through the program, so its branches cost little. A thread moves 16 bytes of each operand if the inputs are
+// contiguous floats of the result's shape, otherwise one element. No shared memory. Results have the bits of CPU ISAs
+// with fused multiply-adds.
 //
 //   tiles_flat   floats of one shape, all contiguous: a thread owns four elements
 //   tiles_rows   any float types and strides, repeating inputs: an element a thread
@@ -38,7 +40,7 @@ struct DeviceProgram {
 };
 static_assert(sizeof(DeviceProgram) <= 2048, "all of a launch's arguments have 4 KiB");
 
-// n elements at a time: inputs[i][.] in, the program's result out.
+// n elements at a time: reads inputs[i][.], returns the program's result.
 template <int n>
 struct Lanes {
     float at[n];
@@ -55,7 +57,7 @@ __device__ void evaluate(const DeviceInstruction &instruction, const Lanes<n> *v
     }
 }
 
-// Inputs and, behind them, registers.
+// Inputs, followed by registers.
 template <int n>
 __device__ Lanes<n> run(const DeviceProgram &program, Lanes<n> *values) {
     Lanes<n> result{};
@@ -67,7 +69,7 @@ __device__ Lanes<n> run(const DeviceProgram &program, Lanes<n> *values) {
 #include "math/tile_ops.inc"
 #undef TL_TILE_OP
         }
-        // As the node's own memory would have rounded it.
+        // Rounds as the node's own memory would.
         if (instruction.type != DType::f32) {
             for (int j = 0; j < n; j++) {
                 alignas(8) char rounded[8];
@@ -82,7 +84,7 @@ __device__ Lanes<n> run(const DeviceProgram &program, Lanes<n> *values) {
 
 constexpr int n_values = max_program_inputs + max_program_registers;
 
-// n_vectors of four floats, and behind them n_rest floats for the first threads.
+// n_vectors of four floats, followed by n_rest floats for the first threads.
 __global__ void tiles_flat(DeviceProgram program, float *c, std::int64_t n_vectors, int n_rest) {
     Lanes<4> values[n_values];
     device::for_each_unit(n_vectors, [&](std::int64_t i) {

@@ -1,6 +1,7 @@
-// acc, set: a copy of a, into a window of which b is added or stored. Limited by memory.
+// acc, set: copies a, then adds or stores b into a window of the copy. Limited by memory.
 //
-//   set_window   a thread owns a word of b: of 16 to 1 bytes where rows are contiguous and lie at multiples of that, else an element
+//   set_window   a thread owns a word of b: of 16 to 1 bytes if rows are contiguous and aligned to it, otherwise an
+//   element
 //   add_window   a thread owns an element of b
 //
 // No two of the window's elements share memory, so their order does not matter.
@@ -19,7 +20,7 @@ namespace {
 
 using device::View;
 
-// T: what a thread moves; `units` of them make a row, and lie b.nb[0] bytes apart in b.
+// T: what a thread moves. A row has `units` of them, b.nb[0] bytes apart in b.
 template <class T>
 __global__ void set_window(View b, View window, std::int64_t units, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
@@ -41,7 +42,7 @@ __global__ void add_window(View b, DType b_type, View window, DType window_type,
     });
 }
 
-// The window as an operand of its own.
+// The window as an operand.
 TensorRef window_ref(const Step &step) noexcept {
     const ops::Window window = ops::window_of(*step.node);
     return {step.dst.type, window.layout.ne, window.layout.nb, step.dst.data + window.offset};

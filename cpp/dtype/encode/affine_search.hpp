@@ -1,8 +1,8 @@
 // Codes with a scale and an offset: x ~ s * level + o, levels 0..top.
 //
-// As with one scale (scale_search.hpp), now with two unknowns: for given levels the best (s, o) solve two linear equations, for
-// given (s, o) the nearest levels are best. Sixteen starts take turns at once, one a lane: ranges that leave out a little at
-// either end.
+// As with one scale (scale_search.hpp), but with two unknowns: for given levels, the best (s, o) solve two linear
+// equations; for given (s, o), the nearest levels are best. Sixteen starts alternate at once, one per lane. They are
+// ranges that leave out a little at either end.
 #pragma once
 
 #include "dtype/encode/scale_search.hpp"
@@ -32,13 +32,13 @@ struct AffineFit {
         const Lanes from_scale = a.s * (a.s * ll - (xl + xl)), from_offset = a.o * (a.o * run.sum_w - (run.sum_wx + run.sum_wx));
         return from_scale + from_offset + a.s * a.o * (l + l);
     }
-    // The best scale for an offset; `otherwise` where all levels are zero.
+    // The best scale for an offset; `otherwise` if all levels are zero.
     TL_ENCODE_INLINE Lanes scale(const Lanes &o, const Lanes &otherwise) const {
         return where_less(all(0), ll, (xl - o * l) / ll, otherwise);
     }
     // The best offset for a scale.
     TL_ENCODE_INLINE Lanes offset(const Values &run, const Lanes &s) const { return (all(run.sum_wx) - s * l) / all(run.sum_w); }
-    // Both; a's own where the levels do not tell them apart (all are equal).
+    // Both; a's own if the levels do not distinguish them (all are equal).
     TL_ENCODE_INLINE Line line(const Values &run, const Line &a) const {
         const Lanes determinant = ll * run.sum_w - l * l;
         const Lanes s = where_less(ll * (run.sum_w * 1e-6f), determinant, (xl * run.sum_w - l * run.sum_wx) / determinant, a.s);
@@ -60,10 +60,10 @@ TL_ENCODE_INLINE AffineFit fit(const Values &run, const Line &a) {
     return f;
 }
 
-// With weights an end may matter little, and then be cut off: starts once more with these insets.
+// With weights, an end may matter little and be cut off: starts again with these insets.
 constexpr float wide_inset = 0.75f;
 
-// Sixteen lines from `low` to `high`, each end moved inwards by up to `inset` of the way.
+// Sixteen lines from `low` to `high`, with each end moved inwards by up to `inset` of the way.
 TL_ENCODE_INLINE Line starting_lines(float low, float high, float inset, float top) {
     static constexpr float lows[n_lanes] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
     static constexpr float highs[n_lanes] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
@@ -81,8 +81,8 @@ TL_ENCODE_INLINE Extremes extremes(const float *x, int n) {
     return e;
 }
 
-// Q4_1, Q5_1: x ~ d * level + m, both F16. The minimum is taken off first: what is left is as small as the steps, and its squares
-// lose no digits to a large offset.
+// Q4_1, Q5_1: x ~ d * level + m, both F16. The minimum is subtracted first: the rest is as small as the steps, and its
+// squares lose no digits to a large offset.
 struct ScaleAndOffset {
     float d, m;
 };
@@ -97,7 +97,7 @@ inline ScaleAndOffset search_line(const Input<n> &in, float inset, float *levels
     Lanes best_error = all(0), best_d = all(0), best_o = all(0);
     for (int round = 0; round < (in.weighted ? 8 : 4); round++) {
         if (round % 4 == 0) a = starting_lines(0, ends.high - ends.low, round == 0 ? inset : wide_inset, static_cast<float>(top));
-        // To what can be stored. An offset may be zero.
+        // Rounds to storable values. An offset may be zero.
         const Lanes m = a.o + ends.low;
         const Lanes half = where_less(abs(m) * in.up, all(0x1p-25f), all(0), round_to_half(in, m));
         a = {round_to_half(in, a.s), half - ends.low};
@@ -127,7 +127,7 @@ struct AffineLevels {
     float levels[256];
 };
 
-// The line of a sub-block that would be best if any with o <= 0 could be stored; and how much errors in s and o cost.
+// The line that would be best for a sub-block if any with o <= 0 could be stored, and how much errors in s and o cost.
 struct FreeLine {
     float s, m, cost_s, cost_m;
 };
@@ -144,7 +144,7 @@ inline FreeLine free_line(const Values &run, float inset, bool weighted) {
         const AffineFit f = fit<top>(run, a);
         Line next = f.line(run, a);
         next.s = where_less(all(0), next.o, f.scale(all(0), a.s), next.s);
-        // A few large negative values may want o > 0, and then s < 0: they keep their s.
+        // A few large negative values may require o > 0, and then s < 0: they keep their s.
         a.s = where_less(all(0), next.s, next.s, a.s);
         a.o = min(f.offset(run, a.s), all(0));
         const Lanes error = f.error(run, a);
@@ -157,7 +157,7 @@ inline FreeLine free_line(const Values &run, float inset, bool weighted) {
     return {lane(best.s, j), -lane(best.o, j), lane(best_ll, j), run.sum_w};
 }
 
-// The unit of sixteen whose multiples 0..largest come closest to non-negative values.
+// The unit, out of sixteen, whose multiples 0..largest come closest to non-negative values.
 template <int count>
 inline float common_unit(const Input<256> &in, const float *values, const float *costs, int largest) {
     float extreme = 0;
@@ -173,7 +173,7 @@ inline float common_unit(const Input<256> &in, const float *values, const float 
     return lane(d, smallest(error));
 }
 
-// The levels that belong to out's scales and mins, and what they cost: sum w (x - (d * scale * level - dmin * min))^2.
+// The levels for out's scales and mins, and their cost: sum w (x - (d * scale * level - dmin * min))^2.
 template <int top, int sub>
 inline float take_levels(const Input<256> &in, AffineLevels<sub> &out) {
     Lanes sums = all(0);
@@ -190,7 +190,8 @@ inline float take_levels(const Input<256> &in, AffineLevels<sub> &out) {
     return sum(sums);
 }
 
-// The plain rule: each sub-block from its least value, or zero, to its greatest; d and dmin from the greatest scale and min.
+// The plain rule: each sub-block from its least value, or zero, to its greatest; d and dmin from the greatest scale and
+// min.
 template <int top, int sub>
 inline void take_extremes(const Input<256> &in, float largest, AffineLevels<sub> &out) {
     constexpr int count = 256 / sub;
@@ -209,9 +210,9 @@ inline void take_extremes(const Input<256> &in, float largest, AffineLevels<sub>
     }
 }
 
-// Codes 0..top in sub-blocks with scales and mins 0..largest. First free lines, then units d and dmin for all, then for these the
-// best integers: sixteen scales at once, the min following each; the units are fitted to what was chosen, and again. The plain
-// rule's block is taken should it be better.
+// Codes 0..top in sub-blocks with scales and mins 0..largest. First the free lines, then units d and dmin for all, then
+// for these the best integers: sixteen scales at once, and the min that follows from each. The units are fitted to the
+// choice, and the search repeats. The plain rule's block is taken if it is better.
 template <int top, int sub>
 inline void search_super_block(const Input<256> &in, int largest, float inset, AffineLevels<sub> &out) {
     constexpr int count = 256 / sub;
@@ -259,7 +260,7 @@ inline void search_super_block(const Input<256> &in, int largest, float inset, A
             out.d = d, out.dmin = dmin;
             for (int b = 0; b < count; b++) out.scale[b] = static_cast<int>(scales[b]), out.min[b] = static_cast<int>(mins[b]);
         }
-        // Both where they can be told apart, else each for itself; neither turns negative.
+        // Both if they can be distinguished, otherwise each for itself; neither becomes negative.
         const float determinant = a11 * a22 - a12 * a12;
         float next_d = a11 > 0 ? b1 / a11 : d, next_dmin = dmin;
         if (determinant > 1e-6f * a11 * a22) {

@@ -1,4 +1,4 @@
-// Encoding of n elements in any format: what the traits and each ISA make their functions of.
+// Encodes n elements of any type. The traits and each ISA instantiate it.
 #pragma once
 
 #include "dtype/encode/input.hpp"
@@ -13,8 +13,9 @@ inline std::int64_t first_not_finite(const float *values, std::int64_t n) {
     return -1;
 }
 
-// n elements, a multiple of the format's block size; weights are as many, or null for ones. Returns the first position that the
-// format cannot hold, or -1: nothing of that block and of later ones is written. Types with blocks hold finite numbers only.
+// Encodes n elements, a multiple of the type's block size; weights are as many, or null for ones. Returns the first
+// position that the type cannot hold, or -1: nothing of that block and later ones is written. Quantised types hold only
+// finite numbers.
 template <class Format>
 inline std::int64_t encode_blocks(const float *values, const float *weights, void *blocks, std::int64_t n) {
     // Blocks may lie at any address, so each is made here and copied.

@@ -1,11 +1,11 @@
-// Memory for a search that is too large for a stack: a host's thread may have 128 KiB of it.
+// Memory for a search that is too large for a stack: a host thread's may have 128 KiB.
 #pragma once
 
 #include <cstdlib>
 
 namespace TL_FORMATS::encoding {
 
-// A T from the heap. An encoder cannot fail, so if the heap has none, threads take turns with one that is always there.
+// A T from the heap. An encoder cannot fail, so if the heap has no memory, threads take turns with a permanent one.
 template <class T>
 class Borrowed {
 public:

@@ -1,4 +1,4 @@
-// The sets of levels that codes stand for: nearest() snaps to a level, lane by lane.
+// The sets of levels that codes stand for. nearest() rounds to a level, lane by lane.
 #pragma once
 
 #include "dtype/codebooks.hpp"
@@ -14,7 +14,8 @@ struct Uniform {
     }
 };
 
-// Sixteen ascending levels: passing the middle between two moves on to the upper one. A level's code is its place.
+// Sixteen ascending levels: a value above the middle between two levels belongs to the upper one. A level's code is its
+// index.
 struct Nonlinear {
     TL_ENCODE_INLINE static Lanes nearest(const Lanes &v) {
         Lanes level = all(static_cast<float>(iq4nl_value(0)));

@@ -1,8 +1,8 @@
 // 32 values as 8-bit codes: Q8_0 and Q8_1.
 //
-// By the formats' rule dd = largest / 127, codes are x / dd to nearest, ties away from zero, and d is dd as F16. Where d would be
-// an F16 below 2^-14, which has fewer digits, or beyond 65504, codes are chosen for the d that is stored: there the rule would be
-// off by up to all of the value.
+// By the types' rule, dd = largest / 127, codes are x / dd to nearest, ties away from zero, and d is dd as F16. If d
+// would be an F16 below 2^-14, which has fewer digits, or beyond 65504, codes are chosen for the stored d. The rule
+// could be off by up to the whole value there.
 #pragma once
 
 #include "dtype/encode/scale_search.hpp"
@@ -11,14 +11,14 @@
 
 namespace TL_FORMATS::encoding {
 
-// To the nearest integer, ties away from zero; |v| at most 2^30. v less its integral part is exact.
+// Rounds to the nearest integer, ties away from zero; |v| is at most 2^30. v minus its integral part is exact.
 TL_ENCODE_INLINE int round_half_away(float v) {
     const int whole = static_cast<int>(v);
     const float rest = v - static_cast<float>(whole);
     return whole + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
-// Fills codes and returns d; `unrounded` becomes dd, or d where codes are chosen for that.
+// Fills codes and returns d. `unrounded` becomes dd, or d if codes are chosen for that.
 TL_ENCODE_INLINE std::uint16_t eight_bits_by_rule(const float *values, std::int8_t *codes, float &unrounded) {
     const float largest = float_of(largest_bits(values, 32));
     float dd = largest / 127.0f;
@@ -26,7 +26,7 @@ TL_ENCODE_INLINE std::uint16_t eight_bits_by_rule(const float *values, std::int8
     F16::encode(&dd, d);
     const bool in_range = dd >= 0x1p-14f && dd <= 65504.0f;
     if (!in_range) {
-        // Up to a multiple of 2^-24, so that codes stay within 127; nothing there is to round for zeros.
+        // Up to a multiple of 2^-24, so that codes stay within 127; there is nothing to round for zeros.
         const float units = fminf(ceilf(dd * 0x1p24f), 65504.0f * 0x1p24f);
         dd = units * 0x1p-24f;
         F16::encode(&dd, d);
@@ -49,7 +49,7 @@ inline bool all_equal(const float *weights, int n) {
     return equal;
 }
 
-// Q8_0 out of values and weights.
+// Encodes Q8_0 from values and weights.
 inline std::uint16_t eight_bits(const float *values, const float *weights, std::int8_t *codes) {
     float unrounded;
     if (!weights || all_equal(weights, 32)) return eight_bits_by_rule(values, codes, unrounded);

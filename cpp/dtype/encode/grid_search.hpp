@@ -1,16 +1,19 @@
-// Codes of whole pieces of 8 or 4 elements: x ~ d * (2 * scale + 1) * entry, the entry one of a grid's 256 to 2048.
+// Codes of whole pieces of 8 or 4 elements: x ~ d * (2 * scale + 1) * entry, where the entry is one of a grid's 256 to
+// 2048.
 //
-// With P = sum w x g and Q = sum w g^2 over a piece the entry g at scale s adds s (s Q - 2 P) to sum w x^2. Neither P nor Q depends
-// on s: they are computed once for all entries of a piece, sixteen at a time, and then the best entry for any scale is the
-// smallest s Q - 2 P, which costs five operations for sixteen entries. So the search over entries is exact; sampled are only the
-// scales. The steps:
+// With P = sum w x g and Q = sum w g^2 over a piece, entry g at scale s adds s (s Q - 2 P) to sum w x^2. Neither P nor
+// Q depends on s. They are computed once for all entries of a piece, sixteen at a time. The best entry for any scale is
+// then the smallest s Q - 2 P, which costs five operations for sixteen entries. The search over entries is therefore
+// exact; only scales are sampled. The steps:
 //
-//   1. For each sub-block sixteen scales; for each of them and each piece the best entry. These entries are the piece's shortlist.
-//   2. d: of several candidates the best, and for it each sub-block's best scale, over shortlists, sixteen scales at once.
-//   3. d is fitted to what was chosen, and again.
+//   1. For each sub-block sixteen scales; for each of them and each piece the best entry. These entries are the piece's
+//      shortlist.
+//   2. d: of several candidates the best, and for it each sub-block's best scale, over shortlists, sixteen scales at
+//      once.
+//   3. d is fitted to the choice, and the search repeats.
 //
-// Signs: pieces are of magnitudes, except in IQ1. Where eight signs must have an even number of negatives, an odd run gives up
-// the sign that matters least, that of the smallest w |x|.
+// Signs: pieces consist of magnitudes, except in IQ1. If eight signs must have an even number of negatives, an odd run
+// gives up the sign that matters least, that of the smallest w |x|.
 #pragma once
 
 #include "dtype/encode/borrowed.hpp"
@@ -27,7 +30,7 @@ struct Shortlist {
     float p[n_lanes], q[n_lanes], index[n_lanes];
 };
 
-// What was chosen for a super-block. Entries from n_entries on (Shift::per_piece) are shifted down.
+// The choice for a super-block. Entries from n_entries on (Shift::per_piece) are shifted down.
 template <class Grid>
 struct GridChoice {
     float d = 0;
@@ -132,8 +135,8 @@ private:
         }
     }
 
-    // The best entry for each of sixteen scales, four scales a pass. Parts of lanes one after the other: a pass has 8 registers
-    // that stay, 3 loaded and 4 broadcast, and processors have 16 or 32.
+    // The best entry for each of sixteen scales, four scales a pass. It processes parts of lanes one after the other: a
+    // pass has 8 permanent registers, 3 loaded and 4 broadcast, and processors have 16 or 32.
     void find(const float *scales, Shortlist &shortlist) {
         for (int j = 0; j < n_lanes; j += 4) {
             Lanes best[4], at[4];
@@ -163,7 +166,7 @@ private:
         const float *x = x_ + b * Grid::sub_block;
         const float largest = float_of(largest_bits(x, Grid::sub_block));
         float scales[n_lanes];
-        // For zeros any scale shows which entries are smallest.
+        // For zeros, any scale shows which entries are smallest.
         store(scales, all(largest == 0 ? 1 : largest) / (lane_numbers() * Grid::step + Grid::first));
         Lanes p = all(0), q = all(0);
         for (int i = 0; i < pieces; i++) {
@@ -195,7 +198,7 @@ private:
 
     static Lanes all_scales(float d) { return (lane_numbers() * 2.0f + 1.0f) * (d * (1.0f / Grid::unit)); }
 
-    // Step 2: what d adds to sum w x^2, all else at its best.
+    // Step 2: what d adds to sum w x^2, with everything else at its best.
     float evaluate(float d) const {
         const Lanes scale = all_scales(d);
         float sum = 0;
@@ -210,7 +213,7 @@ private:
         return sum;
     }
 
-    // The same, writing the choice down if it is better than `best_error`; `next` becomes the d that fits it best.
+    // As evaluate(), and stores the choice if it is better than `best_error`; `next` becomes the d that fits it best.
     float choose(float d, float best_error, float &next) {
         const Lanes scale = all_scales(d);
         GridChoice<Grid> choice = out_;

@@ -1,5 +1,5 @@
-// What every encoder starts from: a block's values and weights, brought to a common size by powers of two, which changes no
-// digit. The largest value is then in [1, 2), so no square under- or overflows, be the values 1e-38 or 3e38.
+// The input of every encoder: a block's values and weights, scaled to a common size by powers of two, which changes no
+// digit. The largest value is then in [1, 2), so no square under- or overflows, even if values are 1e-38 or 3e38.
 #pragma once
 
 #include "dtype/encode/lanes.hpp"
@@ -21,7 +21,7 @@ TL_ENCODE_INLINE float float_of(std::uint32_t bits) {
 // 2^e, e in -126..127.
 TL_ENCODE_INLINE float power_of_two(int e) { return float_of(static_cast<std::uint32_t>(e + 127) << 23); }
 
-// The largest magnitude's bits, which order as the magnitudes do; from 0x7f800000 on there is a NaN or an infinity.
+// The largest magnitude's bits, which are ordered as the magnitudes are; from 0x7f800000 there is a NaN or an infinity.
 TL_ENCODE_INLINE std::uint32_t largest_bits(const float *values, int n) {
     std::int32_t largest = 0;
     for (int i = 0; i < n; i++) {
@@ -33,7 +33,7 @@ TL_ENCODE_INLINE std::uint32_t largest_bits(const float *values, int n) {
     return static_cast<std::uint32_t>(largest);
 }
 
-// floor(log2), kept where both 2^e and 2^-e are normal: smaller values stay below 1.
+// floor(log2), limited to where both 2^e and 2^-e are normal: smaller values stay below 1.
 TL_ENCODE_INLINE int exponent_of(std::uint32_t bits) {
     const int e = static_cast<int>(bits >> 23) - 127;
     return e < -126 ? -126 : e > 126 ? 126 : e;
@@ -47,7 +47,7 @@ struct Input {
     float largest;
     float up, down;  // 2^exponent, 2^-exponent: a scale d here stands for d * up
     int exponent;
-    bool zero;      // nothing but zeros
+    bool zero;      // only zeros
     bool weighted;  // not all weights are equal
 
     Input(const float *values, const float *weights) {
@@ -62,7 +62,7 @@ struct Input {
         if (!weighted) {
             for (int i = 0; i < n; i++) w[i] = 1.0f;
         } else {
-            // 2^-24 of the largest at least: an element without importance still decides ties.
+            // At least 2^-24 of the largest: an element without importance still decides ties.
             const float by = power_of_two(-exponent_of(largest_bits(weights, n)));
             for (int i = 0; i < n; i++) w[i] = weights[i] * by > 0x1p-24f ? weights[i] * by : 0x1p-24f;
         }
@@ -70,8 +70,9 @@ struct Input {
     }
 };
 
-// Scales as a block can store them: rounded to F16's 11 significant bits, to multiples of 2^-24 below 2^-14, and neither zero
-// (that is what an all-zero block is for) nor beyond 65504, the largest finite F16. d and the result are in an Input's units.
+// Scales as a block can store them: rounded to F16's 11 significant bits, to multiples of 2^-24 below 2^-14, and
+// neither zero (an all-zero block has that) nor beyond 65504, the largest finite F16. d and the result are in an
+// Input's units.
 template <int n>
 TL_ENCODE_INLINE Lanes round_to_half(const Input<n> &in, const Lanes &d) {
     Lanes r = max(min(d * in.up, all(65504.0f)), all(-65504.0f));
@@ -85,7 +86,7 @@ TL_ENCODE_INLINE Lanes round_to_half(const Input<n> &in, const Lanes &d) {
     return rounded * in.down;
 }
 
-// The F16 of a scale that round_to_half() made, or zero.
+// The F16 of a scale from round_to_half(), or zero.
 template <int n>
 TL_ENCODE_INLINE std::uint16_t half_bits(const Input<n> &in, float d) {
     const float value = d * in.up;

@@ -1,8 +1,9 @@
-// Sixteen floats at a time, for encoding: usually sixteen candidates for one unknown (a scale, an entry of a grid), so that sums
-// over elements are plain loops and need no sum across lanes.
+// Sixteen floats at a time, for encoding. Usually they are sixteen candidates for one unknown (a scale, an entry of a
+// grid), so sums over elements are plain loops and need no sum across lanes.
 //
-// The bits are the same on every processor: lanes never meet, sums run over elements in order, and products are not fused with
-// sums (formats.cpp and dtype.cpp are compiled with -ffp-contract=off). TL_VECTOR_BYTES says how wide the registers are.
+// Every processor gives identical bits: lanes never meet, sums run over elements in order, and products are not fused
+// with sums (formats.cpp and dtype.cpp are compiled with -ffp-contract=off). TL_VECTOR_BYTES is the width of the
+// registers.
 #pragma once
 
 #include "dtype/format.hpp"
@@ -13,7 +14,7 @@
 #define TL_VECTOR_BYTES 16
 #endif
 
-// Sanitizers' checks in code that is inlined whole would take minutes to compile.
+// With sanitizers' checks, code that is inlined completely would take minutes to compile.
 #if defined(__GNUC__) && !defined(TL_INSTRUMENTED)
 #define TL_ENCODE_INLINE __attribute__((always_inline)) inline
 #else
@@ -24,7 +25,8 @@ namespace TL_FORMATS::encoding {
 
 constexpr int n_lanes = 16;
 
-// A register: vectors of the compiler, or one float where it has none (nvcc sees these functions but compiles none of them).
+// A register: a vector of the compiler, or one float if it has none (nvcc sees these functions but compiles none of
+// them).
 #if defined(__GNUC__) && !defined(__CUDACC__)
 typedef float Part __attribute__((vector_size(TL_VECTOR_BYTES)));
 #else
@@ -49,7 +51,7 @@ TL_ENCODE_INLINE Lanes all(float value) {
     for (int j = 0; j < n_parts; j++) r.part[j] = value - Part{};
     return r;
 }
-// Part by part: compilers copy 64 bytes at once in pieces of 16 through memory, which stalls the wider loads after it.
+// Part by part: compilers copy 64 bytes at once as pieces of 16 through memory, which stalls the wider loads after it.
 TL_ENCODE_INLINE Lanes load(const float *p) {
     Lanes r;
     for (int j = 0; j < n_parts; j++) r.part[j] = load_part(p + j * part_lanes);
@@ -88,7 +90,7 @@ TL_ENCODE_INLINE Lanes min(const Lanes &a, const Lanes &b) { return where_less(a
 TL_ENCODE_INLINE Lanes max(const Lanes &a, const Lanes &b) { return where_less(b, a, a, b); }
 TL_ENCODE_INLINE Lanes abs(const Lanes &a) { return max(a, all(0) - a); }
 
-// To the nearest integer, ties to even, for |a| < 2^22: in 1.5 * 2^23 + a the last bit counts ones.
+// Rounds to the nearest integer, ties to even, for |a| < 2^22: in 1.5 * 2^23 + a the last bit counts ones.
 TL_ENCODE_INLINE Lanes round(const Lanes &a) { return (a + 12582912.0f) - 12582912.0f; }
 
 // 0, 1, .. 15.
@@ -110,7 +112,7 @@ TL_ENCODE_INLINE float lane(const Lanes &a, int j) {
     store(v, a);
     return v[j];
 }
-// All lanes, in order.
+// The sum of all lanes, in order.
 inline float sum(const Lanes &a) {
     float v[n_lanes], total = 0;
     store(v, a);

@@ -1,9 +1,10 @@
 // Codes with one scale: x ~ d * level.
 //
-// The error of levels l is sum w (x - d l)^2 = sum w x^2 - 2 d p + d^2 q with p = sum w x l and q = sum w l^2. For given levels
-// d = p / q is best and takes p^2 / q off sum w x^2; for a given d the nearest levels are best. Taking turns goes downhill to one
-// of many valleys, so sixteen scales start at once, one a lane, and the deepest wins. Scales are rounded to what a block can
-// store before levels are chosen for them, so that nothing is lost afterwards.
+// The error of levels l is sum w (x - d l)^2 = sum w x^2 - 2 d p + d^2 q with p = sum w x l and q = sum w l^2. For
+// given levels, d = p / q is best and reduces sum w x^2 by p^2 / q; for a given d, the nearest levels are best.
+// Alternating between them descends into one of many valleys, so sixteen scales start at once, one per lane, and the
+// deepest valley wins. Scales are rounded to storable values before levels are chosen for them, so that nothing is lost
+// afterwards.
 #pragma once
 
 #include "dtype/encode/codes.hpp"
@@ -16,11 +17,11 @@ struct Fit {
 
     // What scale d adds to sum w x^2.
     TL_ENCODE_INLINE Lanes error(const Lanes &d) const { return d * (d * q - (p + p)); }
-    // The best scale for these levels; `otherwise` where all are zero.
+    // The best scale for these levels; `otherwise` if all are zero.
     TL_ENCODE_INLINE Lanes scale(const Lanes &otherwise) const { return where_less(all(0), q, p / q, otherwise); }
 };
 
-// n elements against sixteen inverses of scales.
+// Fits n elements for sixteen inverses of scales.
 template <class Codes>
 TL_ENCODE_INLINE Fit fit(const float *x, const float *w, const float *wx, int n, const Lanes &inverse) {
     Fit f{all(0), all(0)};
@@ -45,14 +46,15 @@ struct Best {
 // Starting scales: those that map the largest magnitude to `first`, `first` + `step`, ..
 TL_ENCODE_INLINE Lanes starts(float largest, float first, float step) { return all(largest) / (lane_numbers() * step + first); }
 
-// With weights the largest may matter little, and then be cut off: on from where starts() ends, 2^(-1/5) from one to the next.
+// With weights, the largest may matter little and be cut off: continues where starts() ends, in steps of 2^(-1/5).
 TL_ENCODE_INLINE Lanes smaller_starts(float largest, float first, float step) {
     static constexpr float fifths[n_lanes] = {0.870551f, 0.757858f, 0.659754f, 0.574349f, 0.500000f, 0.435275f, 0.378929f, 0.329877f,
                                               0.287175f, 0.250000f, 0.217638f, 0.189465f, 0.164938f, 0.143587f, 0.125000f, 0.108819f};
     return load(fifths) * (largest / (first + 15 * step));
 }
 
-// From sixteen scales downhill: rounded to what can be stored, levels for them, the best scale for those.
+// Descends from sixteen scales: rounds them to storable values, chooses levels for these, then the best scale for
+// those.
 template <class Codes, int n>
 TL_ENCODE_INLINE void descend(const Input<n> &in, Lanes d, int rounds, Best &best) {
     for (int round = 0; round < rounds; round++) {
@@ -63,8 +65,8 @@ TL_ENCODE_INLINE void descend(const Input<n> &in, Lanes d, int rounds, Best &bes
     }
 }
 
-// The best storable scale of a block, 0 where none is better than zeros. `first` and `step` are positive; with `both_signs`
-// negative scales are tried as well, which matters for levels that reach further on one side.
+// The best storable scale of a block, 0 if none is better than zeros. `first` and `step` are positive. With
+// `both_signs`, negative scales are tried as well, which matters for levels that extend further on one side.
 template <class Codes, int n>
 inline float search_scale(const Input<n> &in, float first, float step, bool both_signs) {
     Best best;
@@ -73,7 +75,7 @@ inline float search_scale(const Input<n> &in, float first, float step, bool both
         descend<Codes>(in, starts(extreme, first, step), 3, best);
         if (in.weighted) descend<Codes>(in, smaller_starts(extreme, first, step), 3, best);
     }
-    // A few heavy elements make narrow valleys: once more around the deepest, 1 % from one to the next.
+    // A few heavy elements make narrow valleys: searches again around the deepest, in steps of 1 %.
     if (in.weighted) descend<Codes>(in, all(lane(best.d, smallest(best.error))) * ((lane_numbers() - 7.5f) * 0.01f + 1.0f), 2, best);
     return lane(best.d, smallest(best.error));
 }
@@ -85,7 +87,7 @@ TL_ENCODE_INLINE void choose_levels(const float *x, int n, float d, float *level
     for (int i = 0; i < n; i += n_lanes) store(levels + i, Codes::nearest(load(x + i) * inverse));
 }
 
-// The same over a whole block, out of its best scale.
+// The levels of a whole block, for its best scale.
 template <class Codes, int n>
 inline float search_levels(const Input<n> &in, float first, float step, bool both_signs, float *levels) {
     const float d = in.zero ? 0 : search_scale<Codes>(in, first, step, both_signs);
@@ -101,7 +103,7 @@ struct ScaledLevels {
     float levels[256];
 };
 
-// The scale of a sub-block that would be best if any could be stored, and how much an error in it costs: q.
+// The scale that would be best for a sub-block if any could be stored, and how much an error in it costs: q.
 struct FreeScale {
     float s, q;
 };
@@ -127,8 +129,8 @@ TL_ENCODE_INLINE FreeScale free_scale(const Input<256> &in, int begin, int n, fl
     return {lane(best.d, j), lane(best_q, j)};
 }
 
-// The d of sixteen for which d * (an integer of low..high) come closest to the free scales. d reaches from what maps the extreme
-// scale to low (lanes 0..7) or high (8..15) to a quarter more.
+// The d, out of sixteen, for which d * (an integer of low..high) come closest to the free scales. d ranges from the
+// value that maps the extreme scale to low (lanes 0..7) or high (8..15) to a quarter more.
 template <int count>
 inline float common_scale(const Input<256> &in, const FreeScale *free, int low, int high) {
     float extreme = 0;
@@ -153,7 +155,7 @@ inline float extreme_of(const float *x, int n) {
     return extreme;
 }
 
-// A super-block's scales for one d after the other; the best are kept.
+// Finds a super-block's scales for one d after the other, and keeps the best.
 template <class Codes, int sub>
 struct SuperBlockSearch {
     static constexpr int count = 256 / sub;
@@ -162,9 +164,9 @@ struct SuperBlockSearch {
     const FreeScale *free;
     float low, high;
     ScaledLevels<sub> &out;
-    float best_error = 0, next = 0;  // what out has won over zeros, and the d that fits its levels best
+    float best_error = 0, next = 0;  // how much out is better than zeros, and the d that fits its levels best
 
-    // For d the best integer of sixteen for each sub-block, with its own nearest levels.
+    // For d, finds the best integer of sixteen for each sub-block, with its own nearest levels.
     void offer(float d) {
         float p = 0, q = 0, error = 0, codes[count];
         for (int b = 0; b < count; b++) {
@@ -187,7 +189,7 @@ struct SuperBlockSearch {
     }
 };
 
-// The levels that belong to out's scales, and what they cost: sum w (x - d * scale * level)^2.
+// The levels for out's scales, and their cost: sum w (x - d * scale * level)^2.
 template <class Codes, int sub>
 inline float take_levels(const Input<256> &in, ScaledLevels<sub> &out) {
     for (int b = 0; b < 256 / sub; b++) {
@@ -218,10 +220,11 @@ inline void take_extremes(const Input<256> &in, float low, float high, ScaledLev
     }
 }
 
-// Levels of `Codes` and scales low..high; `first`, `step` as in search_scale(). Scales are found free of each other, then a d for
-// all; smaller ones are tried too, which suit small sub-blocks beside an outlier that can as well be a larger level, and the one
-// that makes the extreme the lowest level at the lowest scale. d is fitted to the best, and again. The plain rule's block is taken
-// should it be better, as happens where hardly any F16 is small enough for d.
+// Levels of `Codes` and scales low..high; `first`, `step` as in search_scale(). First each sub-block's scale is found
+// freely, then a d for all. Smaller d are tried too, because they suit small sub-blocks next to an outlier that can use
+// a larger level instead. So is the d that makes the extreme the lowest level at the lowest scale. d is fitted to the
+// best, and the search repeats. The plain rule's block is taken if it is better, which happens where hardly any F16 is
+// small enough for d.
 template <class Codes, int sub>
 inline void search_super_block(const Input<256> &in, int low, int high, float first, float step, ScaledLevels<sub> &out) {
     constexpr int count = 256 / sub;

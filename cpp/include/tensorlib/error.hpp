@@ -1,4 +1,4 @@
-// The one exception type of the C++ API, and the status numbers that it shares with the C ABI.
+// The only exception type of the C++ API, and the status numbers that it shares with the C ABI.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tensorlib {
 
-// Numbers as in the C ABI (TL_STATUS_...); they never change.
+// The numbers are those of the C ABI (TL_STATUS_...); they never change.
 enum class Status : std::int32_t {
     ok = 0,
     invalid_argument = 1,

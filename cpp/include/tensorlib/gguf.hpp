@@ -8,12 +8,12 @@
 //     tl::GgufWriter writer("copy.gguf");
 //     writer.copy_keys(file);
 //     writer.add(weights);
-//     writer.finish();                                              // nobody sees the file before
+//     writer.finish();                                              // the file appears here
 //
 // Ownership: handles are cheap to copy; copies share the file. A context keeps the bytes that its tensors lie in.
 //
-// Errors: whatever can fail throws tensorlib::Error: io with the path and the system's reason, format with the byte where
-// a file is not what the format allows, invalid_argument for a key that is not there, type_mismatch for a value of another
+// Errors: every function that can fail throws tensorlib::Error: io with the path and the system's reason, format with
+// the byte at which a file breaks the format, invalid_argument for a missing key, type_mismatch for a value of another
 // type.
 #pragma once
 
@@ -45,13 +45,14 @@ constexpr GgufType gguf_type_of() {
         return static_cast<GgufType>((sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 2 : 4) + (std::is_signed_v<T> ? 1 : 0));
 }
 
-// A file that was opened and checked. Where it is one of several parts, NAME-00001-of-00003.gguf, all of them.
+// An opened and checked file. If it is one of several parts, NAME-00001-of-00003.gguf, this is all of them.
 class Gguf {
 public:
-    // Mapped: the file must not be changed while it, or a tensor over it, is in use.
+    // Maps the file, which must not be changed while this object or a tensor over it is in use.
     static Gguf open(const std::string &path);
     static Gguf open_copy(const std::string &path);
-    // The bytes stay the caller's, until the last handle and the last context with tensors over them are gone.
+    // The bytes stay the caller's. They must exist until the last handle and the last context with tensors over them
+    // are freed.
     static Gguf open_memory(std::span<const std::byte> bytes);
 
     std::uint32_t version() const;
@@ -61,7 +62,7 @@ public:
     std::vector<std::string> keys() const;
     bool has(std::string_view key) const;
     GgufType type(std::string_view key) const;
-    // Integers of any type where they fit; floats, and integers that a double holds exactly.
+    // Integers of any type if they fit; floats, and integers that a double holds exactly.
     std::uint64_t u64(std::string_view key) const;
     std::int64_t i64(std::string_view key) const;
     double f64(std::string_view key) const;
@@ -90,7 +91,7 @@ public:
     };
     std::vector<TensorInfo> tensors() const;
 
-    // A leaf over the file's bytes, constant from the start; on a device a copy.
+    // A leaf over the file's bytes, constant from the start; on a device, a copy of them.
     Tensor tensor(const Context &context, std::string_view name) const;
 
 private:
@@ -100,17 +101,17 @@ private:
 };
 
 struct GgufWriterOptions {
-    std::uint32_t version = 3;     // or 2
-    std::uint32_t alignment = 32;  // a power of two from 8 on
+    std::uint32_t version = 3;     // 2 or 3
+    std::uint32_t alignment = 32;  // a power of two, at least 8
     std::uint64_t split_size = 0;  // the most bytes of a file; more go to further parts; 0 = one file
 };
 
-// A file in the making; a handle that ends before finish() leaves no file. One thread at a time.
+// A file that is being written. If the handle ends before finish(), no file is left. Use it from one thread at a time.
 class GgufWriter {
 public:
     explicit GgufWriter(const std::string &path, const GgufWriterOptions &options = {});
 
-    // Keys. One that is set already is an error.
+    // Sets a key. A key that is already set is an error.
     template <class T>
     std::enable_if_t<std::is_arithmetic_v<T>> set(std::string_view key, T value) {
         set_scalar(key, gguf_type_of<T>(), &value);
@@ -122,12 +123,12 @@ public:
         set_array(key, gguf_type_of<T>(), values.data(), values.size());
     }
     void set(std::string_view key, std::span<const std::string> texts);
-    // All keys of a file but those that are set already, general.alignment and split.*.
+    // Copies all keys of a file, except those that are already set, general.alignment and split.*.
     void copy_keys(const Gguf &file);
 
-    // A tensor under its name; its data are read by finish(), or by write() for a tensor behind it.
+    // Adds a tensor under its name. finish(), or write() for a later tensor, reads its data.
     void add(const Tensor &tensor);
-    // One whose data come by write(), in order and in pieces.
+    // Declares a tensor whose data come by write(), in order and in pieces.
     void declare(std::string_view name, Type type, const Shape &shape);
     void write(std::span<const std::byte> data);
 

@@ -11,17 +11,17 @@
 //
 // Shapes are written with the contiguous dimension first: {2, 4} is 4 rows of 2.
 //
-// Operations take operands, then what must be given, then options: scale(a, 2, {.bias = 1}). An operand that may be left out is
-// std::nullopt: glu(a, std::nullopt, GluOp::swiglu).
+// Operations take operands, then required arguments, then options: scale(a, 2, {.bias = 1}). An optional operand that
+// is left out is std::nullopt: glu(a, std::nullopt, GluOp::swiglu).
 //
-// Ownership: all classes are cheap to copy; copies share the object. A tensor keeps its context alive, a graph all that
-// it reaches, a context its backend. An object ends with its last handle, in any order.
+// Ownership: all classes are cheap to copy; copies share the object. A tensor keeps its context alive, a graph
+// everything that it reaches, a context its backend. An object ends with its last handle, in any order.
 //
-// Errors: whatever can fail throws tensorlib::Error. Nothing aborts.
+// Errors: every function that can fail throws tensorlib::Error. Nothing aborts.
 //
-// Threads: every function may be called from any thread, but one handle (as any C++ object) must not be assigned in one
-// thread while another uses it. Computing, reading and writing in one context at the same time is Error(busy), at once or
-// after Context::set_busy_timeout(): see tl_context in tensorlib.h.
+// Threads: every function may be called from any thread. As for any C++ object, one handle must not be assigned in one
+// thread while another uses it. Computing, reading and writing in one context at the same time is Error(busy), at once
+// or after Context::set_busy_timeout(): see tl_context in tensorlib.h.
 #pragma once
 
 #include <tensorlib/error.hpp>
@@ -55,8 +55,7 @@ class Graph;
 struct Tensor;
 }  // namespace core
 
-// Storage types; the numbers are GGUF's.
-// GGUF's numbers. What each format is: docs/formats.md.
+// Storage types; the numbers are GGUF's. docs/formats.md describes each type.
 enum class Type : std::int32_t {
     f32 = 0,
     f16 = 1,
@@ -97,10 +96,10 @@ enum class Type : std::int32_t {
 
 // The type's name, "f32".
 const char *type_name(Type type);
-// By name, whatever the case. Throws Error(invalid_argument), listing those there are.
+// Finds a type by name, ignoring case. Throws Error(invalid_argument), listing all types, if there is none.
 Type type_from_name(std::string_view name);
 
-// The storage type of a C++ element type: float, double and the signed integers. F16 and BF16 have none: use
+// The storage type of a C++ element type: float, double and the signed integers. F16 and BF16 have no C++ type: use
 // write_f32() and read_f32().
 template <class T>
 constexpr Type type_of() {
@@ -120,15 +119,16 @@ constexpr Type type_of() {
     }
 }
 
-// Rows of n_per_row floats as blocks of a storage type, with a small sum of squared errors; importance: none, or a weight for each
-// column's squared errors, finite and not negative. On the calling thread; Backend::quantize() uses its own. Throws
-// Error(invalid_argument) where values are no whole rows, rows no whole blocks, or a value does not fit the type (types with
-// blocks hold finite numbers only; the message says where it is).
+// Encodes rows of n_per_row floats as blocks of a storage type, with a small sum of squared errors. importance: empty,
+// or a finite, non-negative weight for each column's squared errors. Runs on the calling thread; Backend::quantize()
+// uses its own threads. Throws Error(invalid_argument) if values are no whole rows, rows are no whole blocks, or a
+// value does not fit the type. Quantised types hold only finite numbers; the message says where the value is.
 std::vector<std::byte> quantize(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<const float> importance = {});
-// The same into memory of the caller's, which must have exactly the size, at any address.
+// As quantize(), into the caller's memory, which must have exactly the size, at any address.
 void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<std::byte> blocks,
                    std::span<const float> importance = {});
-// Blocks as floats; where they go must have exactly the size. Throws Error(invalid_argument) where bytes are no whole blocks.
+// Decodes blocks to floats; the target must have exactly the size. Throws Error(invalid_argument) if bytes are no whole
+// blocks.
 std::vector<float> dequantize(Type type, std::span<const std::byte> blocks);
 void dequantize_into(Type type, std::span<const std::byte> blocks, std::span<float> values);
 
@@ -140,52 +140,55 @@ class Tensor;
 struct Nodes;
 
 struct BackendOptions {
-    int n_threads = 0;        // the calling one included; 0 = all that this process may use
-    bool allow_tf32 = false;  // CUDA: products of F32 may be computed in TF32 (10 bits of fraction)
+    int n_threads = 0;        // including the calling thread; 0 = all that this process may use
+    bool allow_tf32 = false;  // CUDA: F32 products may be computed in TF32 (10 bits of fraction)
 };
 
-// What is known of a device; numbers are 0 where unknown.
+// Properties of a device; numbers are 0 if unknown.
 struct DeviceInfo {
-    std::string name;                                 // what Backend takes: "cpu", "cuda:0"
-    std::string description;                          // the processor's or card's own
+    std::string name;                                 // the name that Backend takes: "cpu", "cuda:0"
+    std::string description;                          // the processor's or card's own name
     std::uint64_t memory_total = 0, memory_free = 0;  // bytes
     int capability = 0;                               // CUDA: compute capability, 90 = 9.0
     bool simulated = false;                           // for tests, not hardware
 };
 
-// The devices of this machine; "cpu" is always the first.
+// The devices of this machine; the first is always "cpu".
 std::vector<DeviceInfo> devices();
 
 // A device opened for computing. One graph runs at a time; a second caller waits.
 class Backend {
 public:
-    // Opens a device by its name, or several, "cuda:0+cpu", and joins them. Throws Error(invalid_argument) for an unknown one,
-    // Error(unavailable) where it, or the instruction set that TENSORLIB_ISA asks for, is not to be had.
+    // Opens a device by its name, or several, "cuda:0+cpu", and joins them. Throws Error(invalid_argument) for an
+    // unknown device, and Error(unavailable) if it, or the instruction set that TENSORLIB_ISA selects, is not
+    // available.
     explicit Backend(std::string_view device = "cpu", BackendOptions options = {});
 
-    // Joins backends of different devices to one, which computes graphs whose tensors lie on any of them: each node where the fewest bytes
-    // are copied for it, or where Tensor::place() says. Leafs stay where their contexts are, an output ends on its context's device; a
-    // context made on the joined backend lies on the first one's. Throws Error(invalid_argument) where there are none, or more than 32, two
-    // of one device, or one that is joined itself.
+    // Joins backends of different devices into one, which computes graphs whose tensors lie on any of them. Each node
+    // runs where the fewest bytes are copied for it, or where Tensor::place() says. Leafs stay where their contexts
+    // are, and an output ends on its context's device. A context made on the joined backend lies on the first device.
+    // Throws Error(invalid_argument) if there are none, or more than 32, if two use one device, or if one is itself
+    // joined.
     static Backend join(std::span<const Backend> backends);
     static Backend join(std::initializer_list<Backend> backends);
 
-    // Builds a graph of these outputs and computes it. For many runs make a Graph once.
+    // Builds a graph of these outputs and computes it. For many runs, make a Graph once.
     void compute(std::initializer_list<Tensor> outputs) const;
     void compute(std::span<const Tensor> outputs) const;
 
-    // quantize() and quantize_into() with this backend's threads. Throws Error(unsupported) where it is not on the CPU.
+    // quantize() and quantize_into() with this backend's threads. Throws Error(unsupported) if it is not on the CPU.
     std::vector<std::byte> quantize(Type type, std::span<const float> values, std::int64_t n_per_row,
                                     std::span<const float> importance = {}) const;
     void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<std::byte> blocks,
                        std::span<const float> importance = {}) const;
 
-    std::string device() const;                // of joined ones "cpu+cuda:0"
+    std::string device() const;                // "cpu+cuda:0" for a joined backend
     std::vector<std::string> devices() const;  // in the order of joining
-    std::string isa() const;                   // "avx512"; of a GPU "sm_90"
+    std::string isa() const;                   // "avx512", or "sm_90" for a GPU
     int n_threads() const;
-    // Bytes of packed copies of constants: made when a graph that multiplies with one is first computed, shared by all graphs of
-    // the backend, gone with it or with the constant's context. In no context's count.
+    // The bytes of packed copies of constants. A copy is made when a graph that multiplies with the constant is first
+    // computed. All graphs of the backend share it, and it is freed with the backend or the constant's context. No
+    // context counts it.
     std::size_t packed_memory() const;
 
 private:
@@ -196,9 +199,9 @@ private:
 };
 
 struct ContextOptions {
-    std::size_t mem_limit = 0;          // bytes of objects and data; 0 = none
-    std::span<std::byte> mem_buffer{};  // memory to use instead; must outlive all that refers to the context
-    bool no_alloc = false;              // shapes only, until allocate()
+    std::size_t mem_limit = 0;          // limit in bytes for objects and data; 0 = none
+    std::span<std::byte> mem_buffer{};  // memory to use instead; must outlive everything that refers to the context
+    bool no_alloc = false;              // only shapes, until allocate()
 };
 
 // An arena that owns tensors and their data.
@@ -208,7 +211,7 @@ public:
     // Tensors' data live on the backend's device.
     explicit Context(const Backend &backend, const ContextOptions &options = {});
 
-    // A leaf filled with zeros, or from values (exactly as many as the shape has), in ne order.
+    // A leaf, filled with zeros or from values in ne order, exactly as many as the shape has elements.
     Tensor zeros(Type type, const Shape &shape) const;
     template <class T>
     Tensor tensor(const Shape &shape, std::span<const T> values) const;
@@ -217,9 +220,9 @@ public:
     template <class T>
     Tensor tensor(const Shape &shape, std::initializer_list<T> values) const;
 
-    // Any operation by name, with attributes that are integers ("axes", "ne", ...), a text ("to") or a number: what is there of these,
-    // in this order. An optional one that is 0 has its default. An optional operand may be std::nullopt, or missing at the end.
-    // docs/ops.md lists them.
+    // Any operation by name. An attribute is integers ("axes", "ne", ...), a text ("to") or a number: the first of
+    // these that is given. An optional attribute that is 0 has its default. An optional operand may be std::nullopt, or
+    // missing at the end. docs/ops.md lists the operations.
     struct Attribute {
         std::string name;
         std::vector<std::int64_t> ints;
@@ -229,46 +232,48 @@ public:
     Tensor op(std::string_view name, std::initializer_list<std::optional<Tensor>> sources,
               std::initializer_list<Attribute> attributes = {}) const;
 
-    // The gradients of outputs, added up, with respect to each of wrt, as nodes of this context: F32, contiguous, of wrt's shapes; zeros
-    // where nothing depends on one. Outputs and wrt are of F32, F16 or BF16. seeds are the gradients of what is made of the outputs, F32 of
-    // their shapes; for none, 1 of an output of one element. This context is usually the outputs' youngest. Gradients flow along operands
-    // (docs/ops.md says where they end), not through memory that something else writes. Throws Error, and then nothing was appended:
-    // unsupported names all nodes that cannot be differentiated.
+    // The gradients of the sum of the outputs ys with respect to each of wrt, as nodes of this context: contiguous F32
+    // with wrt's shapes, and zeros where nothing depends on one. ys and wrt are F32, F16 or BF16. seeds are the
+    // gradients of the ys, F32 with their shapes; without one, 1 for an output of one element. This context is usually
+    // the youngest of the ys'. Gradients flow along operands (docs/ops.md says where they end), not through memory that
+    // other nodes write. Throws Error, and then appends nothing: unsupported names all nodes that cannot be
+    // differentiated.
     std::vector<Tensor> gradients(std::span<const Tensor> ys, std::span<const Tensor> wrt,
                                   std::span<const std::optional<Tensor>> seeds = {}) const;
 
-    // As ContextOps's, whose functions are free ones with the node in this context.
+    // As in ContextOps, whose functions are the free ones with the node in this context.
     Tensor mul_mat(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_exact(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
 
-    // For messages: "context 3 'weights'". UTF-8; "" takes the name away.
+    // For messages: "context 3 'weights'". UTF-8; "" removes the name.
     void set_name(std::string_view name) const;
     std::string name() const;
-    // Closes the context for building: new leafs and nodes in it are Error(invalid_argument) from now on, so that a model does not grow by
-    // nodes that were meant for a request's context. reset() opens it again.
+    // Closes the context for building: new leafs and nodes in it are Error(invalid_argument) from now on, so that a
+    // model does not grow by nodes that were meant for a request's context. reset() opens it again.
     void freeze() const;
 
-    // How long a call about this context, its tensors and graphs waits for what other threads use before it throws Error(busy); 0, the
-    // default, waits for no lock. Graph::compute() also waits no longer for the backend. A negative time is Error(invalid_argument).
-    // Calls from a callback never wait. See tl_context_set_busy_timeout().
+    // How long a call about this context, its tensors and graphs waits for what other threads use before it throws
+    // Error(busy). 0, the default, waits for no lock. Graph::compute() waits no longer for the backend either. A
+    // negative time is Error(invalid_argument). Calls from a callback never wait. See tl_context_set_busy_timeout().
     void set_busy_timeout(std::chrono::nanoseconds timeout) const;
     std::chrono::nanoseconds busy_timeout() const;
 
-    // Its leafs and nodes in the order in which they were made; the first of that name.
+    // tensors(): leafs and nodes in the order of their creation. find(): the first of that name.
     std::vector<Tensor> tensors() const;
     std::optional<Tensor> find(std::string_view name) const;
     // The context's number in messages.
     std::uint64_t id() const;
 
-    // A handle that shares a context of the C ABI, which the caller keeps and frees as before. Throws Error(invalid_argument) for null, and
-    // for a context that another copy of the library has made: link the C functions from tensorlib::cpp, which has them.
+    // A handle that shares a context of the C ABI, which the caller keeps and frees as before. Throws
+    // Error(invalid_argument) for null, and for a context that another copy of the library has made: link the C
+    // functions from tensorlib::cpp, which has them.
     static Context from(tl_context *context);
 
-    // Data for the leafs of a no_alloc context.
+    // Allocates data for the leafs of a no_alloc context.
     void allocate() const;
-    // Empties the context and keeps its memory, and the plans of its graphs for others of the same structure. Throws Error(busy) while
-    // tensors, graphs or copies of the handle exist.
+    // Empties the context. It keeps its memory and the plans of its graphs, for graphs of equal structure. Throws
+    // Error(busy) while tensors, graphs or copies of the handle exist.
     void reset();
 
     std::size_t used_memory() const;
@@ -283,8 +288,8 @@ private:
     std::shared_ptr<core::Context> impl_;
 };
 
-// A leaf or a node. Its context keeps it; the handle keeps the context. One made without arguments, or moved from, is null: all functions
-// but the assignment and the test throw Error(invalid_argument).
+// A leaf or a node. Its context keeps it; the handle keeps the context. A handle made without arguments, or moved from,
+// is null: all functions except assignment and the test throw Error(invalid_argument).
 class Tensor : public TensorOps {
 public:
     Tensor() = default;
@@ -297,11 +302,11 @@ public:
     std::int64_t n_elements() const;
     std::size_t nbytes() const;  // of the packed elements
     std::string op() const;      // "leaf", "mul_mat"
-    // What the operation takes, in the order of docs/ops.md; none for a leaf, std::nullopt for an operand that was left out.
+    // The operands, in the order of docs/ops.md; none for a leaf, std::nullopt for an operand that was left out.
     std::vector<std::optional<Tensor>> sources() const;
 
-    // A handle of a tensor of the C ABI, which keeps its context; and this tensor for the C ABI, valid as long as a handle is. Throws as
-    // Context::from().
+    // from(): a handle of a tensor of the C ABI, which keeps its context. handle(): this tensor for the C ABI, valid as
+    // long as a handle exists. Throws as Context::from().
     static Tensor from(tl_tensor *tensor);
     tl_tensor *handle() const;
 
@@ -312,48 +317,50 @@ public:
         return Context(context_);
     }
 
-    // Whole tensor, packed in ne order; T must be the tensor's own element type. read: leafs, computed outputs and views
-    // of them; write: leafs and views of them, as many values as there are elements.
+    // The whole tensor, packed in ne order; T must be the tensor's own element type. read: leafs, computed outputs and
+    // views of them. write: leafs and views of them, with as many values as there are elements.
     template <class T>
     std::vector<T> read() const;
     template <class T>
     void write(std::span<const T> values) const;
-    // A part of it: as many elements as there are values, from the element `first` on.
+    // A part of the tensor: as many elements as there are values, starting with element `first`.
     template <class T>
     void read_at(std::int64_t first, std::span<T> values) const;
     template <class T>
     void write_at(std::int64_t first, std::span<const T> values) const;
-    // One element; indices that are left out are 0. get<float>() and set() convert from and to any type; get<T>() of another T needs a
-    // tensor of that type. set() throws Error(invalid_argument) for a value that the tensor's type, or a float on the way to it, does not
-    // hold: integers are never rounded.
+    // One element; indices that are left out are 0. get<float>() and set() convert from and to any type; get<T>() for
+    // another T needs a tensor of that type. set() throws Error(invalid_argument) for a value that the tensor's type,
+    // or a float on the way to it, does not hold: integers are never rounded.
     template <class T = float>
     T get(const Shape &index) const;
     template <class T>
     void set(const Shape &index, T value) const;
     void write_bytes(const void *data, std::size_t offset, std::size_t size) const;
     void read_bytes(void *data, std::size_t offset, std::size_t size) const;
-    // With conversion from and to any type.
+    // Convert from and to any type.
     std::vector<float> read_f32() const;
     void write_f32(std::span<const float> values) const;
 
-    // The promise that a leaf's contents stay as they are.
+    // Promises that a leaf's contents never change.
     void set_constant() const;
-    // Gives a constant's memory back where a packed copy can stand in for it; Error(unsupported) where none can.
+    // Frees a constant's memory if a packed copy can stand in for it; Error(unsupported) if none can.
     void drop_original() const;
-    // Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until then; of a view what it
-    // is a view of. A leaf, and a node that writes into an operand, are Error(invalid_argument).
+    // Sets whether graphs that are made from now on recompute this node where gradients read it, instead of keeping it
+    // until then. For a view, this applies to its root. Error(invalid_argument) for a leaf, and for a node that writes
+    // into an operand.
     void set_recompute(bool recompute) const;
-    // Which device computes this node where a joined backend runs it; "" leaves it open again. A leaf, and a view of one, are
-    // Error(invalid_argument), and so is a device that is not there.
+    // Sets which device computes this node when a joined backend runs it; "" leaves it open again.
+    // Error(invalid_argument) for a leaf, a view of one, and a device that does not exist.
     void place(std::string_view device) const;
 
-    // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
-    // young contexts (a token's) refer to old ones (the weights') and never the other way round. Two weights' nodes are in the weights'
-    // context: Context::add() and its like say where.
+    // Nodes. A node lives in the context of its operands. If these differ, it lives in the youngest one, so that young
+    // contexts (a token's) refer to old ones (the weights') and never the other way round. A node of two weights lives
+    // in the weights' context; Context::add() and others choose another one.
     //
-    // view: strides[1..] and offset in bytes. Rows may overlap, so strides in elements are accepted too: narrow() and slice() count so.
+    // view: strides[1..] and offset in bytes. Rows may overlap, so strides that are given in elements by mistake are
+    // accepted too. narrow() and slice() count in elements.
     Tensor view(const Shape &shape, std::span<const std::size_t> strides = {}, std::size_t offset = 0) const;
-    // `length` elements from `start` on in dimension dim; the same in each dimension.
+    // narrow: `length` elements of dimension dim, starting at `start`. slice: the same in each dimension.
     Tensor narrow(int dim, std::int64_t start, std::int64_t length) const;
     Tensor slice(const Shape &start, const Shape &shape) const;
     // One extent may be -1: what the others leave.
@@ -361,11 +368,11 @@ public:
     Tensor permute(const std::array<int, 4> &axes) const;
     Tensor cast(Type type) const;
 
-    // Context::gradients() of this tensor, of one element, in its context.
+    // Context::gradients() of this tensor, which has one element, in its context.
     std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt) const;
-    // The same of any shape, by the gradient of what is made of it; in the younger of both contexts.
+    // For a tensor of any shape, given its gradient `seed`; in the younger of both contexts.
     std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt, const Tensor &seed) const;
-    // Whether gradients of this tensor flow to t; where not, gradients() gives zeros.
+    // Whether gradients of this tensor flow to t. If not, gradients() gives zeros.
     bool gradients_reach(const Tensor &t) const;
 
 private:
@@ -376,7 +383,7 @@ private:
     friend struct Nodes;
     Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
     void check_type(Type wanted) const;
-    // The bytes from the element `first` on, of values of this size.
+    // The offset in bytes of element `first`, for values of this size.
     std::size_t offset_of(std::int64_t first, std::size_t size) const;
     // The element's number in ne order.
     std::int64_t position_of(const char *what, const Shape &index) const;
@@ -385,11 +392,11 @@ private:
     [[noreturn]] void fail_inexact(const std::string &value) const;
     // Throws Error(invalid_argument) for a null handle.
     core::Tensor &get() const;
-    // Throws Error(invalid_argument) where the data cannot be read: asked before memory is taken for them.
+    // Throws Error(invalid_argument) if the data cannot be read. Called before memory is allocated for them.
     void check_readable() const;
-    // Error(out_of_memory) for that many values of this size.
+    // Throws Error(out_of_memory) for that many values of this size.
     [[noreturn]] void fail_no_memory(std::size_t size) const;
-    // So many values, as many as there are elements, of a tensor that can be read.
+    // Room for all elements of a tensor that can be read.
     template <class T>
     std::vector<T> room() const;
 
@@ -402,56 +409,60 @@ inline Tensor operator-(const Tensor &a, const Tensor &b) { return sub(a, b); }
 inline Tensor operator*(const Tensor &a, const Tensor &b) { return mul(a, b); }
 inline Tensor operator/(const Tensor &a, const Tensor &b) { return div(a, b); }
 inline Tensor operator-(const Tensor &a) { return neg(a); }
-// a {k, m, ...} and b {k, n, ...} give {m, n, ...}. Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale
-// for each 32 elements of k: an element of the result is then off by up to the sum over k of |a| * h, beside F32's own rounding, where h is
-// a 127th of the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie in where this is more. (With Q2_0 64, with
-// Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One column alone may be rounded to 16 bits instead. Where a is BF16, b may
-// be rounded to BF16, by up to 2^-8 of an element. mul_mat_exact does without. The bits may depend on n and, where a is F32, F16 or BF16,
-// on whether it is constant.
+// a {k, m, ...} and b {k, n, ...} give {m, n, ...}.
+//
+// If a is quantised, b may be rounded to 8 bits, with a scale for each 32 elements of k. An element of the result is
+// then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a 127th of the largest |b| of
+// the 32, or of a 16th of the largest of their 256 if this is more. With Q2_0, 64 elements replace the 32, with Q1_0
+// 128, with TQ1_0 and TQ2_0 256. A single column may be rounded to 16 bits instead. If a is BF16, b may be rounded to
+// BF16, by up to 2^-8 of an element. mul_mat_exact does not round. The bits may depend on n and, if a is F32, F16 or
+// BF16, on whether it is constant.
 Tensor mul_mat(const Tensor &a, const Tensor &b);
-// The same of operands as they are. Slower where mul_mat rounds b (on the CPU with blocks on avx512 and avx2, BF16 at
-// avx512); elsewhere the two are one.
+// mul_mat without rounding b. It is slower where mul_mat rounds: on the CPU, for quantised types on avx512 and avx2,
+// and for BF16 on avx512. Elsewhere the two are equal.
 Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
-// a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), x dividing used, give {m, used, tokens}: column (u, t) is the
-// product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. The
-// number -1 gives zeros; another one that is no expert's is an error of computing.
+// a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), where x divides used, give {m, used,
+// tokens}. Column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by
+// name, Context::op, it takes `exact` = 1. The index -1 gives zeros; any other index that is no expert's is an error of
+// computing.
 Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 
-// What some outputs need, computed as often as you like.
+// The nodes that some outputs need, computed as often as you like.
 class Graph {
 public:
     explicit Graph(std::initializer_list<Tensor> outputs) : Graph(std::span<const Tensor>(outputs.begin(), outputs.size())) {}
-    // The graph's memory is the first output's context's.
+    // The graph's memory belongs to the first output's context.
     explicit Graph(std::span<const Tensor> outputs);
-    // One whose intermediates take at most so many bytes, kernels' workspaces not counted: where they would take more, nodes that gradients
-    // read are computed again, cheap ones first. Error(out_of_memory), with the least that it finds, where that does not suffice.
+    // A graph whose intermediates take at most `memory` bytes, without kernels' workspaces. If they would take more,
+    // nodes that gradients read are recomputed, cheap ones first. Throws Error(out_of_memory), with the smallest size
+    // that it finds, if that does not suffice.
     static Graph within(std::span<const Tensor> outputs, std::size_t memory);
 
     void compute(const Backend &backend) const;
-    // Called on the computing thread, after each node and on the CPU every 10 ms or so while a node takes longer. Return false to stop with
-    // Error(aborted), also within a node; after the last node it changes nothing, as the results are there. An exception stops the run too
-    // and comes out of compute().
+    // Called on the computing thread after each node, and on the CPU about every 10 ms while a node takes longer.
+    // Return false to stop with Error(aborted), also within a node; after the last node this has no effect, because the
+    // results exist. An exception stops the run too, and compute() throws it.
     using Progress = std::function<bool(std::size_t done, std::size_t total)>;
     void set_progress(Progress progress) const;
-    // Called on the computing thread with each node that computes something, when its result is there: node.read_f32() and its like read
-    // it, also an intermediate one's, until the callback returns. Each node runs by itself meanwhile: slower, with the same bits. What it
-    // returns and throws counts as of Progress.
+    // Called on the computing thread with each node that computes something, when its result exists. node.read_f32()
+    // and others read the result, even an intermediate's, until the callback returns. Each node runs by itself
+    // meanwhile, which is slower and gives identical bits. Return values and exceptions have the meaning of Progress's.
     using Observe = std::function<bool(const Tensor &node, std::size_t done, std::size_t total)>;
     void set_observer(Observe observe) const;
-    // Whether the coming runs fail at the first result with a NaN, or an infinity that no operand has: Error(invalid_argument) names it.
-    // Each node runs by itself meanwhile, and slowly.
+    // Sets whether later runs fail at the first result with a NaN, or with an infinity that no operand has:
+    // Error(invalid_argument) names it. Each node runs by itself meanwhile, and slowly.
     void set_check_finite(bool check) const;
 
     std::size_t n_nodes() const;
     std::size_t n_leafs() const;
-    // In the order of computing, views included; a node that is computed again for gradients as often as it is computed.
+    // In running order, including views; a node that is recomputed for gradients occurs as often as it is computed.
     std::vector<Tensor> nodes() const;
     std::vector<Tensor> leafs() const;
     std::vector<Tensor> outputs() const;
     std::string dot() const;
     std::string plan_text(const Backend &backend) const;
-    // The bytes that computing it takes of each of the backend's devices: leafs and outputs there, intermediates, workspace, copies. Leafs
-    // need no data for it.
+    // The bytes that computing the graph takes on each of the backend's devices: leafs and outputs there,
+    // intermediates, workspace, copies. Leafs need no data for it.
     std::vector<std::size_t> plan_bytes(const Backend &backend) const;
 
 private:
