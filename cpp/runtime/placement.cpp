@@ -12,24 +12,24 @@ namespace tensorlib::core {
 namespace {
 
 using NodeIndex = Graph::NodeIndex;
-// Of parts, a bit each.
+// A set of parts, one bit each.
 using Mask = std::uint64_t;
 static_assert(max_parts < 64);
 constexpr Mask bit(std::size_t part) noexcept { return Mask{1} << part; }
 
-// So that sums of them stay below MinCut::uncut.
+// Small enough that sums stay below MinCut::uncut.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 42;
 
-// A root's bytes as they are between two writes to it, from the first that is read to the last: where they are made, and who reads them. A
-// part that reads fewer of them gets those alone, which is not counted.
+// A root's bytes between two writes to it, from the first to the last byte that is read: the part that makes them and the
+// units that read them. A part that reads fewer bytes gets only these, which the costs ignore.
 struct Flow {
     std::uint64_t begin, end, bytes;
     std::uint32_t home;
     std::vector<std::uint32_t> readers;
 };
 
-// Nodes that share memory go to one part together: they are a unit, named by one of them. Behind the nodes' numbers come those of the
-// parts themselves, for what lies there anyway.
+// Nodes that share memory go to the same part: they form a unit, which has the number of one of them. The numbers after
+// the nodes' stand for the parts themselves, for data that already lies there.
 class Placer {
 public:
     Placer(const Graph &graph, const TensorSet &places, const Backend &backend)
@@ -40,7 +40,7 @@ public:
         for (std::size_t p = 0; p < n_parts_; p++) allowed_[n_nodes_ + p] = bit(p);
     }
 
-    // The part that all leafs and all nodes' contexts lie on, where it takes all nodes as well.
+    // The part that has all leafs and all nodes' contexts, if it also takes all nodes.
     std::optional<std::uint32_t> alone(const RefusedNodes &refused) const;
     void join_units();
     using Refusal = std::function<std::string(std::size_t, std::size_t)>;
@@ -61,7 +61,7 @@ private:
     std::uint32_t unit_of(NodeIndex root) {
         return root & Graph::leaf_bit ? unit_of_part(lies_on(*graph_.leafs()[root & ~Graph::leaf_bit])) : leader(root);
     }
-    // Where a node may be, whoever takes it: where it was put by hand.
+    // The parts on which the caller allows a node, whether or not they take it.
     Mask wanted(const Tensor &node) const;
     std::string reason(std::size_t node, std::size_t part, const RefusedNodes &refused, const Refusal &refusal) const;
     [[noreturn]] void fail_nowhere(std::uint32_t unit, const RefusedNodes &refused, const Refusal &refusal);
@@ -79,12 +79,13 @@ private:
     const Backend &backend_;
     const std::size_t n_nodes_, n_parts_;
     std::vector<std::uint32_t> leader_;
-    // By the unit: where it may go, which flows it reads, which ones it writes into others' memory, and where it goes.
+    // By unit: the parts that it may go to, the flows that it reads, those that it writes into others' memory, and its
+    // part.
     std::vector<Mask> allowed_;
     std::vector<std::vector<std::uint32_t>> reads_, writes_;
     std::vector<std::uint32_t> part_;
     std::vector<Flow> flows_;
-    std::vector<std::uint32_t> flow_of_node_, flow_of_leaf_;  // of a root's bytes as they are at present; none before they are read
+    std::vector<std::uint32_t> flow_of_node_, flow_of_leaf_;  // the current flow of a root's bytes; none before they are read
 };
 
 std::optional<std::uint32_t> Placer::alone(const RefusedNodes &refused) const {
@@ -95,7 +96,7 @@ std::optional<std::uint32_t> Placer::alone(const RefusedNodes &refused) const {
         if (!memory) memory = here;
         return here != memory;
     };
-    // (All nodes, as any of them may have data of its own, as another graph's output.)
+    // All nodes count, because any of them may have its own data as another graph's output.
     if (std::ranges::any_of(graph_.leafs(), lies_elsewhere) || std::ranges::any_of(graph_.nodes(), lies_elsewhere)) return {};
     for (const Tensor *node : graph_.nodes()) {
         const Tensor &asked = node->original ? *node->original : *node;
@@ -125,7 +126,7 @@ Mask Placer::wanted(const Tensor &node) const {
     return bit(*part);
 }
 
-// Why the node keeps its unit from the part; empty where it does not.
+// The reason why the node keeps its unit away from the part; empty if it does not.
 std::string Placer::reason(std::size_t i, std::size_t part, const RefusedNodes &refused, const Refusal &refusal) const {
     const Tensor &node = *graph_.nodes()[i];
     if (node.is_pure_view()) return {};
@@ -199,7 +200,7 @@ void Placer::find_flows() {
             if (!node.writes(s)) continue;
             const NodeIndex root = root_place(*node.src[s]);
             flow_at(root) = none;
-            // What it writes goes to where that lies.
+            // A write goes to the part of the memory that it writes into.
             if (unit_of(root) == leader(i)) continue;
             writes_[leader(i)].push_back(static_cast<std::uint32_t>(flows_.size()));
             const Tensor &target = *node.src[s];
@@ -212,7 +213,7 @@ void Placer::find_flows() {
     }
 }
 
-// What the unit's operands cost there that lie elsewhere, as far as they have a place, and are not there for another reader yet.
+// The bytes to copy to the part for the unit's operands that are placed elsewhere and that no other reader there has yet.
 std::uint64_t Placer::cost_on(std::uint32_t unit, std::uint32_t part) const {
     std::uint64_t bytes = 0;
     for (const std::uint32_t f : reads_[unit]) {
@@ -227,7 +228,8 @@ std::uint64_t Placer::cost_on(std::uint32_t unit, std::uint32_t part) const {
     return bytes;
 }
 
-// One pass over the graph: where the fewest bytes are copied for it; else where the node before it is; else the first one joined.
+// One pass over the graph: each unit goes to the part with the fewest bytes to copy; on a tie to the part of the node
+// before it, then to the first part of the joined backend.
 void Placer::place_greedily() {
     part_.assign(n_nodes_ + n_parts_, none);
     for (std::uint32_t unit = 0; unit < part_.size(); unit++) {
@@ -261,8 +263,9 @@ std::uint64_t Placer::cost() const {
     return bytes;
 }
 
-// The cheapest way to have what lies on a and b on either, all else staying where it is: a is the source's side of a cut. A flow costs its
-// bytes where its home is on one side and any of its readers on the other; a vertex of its own stands for "any of its readers".
+// Divides the units of parts a and b between these two at the least cost; all others stay. a is the source's side of a cut.
+// A flow costs its bytes if its home is on one side and any of its readers on the other; an extra vertex stands for "any
+// of its readers".
 bool Placer::improve(std::uint32_t a, std::uint32_t b) {
     const Mask both = bit(a) | bit(b);
     MinCut cut;
@@ -283,9 +286,9 @@ bool Placer::improve(std::uint32_t a, std::uint32_t b) {
                 fixed_on_b = true;
         }
         const std::uint32_t home = vertex[flow.home];
-        // Where the home has no vertex, its side; and neither where it is on a third part, from where both are copied to.
+        // A home without a vertex has a fixed side. A home on a third part has neither: it copies to both.
         const bool home_on_a = home == none && part_[flow.home] == a, home_on_b = home == none && part_[flow.home] == b;
-        // The home on a or elsewhere, a reader on b.
+        // The home is on a or elsewhere, and a reader is on b.
         if (!home_on_b) {
             const std::uint32_t from = home == none ? MinCut::source : home;
             if (fixed_on_b) {
@@ -322,9 +325,9 @@ bool Placer::improve(std::uint32_t a, std::uint32_t b) {
     return false;
 }
 
-// Until no pair of parts has anything better.
+// Repeats until no pair of parts improves.
 void Placer::improve_pairs() {
-    // Each round copies less than the one before; what a third part would gain by more of them is little.
+    // Each round copies less than the one before. With more parts, further rounds gain little.
     constexpr int most_rounds = 8;
     bool improved = cost() != 0;
     for (int round = 0; round < most_rounds && improved; round++) {
@@ -332,12 +335,12 @@ void Placer::improve_pairs() {
         for (std::uint32_t a = 0; a < n_parts_; a++) {
             for (std::uint32_t b = a + 1; b < n_parts_; b++) improved = improve(a, b) || improved;
         }
-        if (n_parts_ == 2) return;  // it is the least
+        if (n_parts_ == 2) return;  // the cut is the minimum
     }
 }
 
-// From several beginnings where there are more than two parts, as cuts between pairs may get stuck: as the pass over the graph left it, and
-// with all that is free on each part in turn.
+// With more than two parts, cuts between pairs can get stuck. So the search starts from several placements: the result of
+// the pass over the graph, and all free units on each part in turn.
 void Placer::improve() {
     const std::vector<std::uint32_t> greedy = part_;
     improve_pairs();

@@ -52,7 +52,7 @@ void PlanCache::leave(BackendPlans &plans) noexcept {
     plans.in_use = plans.block_in_use = false;
 }
 
-// A waiting plan that fits the graph, or nothing.
+// A waiting plan that fits the graph, or null.
 PlanCache::CachedPlan PlanCache::take_waiting(BackendPlans &plans, const Graph &graph) {
     const auto fits = [&](const CachedPlan &kept) { return kept.plan->hash() == graph.hash() && kept.plan->fits(graph); };
     const auto found = std::ranges::find_if(plans.waiting, fits);
@@ -68,7 +68,7 @@ std::size_t PlanCache::wait(BackendPlans &plans, CachedPlan &&kept) noexcept {
         plans.waiting.push_back(std::move(kept));
         return 0;
     } catch (...) {
-        return counted;  // no memory to remember it: it goes
+        return counted;  // no memory for the entry, so the plan is freed
     }
 }
 
@@ -160,7 +160,7 @@ void PlanCache::give_block(BackendPlans &plans, Plan &plan, Backend &backend) {
     plan.place(static_cast<std::byte *>(plans.block));
 }
 
-// Before a plan with so many bytes is kept.
+// Makes room before a plan of this many bytes is kept.
 void PlanCache::make_room(std::size_t bytes) noexcept {
     std::size_t dropped;
     {
@@ -212,8 +212,8 @@ Plan &PlanUse::plan(bool &made) {
 void PlanUse::begin_run(Plan &plan) {
     plan.begin_run();
     if (plans_.clear_faults < plan.n_faults() || backend_.has_own_blocks()) plan.clear_faults();
-    // Until the run has ended well: one that is stopped may have noted an element, and nobody has asked. Beyond this plan's words
-    // intermediates lie.
+    // Stays so until the run ends well: a run that is stopped may have noted an element that nobody has read. Intermediates
+    // follow this plan's words.
     plans_.clear_faults = 0;
 }
 

@@ -1,12 +1,12 @@
-// A context's plans, and the memory that they compute in.
+// A context's plans, and the memory in which they compute.
 //
-// A plan belongs to a graph as long as that is there, and then waits for one of the same structure. Plans of one backend share a block
-// for their intermediates, as a backend runs one graph at a time. So the memory of plans is that of the largest one, whatever came before
-// it; waiting plans have half as much again at most, or 256 KiB, and the one not used for longest goes first. (The last one waits in any
-// case, until another graph has a plan made.) Where a context has no memory left for something else, waiting plans and blocks that nobody
-// uses go altogether.
+// A plan belongs to one graph until that graph is freed, then becomes reusable by a graph of the same structure. Plans of one
+// backend share a block for their intermediates, because a backend runs one graph at a time. The block is as large as the
+// largest plan needs. Waiting plans may use half as much again, or 256 KiB; the least recently used one is freed first. The
+// last plan waits in any case, until another graph makes a plan. If a context runs out of memory, all waiting plans and
+// unused blocks are freed.
 //
-// Thread-safe. What a run holds, its backend's turn and its contexts' run locks, guards the plan and the block that it uses.
+// Thread-safe. A run holds its backend's turn and its contexts' run locks, which guard the plan and the block that it uses.
 #pragma once
 
 #include "graph/plan_store.hpp"
@@ -26,17 +26,17 @@ class PlanCache final : public PlanStore {
 public:
     explicit PlanCache(Context &context) noexcept : context_(context) {}
 
-    // The context's; made where there is none yet.
+    // The context's cache, made at the first call.
     static PlanCache &of(Context &context);
 
-    // Plans of this many backends are kept; those of the one not used for longest go first.
+    // Plans of this many backends are kept; those of the least recently used backend are freed first.
     static constexpr std::size_t kept_backends = 4;
     static_assert(kept_backends <= most_blocks);
 
     void graph_gone(const Graph &graph) noexcept override;
     Idle take_idle() noexcept override;
 
-    // The graph's plan on the backend of that serial number, for tests; null where there is none.
+    // The graph's plan on the backend of that serial number, for tests; null if there is none.
     const Plan *find(const Graph &graph, std::uint64_t backend) const;
 
 private:
@@ -46,15 +46,15 @@ private:
         std::unique_ptr<Plan> plan;
         std::size_t counted = 0;  // in the context's budget
     };
-    // The plans and the block of one backend. While they are in use they belong to one thread, except for the lists.
+    // The plans and the block of one backend. While in use they belong to one thread, except for the lists.
     struct BackendPlans {
         std::uint64_t backend;
         bool in_use = false, block_in_use = false;
         void *block = nullptr;
         std::size_t block_size = 0;
-        std::size_t clear_faults = 0;  // so many of Plan::n_faults() are known to be clear
+        std::size_t clear_faults = 0;  // this many of Plan::n_faults() are known to be clear
         std::unordered_map<const Graph *, CachedPlan> of_graphs;
-        std::vector<CachedPlan> waiting;  // the one used last at the end
+        std::vector<CachedPlan> waiting;  // the most recently used one last
     };
 
     BackendPlans &enter(const Backend &backend);
@@ -62,14 +62,14 @@ private:
     Plan &plan_for(BackendPlans &plans, Graph &graph, Backend &backend, bool &made);
     void give_block(BackendPlans &plans, Plan &plan, Backend &backend);
     void make_room(std::size_t bytes) noexcept;
-    // Under lock_; they return the bytes that are to be uncounted without it.
+    // Called with lock_ held; they return the bytes to uncount after its release.
     CachedPlan take_waiting(BackendPlans &plans, const Graph &graph);
     static std::size_t wait(BackendPlans &plans, CachedPlan &&kept) noexcept;
     std::size_t drop_surplus(bool last_stays) noexcept;
 
     Context &context_;
-    mutable std::mutex lock_;           // taken behind the context's build lock, never before it
-    std::list<BackendPlans> backends_;  // the one used last at the end
+    mutable std::mutex lock_;           // taken after the context's build lock, never before it
+    std::list<BackendPlans> backends_;  // the most recently used one last
     std::size_t largest_ = 0;           // bytes of the largest plan so far, and its block
 };
 
@@ -82,9 +82,9 @@ public:
     PlanUse(const PlanUse &) = delete;
     PlanUse &operator=(const PlanUse &) = delete;
 
-    // The graph's plan, ready for a run; `made`: it was not there. Throws what Plan() does.
+    // The graph's plan, ready for a run; `made` says that it is new. Throws what Plan() does.
     Plan &plan(bool &made);
-    // To be called before a run of the plan, and after one that check_faults() let pass.
+    // Called before a run of the plan, and after a run that passed check_faults().
     void begin_run(Plan &plan);
     void end_run(const Plan &plan) noexcept { plans_.clear_faults = plan.n_faults(); }
 

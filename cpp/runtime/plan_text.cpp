@@ -9,7 +9,7 @@ namespace tensorlib::core {
 
 namespace {
 
-// What became of tensors that are not to be kept, or of a bound; empty where there are none.
+// A line about recomputed nodes or a memory bound; empty if there is neither.
 std::string recomputation_text(const Recomputation &r) {
     if (r.before == 0 && !r.limit) return "";
     const std::string limit = r.limit ? format_text(" (at most %zu are to be)", *r.limit) : "";
@@ -19,7 +19,7 @@ std::string recomputation_text(const Recomputation &r) {
         r.kept, r.n_clones, r.before, r.after, limit.c_str());
 }
 
-// Of a node that is marked, or computes another one again.
+// A word for a node that is marked for recomputation, or that recomputes another node.
 std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
     const Tensor &node = *graph.nodes()[i];
     if (node.original) return ", recomputed";
@@ -29,7 +29,7 @@ std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
     return is_output ? ", kept as an output" : "";
 }
 
-// What is kept of a step's constants: those of one form together, each reason why there are none once.
+// The copies of a step's constants: copies of one form together, and each reason for a missing copy once.
 std::string copies_text(const KernelPlan &plan) {
     std::string text;
     for (const ConstantCopy &copy : plan.copies) {
@@ -50,7 +50,7 @@ std::string device_text(const Backend &part) {
 
 }  // namespace
 
-// Nodes and leafs, and what is taken of each device.
+// The numbers of nodes and leafs, and the bytes on each device.
 std::string Plan::head_text(Backend &backend) const {
     const auto parts = backend.parts();
     const auto counts = format_text("%zu nodes, %zu leafs", graph_->nodes().size(), graph_->leafs().size());
@@ -77,7 +77,7 @@ std::string Plan::head_text(Backend &backend) const {
     return text;
 }
 
-// The steps in the order in which they run, by the nodes that they give, and what is copied in between.
+// The steps in execution order, by the nodes that they compute, and the copies between them.
 std::string Plan::segments_text(Backend &backend) const {
     const auto parts = backend.parts();
     if (parts.size() == 1) return "";
@@ -101,7 +101,7 @@ std::string Plan::segments_text(Backend &backend) const {
     return text;
 }
 
-// Which devices do not take the node, and why.
+// The devices that refuse the node, and why.
 std::string Plan::refused_text(std::size_t node, Backend &backend) const {
     std::string text;
     for (const Refused &refused : refused_) {

@@ -37,8 +37,8 @@ void Planner::make_copies() {
 }
 
 void Planner::lay_out() {
-    // A program takes fewer places for results, and keeps what it reads longer: mostly less memory, but not always. The last one is what
-    // the graph has counted with (runtime/memory_budget.hpp).
+    // A program needs fewer results but keeps its inputs longer: mostly less memory, but not always. The graph's bound
+    // counts with the last choice (runtime/memory_budget.hpp).
     constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
     for (const Sharing &way : ways) {
         if (way.fuses && (!backend_.fuses() || graph_.runs_nodes_singly())) continue;
@@ -76,7 +76,7 @@ void Planner::lay_out_as(const Sharing &way) {
 namespace {
 
 // Kernels count elements, bytes and chunks in 64 bits. Within these bounds no count wraps: all of a tensor's elements times 16 bytes are
-// 2^62, a row's or a column's times 1,024 threads times 16 rows of floats 2^60. Only views that repeat their elements are beyond them.
+// 2^62, a row's or a column's times 1,024 threads times 16 rows of floats 2^60. Only views that repeat their elements exceed them.
 constexpr std::int64_t most_elements = std::int64_t{1} << 58, most_in_a_row = std::int64_t{1} << 44;
 
 void check_sizes(const Tensor &node) {
@@ -123,8 +123,8 @@ std::string Planner::refusal(std::size_t node, std::size_t part) const {
     return with_problem(node, part, [&](const Problem &problem) { return parts_[part]->refusals(problem, nullptr); });
 }
 
-// For several parts, nodes are placed as if every part took every node, then placed again without what turned out to be refused. Asking
-// every part about every node first would cost as much as planning for each of them.
+// With several parts, nodes are placed as if every part took every node, then placed again without the refused
+// combinations. Asking every part about every node first would cost as much as planning for each part.
 void Planner::place_and_choose() {
     const std::size_t n = graph_.nodes().size();
     plan_.parts_.assign(n, 0);
@@ -144,8 +144,8 @@ void Planner::place_and_choose() {
     }
 }
 
-// By the nodes' indices. Pure views have none; elementwise nodes get theirs with their programs. What has no kernel goes to `refused`,
-// where that is given.
+// Chooses a kernel for each node, by index. Pure views have none; elementwise nodes get theirs with their programs. Nodes
+// without a kernel are added to `refused`, if given.
 std::vector<Choice> Planner::choose_kernels(RefusedNodes *refused) const {
     const auto nodes = graph_.nodes();
     std::vector<Choice> choices(nodes.size());
@@ -167,7 +167,7 @@ std::vector<Choice> Planner::choose_kernels(RefusedNodes *refused) const {
     return choices;
 }
 
-// One for each elementwise node that others do not take along.
+// Makes a program for each elementwise node that no other program includes.
 void Planner::make_programs(std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
     std::vector<std::vector<Tensor *>> members(nodes.size()), prologues(plan_.fusions_.in_prologue.size());
@@ -192,7 +192,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
         if (producer != members[i].end()) joined.producer = *producer;
         make(joined.program, members[i], joined.producer);
     }
-    // (Room for all, as spans of these are taken.)
+    // Reserves room for all, because spans of these are taken.
     plan_.instructions_.reserve(n_instructions);
     plan_.inputs_.reserve(n_inputs);
     for (std::size_t i = 0; i < nodes.size(); i++) {
@@ -207,7 +207,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
     }
 }
 
-// Puts it behind the plan's others.
+// Appends the program to the plan's others.
 void Planner::place_program(FusedProgram &part) {
     const std::size_t first_instruction = plan_.instructions_.size();
     part.first_input = plan_.inputs_.size();
@@ -223,7 +223,7 @@ void Planner::place_program(FusedProgram &part) {
 void Planner::make_steps(const std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
     std::vector<Step> &steps = plan_.steps_;
-    // A step is some 400 bytes: growing by doubling would copy them, and hand pages back to the system in between.
+    // A step has some 400 bytes: growing by doubling would copy them and return pages to the system meanwhile.
     const auto n_steps = static_cast<std::size_t>(std::ranges::count_if(nodes, [](const Tensor *node) { return !node->is_pure_view(); }));
     steps.reserve(n_steps);
     plan_.step_nodes_.reserve(n_steps);
@@ -255,7 +255,7 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
     }
 }
 
-// The roots without their originals, each once, that the step reads where they lie.
+// The roots without originals whose own bytes the step reads, each once.
 std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     std::vector<const Tensor *> roots;
     for_each_read(step, [&](const Read &read) {
@@ -266,7 +266,7 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     return roots;
 }
 
-// Where a root is on the part that it lies on or is computed on, and so many bytes after its first: in the part's block, or in the root's
+// Finds a root's byte number `behind` on the part where the root lies or is computed: in the part's block, or in the root's
 // own data.
 void Planner::find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address) {
     const Graph::NodeIndex place = *places_.find(&root);
@@ -278,7 +278,7 @@ void Planner::find_root(const Tensor &root, std::size_t part, std::size_t behind
     }
 }
 
-// Where the tensor's first element is when the step runs, and so many bytes behind it.
+// Finds the address, while the step runs, of the byte at offset `behind` from the tensor's first element.
 void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address) {
     const Plan::Block &block = plan_.blocks_[step.part];
     for (std::size_t offset = block.rebuilt_offset; const Rebuilt &r : step.rebuilt) {
@@ -295,7 +295,7 @@ void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step
 void Planner::find_inputs(const FusedProgram &part, const Tensor *producer, const Step &step) {
     for (std::size_t i = 0; i < part.program.inputs.size(); i++) {
         const ProgramPlan::Input &input = part.program.inputs[i];
-        // The producer's is where the result is.
+        // The producer writes where the result is.
         const Tensor &tensor = input.tensor == producer ? *step.result : *input.tensor;
         TensorRef &ref = plan_.inputs_[part.first_input + i];
         find_address(tensor, static_cast<std::size_t>(input.first) * ref.nb[0], step, ref.data);

@@ -1,4 +1,4 @@
-// Makes plans: what is decided once, step after step.
+// Makes plans: place, choose, fuse, lay out, bind.
 #pragma once
 
 #include "graph/tensor_set.hpp"
@@ -10,40 +10,40 @@ namespace tensorlib::core {
 
 class Planner {
 public:
-    // Decides where each node runs and which kernel runs it. Has no effects outside of the plan.
+    // Decides on which part each node runs and which kernel runs it. Has no effect outside the plan.
     Planner(Plan &plan, const Graph &graph, Backend &backend);
 
-    // Makes the copies of constants that the chosen kernels use. A kernel whose copy is missing plans once more without it. For a plan that
-    // is to run, before lay_out().
+    // Makes the copies of constants that the chosen kernels use. A kernel whose copy is missing plans again without it. Called
+    // before lay_out(), for a plan that will run.
     void make_copies();
-    // Fuses nodes, orders the steps and places what they write: all that a plan takes is known then.
+    // Fuses nodes, orders the steps and places their results. All memory that the plan takes is known then.
     void lay_out();
-    // Throws Error(out_of_memory) if that is more than the graph's limit (runtime/memory_budget.hpp).
+    // Throws Error(out_of_memory) if the memory exceeds the graph's limit (runtime/memory_budget.hpp).
     void check_limit() const;
-    // Where each step finds its operands, for a plan that is to run. What is left then is Plan::attach().
+    // Sets where each step finds its operands, for a plan that will run. Only Plan::attach() remains.
     void find_addresses();
 
 private:
-    // The bytes of a root that a part gets from another one: those that its steps read or write, from the first to the last. In the part's
-    // block, and written at one time.
+    // The bytes of a root that a part receives from another: from the first to the last that its steps read or write. They lie
+    // in the part's block and are written by one copy.
     struct Landed {
         std::uint32_t part;
         std::size_t begin, end;  // of the root's bytes; begin is aligned as the root is
         bool waits = false;      // whether the copy waits for the part's own device
     };
-    // A root as it is between two writes, on a part where it is not made: where that part finds it, once for all readers.
+    // A root between two writes, on a part that does not make it: where that part finds it, once for all readers.
     struct Landing {
         Graph::NodeIndex root;
         std::uint32_t part, version;
         enum Where { in_block, in_output, kept } where;
         std::uint32_t landed;  // in_block: among landed_
     };
-    // What a step has written into a root that lies elsewhere, on its way home.
+    // Bytes that a step has written for a root on another part, to be copied back.
     struct Back {
         std::uint32_t landing;
         std::size_t begin, end;
     };
-    // What is copied before and after a step; what goes back home, first of all; and the landings that the step reads or writes.
+    // The copies before and after a step, those back to a root's own part first; and the landings that the step uses.
     struct Copied {
         std::vector<std::uint32_t> before, after, read;
         std::vector<Back> back;
@@ -55,7 +55,7 @@ private:
         std::size_t first_input = 0;  // among the plan's
     };
 
-    // Whether nodes become one program, and whether results take over the memory of operands that die.
+    // Whether nodes become one program, and whether results reuse the memory of operands that end.
     struct Sharing {
         bool fuses, overwrites;
     };
@@ -64,7 +64,7 @@ private:
     std::vector<Choice> choose_kernels(RefusedNodes *refused) const;
     bool has_kernel(std::size_t node, std::size_t part) const;
     std::string refusal(std::size_t node, std::size_t part) const;
-    // Calls f(problem) for the node on a part, of an elementwise one with a program of its own.
+    // Calls f(problem) for the node on a part; an elementwise node has its own program.
     template <class F>
     auto with_problem(std::size_t node, std::size_t part, F f) const;
     void lay_out_as(const Sharing &way);
@@ -79,12 +79,12 @@ private:
     void find_waits(const std::vector<Lifetime> &lifetimes);
     std::size_t bytes_under_limit() const noexcept;
     bool within_limit() const noexcept;
-    // Calls f(operand, step's index) for each operand that has to be there when the run ends, for messages.
+    // Calls f(operand, step's index) for each operand that messages need at the end of a run.
     template <class F>
     void for_each_checked_operand(F f) const;
     void lay_out_block(std::size_t part);
-    // An operand that a step's kernel is given: from how many bytes after the tensor's first element on it reads, and whether the result
-    // may take over the memory (KernelPlan::may_overwrite). slot: of the node's operands; max_sources for a program's input.
+    // An operand of a step's kernel: the offset from the tensor's first element at which it reads, and whether the result may
+    // reuse the memory (KernelPlan::may_overwrite). slot: the node's operand; max_sources for a program's input.
     struct Read {
         const Tensor &tensor;
         std::size_t slot, offset;
@@ -95,19 +95,19 @@ private:
     void for_each_read(const Step &step, F f) const;
     std::vector<const Tensor *> dropped_roots(const Step &step) const;
 
-    // Of several parts (planner_copies.cpp).
+    // For plans of several parts (planner_copies.cpp).
     void find_copies();
     std::uint32_t landing_for(const Tensor &root, std::uint32_t part, std::uint32_t version, bool is_output);
     void extend(const Landing &landing, const Tensor &t);
     void order_rounds();
     std::size_t offset_of(const Landing &landing) const;
     void add_copies(Step &step);
-    // The landing on which a step finds a root.
+    // The landing in which a step finds a root.
     const Landing *landing_of(Graph::NodeIndex root, std::size_t step) const;
     void find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address);
-    // The part that a root lies on, or is computed on.
+    // The part on which a root lies or is computed.
     std::uint32_t home(const Tensor &root) const;
-    // Whether a node that has memory of its own in its context is computed on another device than that.
+    // Whether a node with memory in its context is computed on a device other than the context's.
     bool is_elsewhere(std::size_t node) const;
     std::span<Tensor *const> sources_of(const Step &step) const { return graph_.sources(*places_.find(step.node)); }
     TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
@@ -115,17 +115,17 @@ private:
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);
     void find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address);
     std::size_t n_parts() const noexcept { return parts_.size(); }
-    // Whether something may be copied from one part to another.
+    // Whether bytes may be copied between parts.
     bool crosses() const noexcept { return !alone_; }
 
     Plan &plan_;
     const Graph &graph_;
     Backend &backend_;
     const std::span<Backend *const> parts_;
-    std::optional<std::uint32_t> alone_;  // the part that has all
+    std::optional<std::uint32_t> alone_;  // the part that has everything
     TensorSet places_;                    // of nodes and leafs
     std::vector<Choice> choices_;         // by the nodes' indices
-    // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
+    // By the index of the node that gives the result: the producer whose epilogue the program is, or null.
     struct Joined {
         FusedProgram program, prologue;
         const Tensor *producer = nullptr;
@@ -134,7 +134,7 @@ private:
 
     std::vector<Landed> landed_;
     std::vector<Landing> landings_;
-    std::vector<Copied> copied_;  // of each step, by their numbers; empty where nothing crosses
+    std::vector<Copied> copied_;  // by step; empty if no bytes cross between parts
     std::size_t n_rebuilt_ = 0;
 };
 
@@ -142,7 +142,7 @@ template <class F>
 void Planner::for_each_read(const Step &step, F f) const {
     const bool is_program = op_def(step.node->op).formula != nullptr;
     const Joined &joined = programs_[*places_.find(step.result)];
-    // An epilogue reads the last of its inputs after the first of the results has been written.
+    // An epilogue reads its last inputs after it has written its first results.
     const auto may_overwrite = [&](std::size_t slot) { return !joined.producer && (step.plan.may_overwrite >> slot & 1) != 0; };
     const auto sources = sources_of(step);
     for (std::size_t s = step.prologue.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
@@ -151,7 +151,8 @@ void Planner::for_each_read(const Step &step, F f) const {
     const auto offset_of = [](const ProgramPlan::Input &input) {
         return static_cast<std::size_t>(input.first) * input.tensor->layout.nb[0];
     };
-    // The prologue makes a row of the first operand where the result's row will be, so what it reads may lie there as that operand may.
+    // The prologue writes each row of the first operand to the place of the result's row, so its inputs may lie there if that
+    // operand may.
     for (const ProgramPlan::Input &input : joined.prologue.program.inputs) {
         const Layout &first = sources[0]->layout, &layout = input.tensor->layout;
         const bool alike = layout.type == first.type && layout.ne == first.ne && layout.nb == first.nb;

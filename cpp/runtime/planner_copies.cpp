@@ -1,13 +1,13 @@
-// Planning for several parts: what is copied from one to another, where it lands, and in which order the steps run.
+// Planning for several parts: the copies between them, their landings, and the order of the steps.
 //
-//   round 0   steps of part 0, steps of part 1       no copies in between: each part's steps are handed over at once
-//   copies    what the first step of round 1 reads that was made elsewhere
+//   round 0   steps of part 0, steps of part 1       no copies between them: each part gets its steps at once
+//   copies    the bytes from other parts that the first step of round 1 reads
 //   round 1   ...
 //
-// A copy begins when all that came before it on its source's part is done, and is done when its reader begins: then no order of steps can
-// be wrong, whatever parts do at the same time. It has the bytes that the part's steps read, from the first to the last, and lands in the
-// part's block, in memory that others have before and after (planner_memory.cpp). What a step writes into on another part is copied to a
-// landing, written there, and copied back.
+// A copy begins when all earlier work on its source's part is done, and ends before its reader begins. So the order is right
+// whatever the parts do at the same time. A copy holds the bytes that the part's steps read, from the first to the last. It
+// lands in the part's block, in memory that others use before and after (planner_memory.cpp). If a step writes into a root of
+// another part, the root's bytes are copied to a landing, written there, and copied back.
 #include "runtime/planner.hpp"
 
 #include "base/checked.hpp"
@@ -30,8 +30,8 @@ bool Planner::is_elsewhere(std::size_t node) const {
     return crosses() && &graph_.nodes()[node]->context->memory() != plan_.blocks_[plan_.parts_[node]].memory;
 }
 
-// The landing of a root's bytes on a part after so many writes; a new one where there is none. is_output: they are to go to its own data,
-// which are there.
+// The landing of a root's bytes on a part after this number of writes, made if it does not exist. is_output: they go to the
+// root's own data on that part.
 std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::uint32_t version, bool is_output) {
     const Graph::NodeIndex place = *places_.find(&root);
     for (std::size_t l = landings_.size(); l-- > 0;) {
@@ -52,7 +52,7 @@ std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::
     return static_cast<std::uint32_t>(landings_.size() - 1);
 }
 
-// Has the landing hold the tensor's bytes.
+// Extends the landing to the tensor's bytes.
 void Planner::extend(const Landing &landing, const Tensor &t) {
     if (landing.where != Landing::in_block) return;
     Landed &landed = landed_[landing.landed];
@@ -66,13 +66,14 @@ void Planner::find_copies() {
     landings_.clear(), landed_.clear();
     copied_.assign(steps.size(), {});
     plan_.kept_constants_.clear();
-    // By the root's place: how often it was written to so far; and of outputs that are computed elsewhere the last step that does.
+    // By the root's index: the number of writes so far; for outputs that are computed elsewhere, the last step that writes
+    // them.
     std::vector<std::uint32_t> node_version(graph_.nodes().size()), leaf_version(graph_.leafs().size());
     const auto version = [&](const Tensor &root) -> std::uint32_t & {
         const Graph::NodeIndex place = *places_.find(&root);
         return place & Graph::leaf_bit ? leaf_version[place & ~Graph::leaf_bit] : node_version[place];
     };
-    // Calls f(root, tensors) for each root that the step writes: its own result's, or those of the operands that it writes into.
+    // Calls f(root, tensors) for each root that the step writes: its result's, or those of the operands that it writes into.
     const auto for_each_written = [&](const Step &step, auto f) {
         if (!step.node->writes()) {
             const Tensor *result[] = {step.result};
@@ -98,7 +99,7 @@ void Planner::find_copies() {
             if (!root.is_leaf()) last_write[*places_.find(&root)] = k;
         });
     }
-    // The round that each root was written in last, the first one being 1; and the one that the step is in, with its first step.
+    // The last round in which each root was written, counted from 1; the step's round, and the first step of that round.
     std::vector<std::uint32_t> node_round(node_version.size()), leaf_round(leaf_version.size());
     const auto written_in = [&](const Tensor &root) -> std::uint32_t & {
         const Graph::NodeIndex place = *places_.find(&root);
@@ -133,7 +134,7 @@ void Planner::find_copies() {
                     extend(landings_[landing], *t);
                     copied.back.push_back({landing, t->root_offset, t->root_offset + t->layout.span_bytes()});
                 }
-                // There it is as it will be at home.
+                // The landing already holds what the root's own part will hold.
                 landings_.push_back(landings_[landing]);
                 landings_.back().version++;
             }
@@ -148,8 +149,8 @@ void Planner::find_copies() {
     }
 }
 
-// Sorts the steps by rounds, and within a round by parts: those first that compute while others are handed their steps. A round's copies
-// come before the first of them, and behind the last.
+// Sorts the steps by rounds, and within a round by parts: first the parts that compute while others receive their steps. A
+// round's copies come before its first step and after its last.
 void Planner::order_rounds() {
     std::vector<Step> &steps = plan_.steps_;
     std::vector<std::uint32_t> order(steps.size());
@@ -165,7 +166,7 @@ void Planner::order_rounds() {
         for (const std::uint32_t k : order) sorted.push_back(std::move(all[k]));
         all.swap(sorted);
     };
-    // How many nodes are done after each step: so many for each.
+    // The number of nodes that are done after each step.
     for (std::size_t k = plan_.done_.size(); k-- > 1;) plan_.done_[k] -= plan_.done_[k - 1];
     sort(plan_.done_);
     std::partial_sum(plan_.done_.begin(), plan_.done_.end(), plan_.done_.begin());
@@ -196,7 +197,7 @@ void Planner::find_landing(const Tensor &root, const Step &step, std::size_t beh
     const Graph::NodeIndex place = *places_.find(&root);
     const Landing &landing = *landing_of(place, static_cast<std::size_t>(&step - plan_.steps_.data()));
     if (landing.where == Landing::kept) {
-        // It is only read, although an operand's address is not const.
+        // The step only reads it, although an operand's address is not const.
         const std::byte *constant = backend_.constant_on(step.part, root);
         address = constant ? const_cast<std::byte *>(constant) + behind : nullptr;
     } else if (landing.where == Landing::in_output) {
@@ -206,7 +207,7 @@ void Planner::find_landing(const Tensor &root, const Step &step, std::size_t beh
     }
 }
 
-// Where the first of a landing's bytes is in its part's block.
+// The offset of a landing in its part's block.
 std::size_t Planner::offset_of(const Landing &landing) const {
     const Plan::Block &block = plan_.blocks_[landing.part];
     return block.intermediates_offset + block.intermediates.offset[graph_.nodes().size() + landing.landed];
@@ -215,7 +216,7 @@ std::size_t Planner::offset_of(const Landing &landing) const {
 // A step's copies and their addresses.
 void Planner::add_copies(Step &step) {
     const Copied &copied = copied_[static_cast<std::size_t>(&step - plan_.steps_.data())];
-    // Bytes begin to end of the landing's root, to the landing or back.
+    // Copies bytes begin to end of the landing's root, to the landing or back.
     const auto add = [&](std::uint32_t l, std::size_t begin, std::size_t end, bool back, bool waits) {
         const Landing &landing = landings_[l];
         const Tensor &root = *graph_.at(landing.root);
@@ -239,7 +240,7 @@ void Planner::add_copies(Step &step) {
         add(l, landed.begin, landed.end, false, landed.waits);
     }
     const std::size_t behind = plan_.copies_.size();
-    // What is written at home may still be read there.
+    // Steps on the root's own part may still read the bytes that are overwritten.
     for (const Back &back : copied.back) add(back.landing, back.begin, back.end, true, true);
     for (const std::uint32_t l : copied.after) add(l, 0, graph_.at(landings_[l].root)->layout.nbytes(), false, false);
     step.before = std::span(plan_.copies_).subspan(first, behind - first);

@@ -1,7 +1,7 @@
-// The memory that a plan needs on each part: when it is used from and to, and where it lies in the part's block.
+// The memory that a plan needs on each part: from when to when each piece is used, and its place in the part's block.
 //
-// Time runs by the steps in the order in which they run: step k is at 2 k + 1, what is copied before it at 2 k, and what is copied after it
-// at 2 k + 2. On one device a node's place in the graph is its time.
+// Time follows the execution order: step k is at 2 k + 1, copies before it at 2 k, and copies after it at 2 k + 2. On one
+// device, a node's index in the graph is its time.
 #include "runtime/planner.hpp"
 
 #include "base/checked.hpp"
@@ -17,9 +17,9 @@ std::uint32_t time_of(std::size_t step) noexcept { return static_cast<std::uint3
 
 }  // namespace
 
-// The roots whose memory the step's result may take over if nobody needs them afterwards. A kernel reads an element of the slot that it
-// names before it writes that place, but it may read other slots at any time: so no other slot, and no input at an offset, may read the
-// root.
+// The roots whose memory the step's result may reuse if nobody needs them afterwards. A kernel reads an element of the slot
+// that it names before it writes to that place, but it may read other slots at any time. So no other slot, and no input at an
+// offset, may read the root.
 std::vector<const Tensor *> Planner::overwritable(const Step &step) const {
     std::vector<const Tensor *> roots, elsewhere;
     for_each_read(step, [&](const Read &read) {
@@ -32,7 +32,7 @@ std::vector<const Tensor *> Planner::overwritable(const Step &step) const {
     return roots;
 }
 
-// Of nodes by their indices, then of the copies that land on the parts. Only those with memory in the part's block have bytes.
+// The lifetimes of nodes by their indices, then of the landings. Only those with memory in the part's block have bytes.
 std::vector<Lifetime> Planner::lifetimes_on_one_part() const {
     const auto nodes = graph_.nodes();
     const auto end = static_cast<std::uint32_t>(nodes.size());
@@ -43,7 +43,7 @@ std::vector<Lifetime> Planner::lifetimes_on_one_part() const {
     };
     for (std::uint32_t i = 0; i < end; i++) {
         const std::uint32_t time = plan_.fusions_.runs_in.empty() ? i : plan_.fusions_.runs_in[i];
-        // A view lives as long as what it is a view of is used, and so does what a node writes into.
+        // Uses of a view are uses of its root, and so are writes into it.
         use(*nodes[i]->root, time);
         for (const Tensor *source : graph_.sources(i)) {
             if (source) use(*source->root, time);
@@ -53,8 +53,8 @@ std::vector<Lifetime> Planner::lifetimes_on_one_part() const {
     return lifetimes;
 }
 
-// What a node needs of another part it reads from the copy that landed on its own, so uses of a root are those at home: by steps there, and
-// by copies to other parts and back.
+// A node reads bytes of another part from the landing on its own part. So a root is used only on its own part: by steps there,
+// and by copies to other parts and back.
 std::vector<Lifetime> Planner::lifetimes_on_parts() const {
     const std::size_t n = graph_.nodes().size();
     std::vector<Lifetime> lifetimes(n + landed_.size());
@@ -85,7 +85,7 @@ std::vector<Lifetime> Planner::lifetimes_on_parts() const {
         for (const Back &back : copied_[k].back) use(landings_[back.landing].root, after), use_landed(back.landing, after);
         for (const std::uint32_t l : copied_[k].after) use(landings_[l].root, after);
     }
-    // What a message may have to show stays to the end, wherever its step has read it.
+    // Operands that a message may show stay to the end, wherever their step has read them.
     const std::uint32_t end = time_of(plan_.steps_.size());
     for_each_checked_operand([&](const Tensor &operand, std::size_t step) {
         use(*places_.find(operand.root), end);
@@ -104,7 +104,7 @@ void Planner::for_each_checked_operand(F f) const {
     }
 }
 
-// Gives each lifetime that a result may end the place of the operand that it may take over.
+// Gives each result the place of an operand that it may reuse, if that operand's lifetime ends there.
 void Planner::find_overwritable(std::vector<Lifetime> &lifetimes) const {
     for (std::size_t k = 0; k < plan_.steps_.size(); k++) {
         const Step &step = plan_.steps_[k];
@@ -144,8 +144,8 @@ void Planner::place_intermediates(bool overwrites) {
     if (crosses()) find_waits(lifetimes);
 }
 
-// A copy waits for its target's device if the memory that it lands in was used by steps there that may still run. A device has finished
-// whenever something was copied from it.
+// A copy waits for its target's device if steps that may still run there used the landing's memory before. A device has
+// finished whenever bytes were copied from it.
 void Planner::find_waits(const std::vector<Lifetime> &lifetimes) {
     std::vector<std::uint32_t> finished(n_parts(), 0);
     const auto used_since = [&](std::uint32_t part, std::uint32_t landed, std::uint32_t time) {
@@ -177,7 +177,7 @@ void Planner::find_waits(const std::vector<Lifetime> &lifetimes) {
     }
 }
 
-// Bytes of all parts that intermediates and what is copied there take.
+// The bytes of all parts for intermediates and landings.
 std::size_t Planner::bytes_under_limit() const noexcept {
     std::size_t taken = 0;
     for (const Plan::Block &block : plan_.blocks_) taken += block.intermediates_offset + block.intermediates.size;
@@ -205,7 +205,7 @@ void Planner::check_limit() const {
 void Planner::lay_out_block(std::size_t part) {
     Plan::Block &block = plan_.blocks_[part];
     const std::size_t unit = block.memory->alignment();
-    // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
+    // All steps share one workspace, and one room for rebuilt leafs, because they run one after another.
     std::size_t rebuilt = 0;
     block.workspace_bytes = 0;
     for (const Step &step : plan_.steps_) {
@@ -215,7 +215,7 @@ void Planner::lay_out_block(std::size_t part) {
         for (const Tensor *root : dropped_roots(step)) of_step += round_up(root->layout.nbytes(), unit), n_rebuilt_++;
         rebuilt = std::max(rebuilt, of_step);
     }
-    // Faults come first: theirs is the one place that has to be as the last run has left it.
+    // Faults come first: only their words must keep their values between runs.
     block.n_faults = static_cast<std::size_t>(
         std::ranges::count_if(plan_.checked_, [&](const CheckedNode &checked) { return plan_.steps_[checked.step].part == part; }));
     block.intermediates_offset = round_up(block.n_faults * sizeof(std::uint64_t), unit);
