@@ -4,13 +4,13 @@
 //! Sparse products compute few tokens. The tokens of a prompt together activate nearly all neurons, so its products are
 //! dense and set inactive neurons to 0. Both compute the same sum.
 
-use super::run::{activated, gated, Run};
+use super::run::Run;
 use super::shape::{Activation, Shape};
 use crate::activity::{Activity, Tested};
-use crate::parts::{product, Linear};
-use crate::weights::{LowRank, Weights};
+use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::{AxpyOptions, Context, ScaleOptions, SparseBy, SparseFfnActivation, SparseFfnOptions, Tensor};
+use tensorlib::nn::{Linear, LowRank, Module};
+use tensorlib::{AxpyOptions, ScaleOptions, SparseBy, SparseFfnActivation, SparseFfnOptions, Tensor};
 
 /// Up to this many tokens in a run sparse products are faster, even if all neurons are active
 /// (docs/performance/models.md).
@@ -44,7 +44,7 @@ pub struct NeuronFfn {
     parts: Vec<NeuronShard>,
     rule: Rule,
     /// Adapters of the down projection.
-    additions: Vec<LowRank>,
+    adapters: Vec<LowRank>,
     bias: Option<Tensor>,
 }
 
@@ -64,7 +64,7 @@ impl NeuronFfn {
         }
         let name = |part: &str| format!("blk.{number}.{part}");
         let part = |rows| -> Result<NeuronShard> {
-            let linear = |part: &str| Linear::load_rows(weights, &name(part), width, ffn, rows);
+            let linear = |part: &str| weights.linear_rows(&name(part), width, ffn, rows);
             let down_t = weights.rows(&transposed, &[width, ffn], rows)?;
             Ok(NeuronShard { gate: linear("ffn_gate")?, up: linear("ffn_up")?, down_t })
         };
@@ -78,43 +78,42 @@ impl NeuronFfn {
             _ if activation == Activation::Relu => Rule::Positive,
             _ => Rule::All,
         };
-        let additions = weights.additions(&format!("{down}.weight"), &[ffn, width])?;
-        let added = |part: &NeuronShard| part.gate.has_additions() || part.up.has_additions();
-        if parts.len() > 1 && (!additions.is_empty() || parts.iter().any(added)) {
+        let adapters = weights.adapters(&format!("{down}.weight"), &[ffn, width])?;
+        let added = |part: &NeuronShard| !part.gate.adapters.is_empty() || !part.up.adapters.is_empty();
+        if parts.len() > 1 && (!adapters.is_empty() || parts.iter().any(added)) {
             let message = format!("layer {number}: adapters of feed-forward matrices whose neurons lie on two devices");
             return Err(Error::unsupported(message).with_hint("put the layer on one device, or leave the adapter out"));
         }
-        Ok(NeuronFfn { number, parts, rule, additions, bias: weights.find(&format!("{down}.bias"), &[width])? })
+        Ok(NeuronFfn { number, parts, rule, adapters, bias: weights.find(&format!("{down}.bias"), &[width])? })
     }
 
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
         let mut sum = self.part(run, &self.parts[0], x)?;
         for part in &self.parts[1..] {
-            sum = ctx.add(&sum, &self.part(run, part, x)?)?;
+            sum = (&sum + &self.part(run, part, x)?)?;
         }
         Ok(match &self.bias {
-            Some(bias) => ctx.add(&sum, bias)?,
+            Some(bias) => (&sum + bias)?,
             None => sum,
         })
     }
 
     fn part(&self, run: &Run, part: &NeuronShard, x: &Tensor) -> Result<Tensor> {
-        let (ctx, few) = (run.ctx, run.tokens <= FEW_TOKENS);
-        let plain = part.gate.plain(run.exact).zip(part.up.plain(run.exact));
-        let plain = plain.filter(|_| self.additions.is_empty() && run.observed.is_none());
+        let few = run.tokens <= FEW_TOKENS;
+        let plain = plain(&part.gate).zip(plain(&part.up));
+        let plain = plain.filter(|_| self.adapters.is_empty() && run.observed.is_none());
         if let (true, Some((gate, up)), Some(options)) = (few, plain, self.options(run.shape.activation)) {
-            return Ok(ctx.sparse_ffn(x, gate, up, &part.down_t, None, None, options)?);
+            return Ok(x.sparse_ffn(gate, up, &part.down_t, None, None, options)?);
         }
         let hidden = self.hidden(run, part, x)?;
         let mut sum = match few {
             // Inactive neurons are 0, and products skip zeros.
-            true => ctx.axpy(&part.down_t, &hidden, None, None, AxpyOptions::new().by(SparseBy::Magnitude))?,
-            false => ctx.out_prod(&part.down_t, &ctx.transpose(&hidden)?)?,
+            true => part.down_t.axpy(&hidden, None, None, AxpyOptions::new().by(SparseBy::Magnitude))?,
+            false => part.down_t.out_prod(&hidden.transpose()?)?,
         };
-        for addition in &self.additions {
-            sum = addition.add_to(ctx, &sum, &hidden, |a, x| product(ctx, a, x, run.exact))?;
+        for adapter in &self.adapters {
+            sum = (&sum + &adapter.forward(&hidden, &run.pass)?)?;
         }
         Ok(sum)
     }
@@ -137,28 +136,32 @@ impl NeuronFfn {
 
     /// The down projection's input for all tokens, [neurons, tokens]; 0 for inactive neurons.
     fn hidden(&self, run: &Run, part: &NeuronShard, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
-        let (gate, up) = (part.gate.forward(ctx, x, run.exact)?, part.up.forward(ctx, x, run.exact)?);
+        let (gate, up) = (part.gate.forward(x, &run.pass)?, part.up.forward(x, &run.pass)?);
         let activation = run.shape.activation;
         match self.rule {
             Rule::All | Rule::Positive => {
-                let hidden = gated(ctx, activation, &gate, &up)?;
+                let hidden = activation.gated(&gate, &up)?;
                 run.observe(self.number, &gate, &hidden)?;
                 Ok(hidden)
             }
-            Rule::Gate(threshold) => Ok(ctx.mul(&large(ctx, &activated(ctx, activation, &gate)?, threshold)?, &up)?),
-            Rule::Hidden(threshold) => large(ctx, &gated(ctx, activation, &gate, &up)?, threshold),
+            Rule::Gate(threshold) => Ok((&large(&activation.of(&gate)?, threshold)? * &up)?),
+            Rule::Hidden(threshold) => large(&activation.gated(&gate, &up)?, threshold),
         }
     }
 }
 
+/// The layer's matrix, if its product is the whole result and may round x.
+fn plain(layer: &Linear) -> Option<&Tensor> {
+    (layer.adapters.is_empty() && layer.bias.is_none() && !layer.exact).then_some(&layer.weight)
+}
+
 /// x where |x| is at least the threshold, 0 elsewhere.
-fn large(ctx: &Context, x: &Tensor, threshold: f32) -> Result<Tensor> {
+fn large(x: &Tensor, threshold: f32) -> Result<Tensor> {
     if threshold == 0.0 {
         return Ok(x.clone());
     }
     // step() is 1 above 0; subtracting the next float below the threshold makes that 1 from the threshold on.
     let below = ScaleOptions::new().bias(-f64::from(f32::from_bits(threshold.to_bits() - 1)));
-    let is_large = ctx.step(&ctx.scale(&ctx.abs(x)?, 1.0, below)?)?;
-    Ok(ctx.mul(x, &is_large)?)
+    let is_large = x.abs()?.scale(1.0, below)?.step()?;
+    Ok((x * &is_large)?)
 }
