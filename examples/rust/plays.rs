@@ -85,9 +85,9 @@ impl Llama {
     pub fn of_file(file: &Gguf, vocabulary: i64) -> Result<Self> {
         let ctx = Context::new();
         let weight = |name: &str| file.tensor(&ctx, &format!("{name}.weight"));
-        let embedding = Embedding { weight: weight("token_embd")? };
+        let embedding = Embedding::of(weight("token_embd")?);
         let matrix = |name: &str, _: i64, _: i64| Ok(Linear::of(weight(name)?, None));
-        let norm = |name: &str| Ok(RmsNorm { weight: weight(name)?, epsilon: EPSILON });
+        let norm = |name: &str| Ok(RmsNorm::of(weight(name)?, EPSILON));
         Self::of(embedding, vocabulary, SMALL, &matrix, &norm)
     }
 

@@ -11,7 +11,6 @@ pub mod files;
 mod generate;
 mod hub_cache;
 mod package;
-mod parts;
 mod perplexity;
 mod placement;
 mod sentences;

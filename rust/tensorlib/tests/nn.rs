@@ -86,7 +86,8 @@ fn adapters_change_layers_of_quantised_weights() {
     // number, to 1e-2.
     near(&computed(&y), &alone, 3e-2, "begins with nothing");
 
-    let LowRank { a, b, scale } = layer.adapter.clone().unwrap();
+    let LowRank { a, b, scale, exact } = layer.adapters[0].clone();
+    assert!(layer.adapters.len() == 1 && !exact);
     assert_eq!((a.name(), b.name(), scale), ("lora_a".into(), "lora_b".into(), 2.));
     b.write(&numbers(rank * outputs, 4)).unwrap();
     let (of_a, of_b) = (f64s(&a), f64s(&b));
@@ -127,6 +128,48 @@ fn adapters_change_layers_of_quantised_weights() {
     assert_eq!(p.names(), ["lora_a", "lora_b", "other.weight"]);
 }
 
+/// Adapters add up in front of the bias, and `exact` forbids all products to round: a flag per matrix.
+#[test]
+fn layers_take_several_adapters_and_forbid_rounding() {
+    let (cpu, ctx) = (Backend::cpu().unwrap(), Context::new());
+    let quantised = |shape: &[i64], seed| cpu.quantize_tensor(&leaf(&ctx, shape, seed), DType::Q8_0, None).unwrap();
+    let (inputs, outputs, rank) = (64, 5, 32);
+    let weight = quantised(&[inputs, outputs], 1);
+    let first = LowRank::of(leaf(&ctx, &[inputs, 3], 2), leaf(&ctx, &[3, outputs], 3), 0.5);
+    let second = LowRank::of(quantised(&[inputs, rank], 4), quantised(&[rank, outputs], 5), -0.25);
+    let bias = leaf(&ctx, &[outputs], 6);
+    let x = leaf(&ctx, &[inputs, 2, 2], 7);
+    let columns = |matrix: &Tensor, x: &[f64]| -> Vec<f64> {
+        let (m, k) = (f64s(matrix), matrix.shape()[0] as usize);
+        let dot = |row: &[f64], x: &[f64]| row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>();
+        x.chunks(k).flat_map(|x| m.chunks(k).map(|row| dot(row, x)).collect::<Vec<_>>()).collect()
+    };
+    let added = |adapter: &LowRank| -> Vec<f64> {
+        columns(&adapter.b, &columns(&adapter.a, &f64s(&x))).iter().map(|y| y * adapter.scale).collect()
+    };
+    let terms = [columns(&weight, &f64s(&x)), added(&first), added(&second), f64s(&bias).repeat(4)];
+    let wanted: Vec<f64> = (0..terms[0].len()).map(|i| terms.iter().map(|term| term[i]).sum()).collect();
+
+    let layer = Linear::of(weight, Some(bias)).with_adapters([first]).with_adapters([second.clone()]);
+    let y = layer.forward(&x, &Pass::evaluation()).unwrap();
+    assert_eq!(y.shape(), [outputs, 2, 2]);
+    let size = wanted.iter().fold(1f64, |size, y| size.max(y.abs()));
+    assert!(computed(&y).iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 2e-2 * size));
+    let exact = layer.clone().exact(true);
+    assert!(exact.exact && exact.adapters.iter().all(|adapter| adapter.exact) && !layer.exact);
+    assert_near(&computed(&exact.forward(&x, &Pass::evaluation()).unwrap()), &wanted, "exact, two adapters and a bias");
+    let alone = LowRank { exact: true, ..second };
+    let y = alone.forward(&x, &Pass::evaluation()).unwrap();
+    assert_eq!(y.shape(), [outputs, 2, 2]);
+    assert_near(&computed(&y), &added(&alone), "an adapter alone");
+
+    // A trained adapter rounds as its layer does; a layer with adapters takes no other one.
+    let mut trained = Linear::of(exact.weight.clone(), None).exact(true);
+    trained.adapt(&Parameters::new(1), 2, 1.).unwrap();
+    assert!(trained.adapters[0].exact);
+    refused(layer.clone().adapt(&Parameters::new(1), 2, 1.), "there is an adapter");
+}
+
 #[test]
 fn embeddings_look_up_rows() {
     let (p, ctx) = (Parameters::new(1), Context::new());
@@ -137,6 +180,12 @@ fn embeddings_look_up_rows() {
     let rows = f64s(&table.weight);
     let wanted: Vec<f64> = [6, 0, 2, 2, 5, 1].iter().flat_map(|i| rows[i * 4..(i + 1) * 4].to_vec()).collect();
     assert_near(&computed(&y), &wanted, "embedding");
+    // The rows of an existing table, for ids of one dimension.
+    let of_half = Embedding::of(leaf(&ctx, &[4, 3], 1).cast(DType::F16).unwrap());
+    let y = of_half.forward(&ctx.tensor_of([2], &[2i32, 0]).unwrap(), &Pass::evaluation()).unwrap();
+    assert_eq!((y.shape(), y.dtype()), (vec![4, 2], DType::F32));
+    let (y, rows) = (computed(&y), computed(&of_half.weight));
+    assert_near(&y, &[&rows[8..], &rows[..4]].concat(), "embedding of an existing table");
     let beyond = ctx.tensor_of([1], &[7i32]).unwrap();
     let y = table.forward(&beyond, &Pass::evaluation()).unwrap();
     refused(Backend::cpu().unwrap().compute(&[&y]), "7");
@@ -151,7 +200,7 @@ fn norms_are_of_rows_and_groups() {
     for t in p.tensors() {
         t.write(&numbers(6, t.name().len())).unwrap();
     }
-    let (w, b, v) = (f64s(&layer.weight), f64s(&layer.bias), f64s(&x));
+    let (w, b, v) = (f64s(&layer.weight), f64s(layer.bias.as_ref().unwrap()), f64s(&x));
     let standard = |row: &[f64]| -> Vec<f64> {
         let mean = row.iter().sum::<f64>() / row.len() as f64;
         let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / row.len() as f64;
@@ -162,6 +211,10 @@ fn norms_are_of_rows_and_groups() {
         .flat_map(|row| standard(row).into_iter().zip(&w).zip(&b).map(|((x, w), b)| x * w + b).collect::<Vec<_>>())
         .collect();
     assert_near(&computed(&layer.forward(&x, &Pass::evaluation()).unwrap()), &wanted, "layer norm");
+    let wanted: Vec<f64> =
+        v.chunks(6).flat_map(|row| standard(row).into_iter().zip(&w).map(|(x, w)| x * w).collect::<Vec<_>>()).collect();
+    let without = LayerNorm::of(layer.weight.clone(), None, 1e-5);
+    assert_near(&computed(&without.forward(&x, &Pass::evaluation()).unwrap()), &wanted, "layer norm without a bias");
     let w = f64s(&rms.weight);
     let wanted: Vec<f64> = v
         .chunks(6)

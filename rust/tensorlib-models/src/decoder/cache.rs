@@ -3,7 +3,7 @@
 use super::shape::Shape;
 use crate::weights::DeviceMap;
 use crate::{Error, Result};
-use tensorlib::{Context, DType, Tensor};
+use tensorlib::{DType, Tensor};
 
 /// Attention reads a multiple of this many keys, with keys after the last token masked. A graph with the same number of
 /// keys reuses its plan, so a new plan is needed only every 64 tokens.
@@ -89,19 +89,12 @@ impl Cache {
 
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention takes them: [head, keys, heads].
-    pub fn put(
-        &self,
-        ctx: &Context,
-        layer: usize,
-        (k, v): (&Tensor, &Tensor),
-        rows: &Tensor,
-        keys: i64,
-    ) -> Result<(Tensor, Tensor)> {
+    pub fn put(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
         let put = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
-            let stored = ctx.set_rows(all, new, rows)?;
+            let stored = all.set_rows(new, rows)?;
             let (row, row_bytes) = (all.shape()[0], all.strides()[1]);
             let head_bytes = row_bytes / usize::try_from(self.heads).unwrap_or(1);
-            Ok(ctx.view(&stored, [row / self.heads, keys, self.heads], &[row_bytes, head_bytes], 0)?)
+            Ok(stored.view([row / self.heads, keys, self.heads], &[row_bytes, head_bytes], 0)?)
         };
         Ok((put(&self.keys[layer], k)?, put(&self.values[layer], v)?))
     }

@@ -96,19 +96,13 @@ impl ExpertCache {
 
     /// The ways in which a layer's experts are computed, those with slots and the others, for each token's experts,
     /// [used, tokens].
-    pub fn ways<'a>(
-        &'a self,
-        ctx: &Context,
-        layer: usize,
-        matrices: Matrices<'a>,
-        ids: &Tensor,
-    ) -> Result<Vec<Way<'a>>> {
+    pub fn ways<'a>(&'a self, layer: usize, matrices: Matrices<'a>, ids: &Tensor) -> Result<Vec<Way<'a>>> {
         let Some(slots) = self.layers.get(layer).and_then(Option::as_ref) else {
             return Ok(vec![Way::in_place(matrices, ids)]);
         };
         let (shape, n) = (ids.shape(), ids.n_elements() as i64);
-        let flat = ctx.reshape(ids, [n])?;
-        let of = |table: &Tensor| -> Result<Tensor> { Ok(ctx.reshape(&ctx.get_rows(table, &flat)?, &shape)?) };
+        let flat = ids.reshape([n])?;
+        let of = |table: &Tensor| -> Result<Tensor> { Ok(table.get_rows(&flat)?.reshape(&shape)?) };
         let at_home = of(&slots.at_home)?;
         let (slot, in_slot) = (of(&slots.slot)?, of(&slots.in_slot)?);
         let hot = Way { matrices: slots.matrices(), ids: slot, own: in_slot };

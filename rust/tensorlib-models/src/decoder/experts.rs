@@ -1,52 +1,59 @@
 //! Feed-forward blocks with experts, of which each token uses some.
 
 use super::expert_cache::{Matrices, Way};
-use super::run::{gated, Run};
+use super::run::Run;
 use super::shape::{Experts, Routing, Shape};
-use crate::parts::{is_exact, Linear};
-use crate::weights::{LowRank, Weights};
+use crate::weights::Weights;
 use crate::Result;
-use tensorlib::{Attr, Tensor};
+use tensorlib::nn::{Linear, LowRank, Module};
+use tensorlib::{Attr, ScaleOptions, Tensor};
 
 /// A matrix per expert, and a bias per expert if the model has biases.
 struct ExpertLinear {
     weight: Tensor,
-    additions: Vec<LowRank>,
+    /// Adapters, whose matrices are stacks too: one per expert.
+    adapters: Vec<LowRank>,
     bias: Option<Tensor>,
+    exact: bool,
 }
 
 impl ExpertLinear {
     fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64, experts: i64) -> Result<Self> {
         let (matrices, shape) = (format!("{name}.weight"), [inputs, outputs, experts]);
+        let weight = weights.get(&matrices, &shape)?;
         Ok(ExpertLinear {
-            weight: weights.get(&matrices, &shape)?,
-            additions: weights.additions(&matrices, &shape)?,
+            adapters: weights.adapters(&matrices, &shape)?,
             bias: weights.find(&format!("{name}.bias"), &[outputs, experts])?,
+            exact: weights.is_exact(&weight),
+            weight,
         })
     }
 
-    /// Multiplies x, [inputs, 1 or used, tokens], to [outputs, used, tokens]. `ids` selects matrices of `weight`, and
-    /// `own` those of the adapters, by the experts' own numbers. -1 gives zeros.
-    fn forward(&self, run: &Run, weight: &Tensor, x: &Tensor, ids: &Tensor, own: &Tensor) -> Result<Tensor> {
-        let product = |weight: &Tensor, x: &Tensor, ids: &Tensor| {
-            Ok(match is_exact(weight, run.exact) {
-                true => run.ctx.op("mul_mat_id", &[weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
-                false => run.ctx.mul_mat_id(weight, x, ids)?,
-            })
-        };
-        let mut sum = product(weight, x, ids)?;
-        for addition in &self.additions {
-            sum = addition.add_to(run.ctx, &sum, x, |weight: &Tensor, x: &Tensor| product(weight, x, own))?;
+    /// Multiplies x, [inputs, 1 or used, tokens], to [outputs, used, tokens], without the bias. `way.ids` selects
+    /// matrices of `weight`, and `way.own` those of the adapters, by the experts' own numbers.
+    fn forward(&self, weight: &Tensor, x: &Tensor, way: &Way) -> Result<Tensor> {
+        let mut sum = product(weight, x, &way.ids, self.exact)?;
+        for LowRank { a, b, scale, exact } in &self.adapters {
+            let inner = product(a, x, &way.own, *exact)?.scale(*scale, ScaleOptions::new())?;
+            sum = (&sum + &product(b, &inner, &way.own, *exact)?)?;
         }
         Ok(sum)
     }
 
-    fn with_bias(&self, run: &Run, sum: Tensor, ids: &Tensor) -> Result<Tensor> {
+    fn with_bias(&self, sum: Tensor, ids: &Tensor) -> Result<Tensor> {
         Ok(match &self.bias {
-            Some(bias) => run.ctx.add_id(&sum, bias, ids)?,
+            Some(bias) => sum.add_id(bias, ids)?,
             None => sum,
         })
     }
+}
+
+/// The product of each column of x and the matrix that its index selects; -1 gives zeros.
+fn product(matrices: &Tensor, x: &Tensor, ids: &Tensor, exact: bool) -> Result<Tensor> {
+    Ok(match exact {
+        true => x.context().op("mul_mat_id", &[matrices, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
+        false => matrices.mul_mat_id(x, ids)?,
+    })
 }
 
 /// A layer's experts and their router.
@@ -68,7 +75,8 @@ impl ExpertFfn {
         Ok(ExpertFfn {
             number,
             experts: experts.clone(),
-            router: Linear::load(weights, &format!("blk.{number}.ffn_gate_inp"), shape.width, experts.count)?,
+            // A router that rounds may choose other experts.
+            router: weights.linear(&format!("blk.{number}.ffn_gate_inp"), shape.width, experts.count)?.exact(true),
             gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
             up: part("ffn_up_exps", shape.width, experts.ffn)?,
             down: part("ffn_down_exps", experts.ffn, shape.width)?,
@@ -80,50 +88,54 @@ impl ExpertFfn {
         [&self.gate.weight, &self.up.weight, &self.down.weight]
     }
 
-    /// The results of the experts that one way computes, [width, used, tokens], without the last bias; zeros for the
-    /// others.
-    fn part(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
-        let of = |part: &ExpertLinear, weight: &Tensor| {
-            part.with_bias(run, part.forward(run, weight, x, &way.ids, &way.own)?, ids)
-        };
-        let [gate, up, down] = way.matrices;
-        let hidden = gated(run.ctx, run.shape.activation, &of(&self.gate, gate)?, &of(&self.up, up)?)?;
-        self.down.forward(run, down, &hidden, &way.ids, &way.own)
-    }
-
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (ctx, n, Experts { count, used, routing, .. }) = (run.ctx, run.tokens, self.experts.clone());
-        let logits = self.router.forward(ctx, x, true)?;
-        let ids = ctx.top_k(&logits, used)?;
-        let of_all = if routing == Routing::OfUsed { logits } else { ctx.soft_max(&logits)? };
-        // A column of single elements for each token, so that rows can be selected from it.
-        let of_all = ctx.reshape(&of_all, [1, count, n])?;
-        let mut shares = ctx.reshape(&ctx.get_rows(&of_all, &ids)?, [used, n])?;
-        match routing {
-            Routing::OfUsed => shares = ctx.soft_max(&shares)?,
-            Routing::Normalised => shares = ctx.div(&shares, &ctx.sum_rows(&shares)?)?,
-            Routing::Plain => {}
-        }
-        let x = ctx.reshape(x, [run.shape.width, 1, n])?;
+        let (n, used) = (run.tokens, self.experts.used);
+        let (ids, shares) = self.route(run, x)?;
         let ways = match run.experts {
-            Some(cache) => cache.ways(ctx, self.number, self.matrices(), &ids)?,
+            Some(cache) => cache.ways(self.number, self.matrices(), &ids)?,
             None => vec![Way::in_place(self.matrices(), &ids)],
         };
         if ways.len() > 1 {
             run.chosen.borrow_mut().push((self.number, ids.clone()));
         }
-        let mut parts = self.part(run, &x, &ids, &ways[0])?;
+        let x = x.reshape([run.shape.width, 1, n])?;
+        let mut results = self.results(run, &x, &ids, &ways[0])?;
         for way in &ways[1..] {
-            parts = ctx.add(&parts, &self.part(run, &x, &ids, way)?)?;
+            results = (&results + &self.results(run, &x, &ids, way)?)?;
         }
-        let parts = self.down.with_bias(run, parts, &ids)?;
-        let parts = ctx.mul(&parts, &ctx.reshape(&shares, [1, used, n])?)?;
-        let part = |i: i64| ctx.narrow(&parts, 1, i, 1);
-        let mut sum = ctx.cont(&part(0)?)?;
+        let results = self.down.with_bias(results, &ids)?;
+        let weighted = (&results * &shares.reshape([1, used, n])?)?;
+        let of_expert = |i: i64| weighted.narrow(1, i, 1);
+        let mut sum = of_expert(0)?.cont()?;
         for i in 1..used {
-            sum = ctx.add(&sum, &part(i)?)?;
+            sum = (&sum + &of_expert(i)?)?;
         }
-        Ok(ctx.reshape(&sum, [run.shape.width, n])?)
+        Ok(sum.reshape([run.shape.width, n])?)
+    }
+
+    /// The experts that each token uses, and their shares of the result, both [used, tokens].
+    fn route(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (n, Experts { count, used, routing, .. }) = (run.tokens, self.experts.clone());
+        let logits = self.router.forward(x, &run.pass)?;
+        let ids = logits.top_k(used)?;
+        let of_all = if routing == Routing::OfUsed { logits } else { logits.soft_max()? };
+        // A column of single elements for each token, so that rows can be selected from it.
+        let shares = of_all.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
+        let shares = match routing {
+            Routing::OfUsed => shares.soft_max()?,
+            Routing::Normalised => (&shares / &shares.sum_rows()?)?,
+            Routing::Plain => shares,
+        };
+        Ok((ids, shares))
+    }
+
+    /// The results of the experts that one way computes, [width, used, tokens], without the last bias; zeros for the
+    /// others.
+    fn results(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
+        let [gate, up, down] = way.matrices;
+        let project = |layer: &ExpertLinear, weight| layer.with_bias(layer.forward(weight, x, way)?, ids);
+        let hidden = run.shape.activation.gated(&project(&self.gate, gate)?, &project(&self.up, up)?)?;
+        self.down.forward(down, &hidden, way)
     }
 }

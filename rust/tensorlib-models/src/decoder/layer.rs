@@ -2,13 +2,13 @@
 
 use super::experts::ExpertFfn;
 use super::neurons::NeuronFfn;
-use super::run::{gated, glu_of, Run};
+use super::run::Run;
 use super::shape::{Shape, Stated};
 use crate::activity::Activity;
-use crate::parts::{Linear, Norm, NormKind};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::{FlashAttnExtOptions, GluOptions, RopeOptions, Tensor};
+use tensorlib::nn::{Linear, Module, RmsNorm};
+use tensorlib::{FlashAttnExtOptions, RopeOptions, Tensor};
 
 enum Projections {
     Apart { query: Linear, key: Linear, value: Linear },
@@ -25,15 +25,15 @@ enum Ffn {
 /// A layer's weights.
 pub struct Layer {
     number: usize,
-    norm: Norm,
+    norm: RmsNorm,
     projections: Projections,
-    head_norms: Option<(Norm, Norm)>,
+    head_norms: Option<(RmsNorm, RmsNorm)>,
     sinks: Option<Tensor>,
     output: Linear,
-    post_norm: Option<Norm>,
-    ffn_norm: Norm,
+    post_norm: Option<RmsNorm>,
+    ffn_norm: RmsNorm,
     ffn: Ffn,
-    post_ffn_norm: Option<Norm>,
+    post_ffn_norm: Option<RmsNorm>,
     rope: RopeOptions,
     factors: Option<Tensor>,
     windowed: bool,
@@ -49,8 +49,8 @@ impl Layer {
         activity: Option<&Activity>,
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let norm = |part: &str, n| Norm::load(weights, &name(part), n, NormKind::Rms, shape.eps);
-        let linear = |part: &str, inputs, outputs| Linear::load(weights, &name(part), inputs, outputs);
+        let norm = |part: &str, n| weights.rms_norm(&name(part), n, shape.eps);
+        let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
         let Shape { width, heads, kv_heads, head, value_head, ffn, .. } = *shape;
         let (queries, keys, values) = (heads * head, kv_heads * head, kv_heads * value_head);
         let projections = match shape.fused {
@@ -108,17 +108,16 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
-        let mut attended = self.attention(run, &self.norm.forward(ctx, x)?)?;
+        let mut attended = self.attention(run, &self.norm.forward(x, &run.pass)?)?;
         if let Some(norm) = &self.post_norm {
-            attended = norm.forward(ctx, &attended)?;
+            attended = norm.forward(&attended, &run.pass)?;
         }
-        let x = ctx.add(&attended, x)?;
-        let mut fed = self.feed(run, &self.ffn_norm.forward(ctx, &x)?)?;
+        let x = (&attended + x)?;
+        let mut fed = self.feed(run, &self.ffn_norm.forward(&x, &run.pass)?)?;
         if let Some(norm) = &self.post_ffn_norm {
-            fed = norm.forward(ctx, &fed)?;
+            fed = norm.forward(&fed, &run.pass)?;
         }
-        Ok(ctx.add(&fed, &x)?)
+        Ok((&fed + &x)?)
     }
 
     /// Whether the layer's down projection is transposed.
@@ -135,63 +134,58 @@ impl Layer {
     }
 
     fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (ctx, shape) = (run.ctx, run.shape);
-        let (q, k, v) = self.project(run, x)?;
-        let (mut q, mut k) = (q, k);
+        let shape = run.shape;
+        let (mut q, mut k, v) = self.project(run, x)?;
         if let Some((query, key)) = &self.head_norms {
-            (q, k) = (query.forward(ctx, &q)?, key.forward(ctx, &k)?);
+            (q, k) = (query.forward(&q, &run.pass)?, key.forward(&k, &run.pass)?);
         }
-        let q = ctx.rope(&q, &run.positions, self.factors.as_ref(), self.rope)?;
-        let k = ctx.rope(&k, &run.positions, self.factors.as_ref(), self.rope)?;
-        let k = ctx.reshape(&k, [shape.kv_heads * shape.head, run.tokens])?;
-        let (k, v) = run.cache.put(ctx, self.number, (&k, &v), &run.positions, run.keys)?;
+        let turned = |t: &Tensor| t.rope(&run.positions, self.factors.as_ref(), self.rope);
+        let q = turned(&q)?.permute([0, 2, 1, 3])?;
+        let k = turned(&k)?.reshape([shape.kv_heads * shape.head, run.tokens])?;
+        let (k, v) = run.cache.put(self.number, (&k, &v), &run.positions, run.keys)?;
         let mask = run.window_mask.as_ref().filter(|_| self.windowed).unwrap_or(&run.mask);
         let options = FlashAttnExtOptions::new().scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
-        let q = ctx.permute(&q, [0, 2, 1, 3])?;
-        let c = ctx.flash_attn_ext(&q, &k, &v, Some(mask), self.sinks.as_ref(), options)?;
-        let c = ctx.reshape(&c, [shape.heads * shape.value_head, run.tokens])?;
-        self.output.forward(ctx, &c, run.exact)
+        let c = q.flash_attn_ext(&k, &v, Some(mask), self.sinks.as_ref(), options)?;
+        let c = c.reshape([shape.heads * shape.value_head, run.tokens])?;
+        Ok(self.output.forward(&c, &run.pass)?)
     }
 
     /// Queries and keys as [head, heads, tokens], values as [heads * head, tokens].
     fn project(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-        let (ctx, shape, n) = (run.ctx, run.shape, run.tokens);
+        let (shape, n) = (run.shape, run.tokens);
         match &self.projections {
             Projections::Apart { query, key, value } => {
-                let of = |part: &Linear| part.forward(ctx, x, run.exact);
-                let q = ctx.reshape(&of(query)?, [shape.head, shape.heads, n])?;
-                let k = ctx.reshape(&of(key)?, [shape.head, shape.kv_heads, n])?;
-                Ok((q, k, of(value)?))
+                let q = query.forward(x, &run.pass)?.reshape([shape.head, shape.heads, n])?;
+                let k = key.forward(x, &run.pass)?.reshape([shape.head, shape.kv_heads, n])?;
+                Ok((q, k, value.forward(x, &run.pass)?))
             }
             Projections::Fused(all) => {
-                let all = all.forward(ctx, x, run.exact)?;
+                let all = all.forward(x, &run.pass)?;
                 let (row, head) = (all.strides()[1], shape.head as usize * all.dtype().size());
-                let heads = |first: i64, n_heads: i64| {
-                    ctx.view(&all, [shape.head, n_heads, n], &[head, row], first as usize * head)
-                };
+                let heads =
+                    |first: i64, n_heads: i64| all.view([shape.head, n_heads, n], &[head, row], first as usize * head);
                 let (q, k) = (heads(0, shape.heads)?, heads(shape.heads, shape.kv_heads)?);
                 let first = (shape.heads + shape.kv_heads) * shape.head;
-                let v = ctx.narrow(&all, 0, first, shape.kv_heads * shape.value_head)?;
+                let v = all.narrow(0, first, shape.kv_heads * shape.value_head)?;
                 Ok((q, k, v))
             }
         }
     }
 
     fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
-        let linear = |part: &Linear, x: &Tensor| part.forward(ctx, x, run.exact);
+        let activation = run.shape.activation;
         match &self.ffn {
             Ffn::Gated { gate, up, down } => {
-                let (gate, up) = (linear(gate, x)?, linear(up, x)?);
-                let hidden = gated(ctx, run.shape.activation, &gate, &up)?;
+                let (gate, up) = (gate.forward(x, &run.pass)?, up.forward(x, &run.pass)?);
+                let hidden = activation.gated(&gate, &up)?;
                 run.observe(self.number, &gate, &hidden)?;
-                linear(down, &hidden)
+                Ok(down.forward(&hidden, &run.pass)?)
             }
             Ffn::Fused { gate_up, down } => {
-                let both = linear(gate_up, x)?;
-                let hidden = ctx.glu(&both, None, glu_of(run.shape.activation), GluOptions::new())?;
-                run.observe(self.number, &ctx.narrow(&both, 0, 0, run.shape.ffn)?, &hidden)?;
-                linear(down, &hidden)
+                let both = gate_up.forward(x, &run.pass)?;
+                let hidden = activation.gated_halves(&both)?;
+                run.observe(self.number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
+                Ok(down.forward(&hidden, &run.pass)?)
             }
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),

@@ -134,8 +134,9 @@ impl DecoderOptions {
         let adapters = adapters
             .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, devices))
             .collect::<Result<_>>()?;
-        let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?.with_adapters(adapters);
-        let network = Network::load(&weights, shape, context, self.exact, activity)?;
+        let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?;
+        let weights = weights.exact(self.exact).with_adapters(adapters);
+        let network = Network::load(&weights, shape, context, activity)?;
         weights.finish(&warnings)?;
         Ok((weights, network))
     }
@@ -243,8 +244,9 @@ impl Decoder {
         // A full prompt at the end of the context takes the most memory.
         let tokens = vec![0; BATCH.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
-        let ctx = Context::on(backend);
         let experts = network.expert_cache(options.expert_slots, &devices)?;
+        // Nodes go into the youngest context of their operands, so this one is made last.
+        let ctx = Context::on(backend);
         let mut runs = vec![network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?];
         if network.has_neurons() {
             // A single token reads other packed copies than a prompt does.

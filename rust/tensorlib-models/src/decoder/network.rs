@@ -7,52 +7,47 @@ use super::layer::Layer;
 use super::run::Run;
 use super::shape::Shape;
 use crate::activity::{Activity, Tested};
-use crate::parts::{product, Linear, Norm, NormKind};
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
+use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
 use tensorlib::{f16, Context, ScaleOptions, Tensor};
 
 /// The weights of a model and the settings that its graph depends on.
 pub struct Network {
     pub shape: Shape,
-    embeddings: Tensor,
+    embeddings: Embedding,
     layers: Vec<Layer>,
-    norm: Norm,
-    /// `None` if the embeddings make the logits.
-    output: Option<Linear>,
+    norm: RmsNorm,
+    output: Linear,
+    /// Whether the matrix of `output` is that of the embeddings.
+    tied: bool,
     /// The number of tokens in the vocabulary.
     pub vocabulary: i64,
     /// The most tokens of a session.
     pub context: usize,
-    exact: bool,
 }
 
 impl Network {
     /// Loads a model's weights, for sessions of up to `context` tokens.
-    pub fn load(
-        weights: &Weights,
-        shape: Shape,
-        context: usize,
-        exact: bool,
-        activity: Option<&Activity>,
-    ) -> Result<Self> {
+    pub fn load(weights: &Weights, shape: Shape, context: usize, activity: Option<&Activity>) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
-        let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
+        let embeddings = weights.embedding("token_embd", shape.width, vocabulary)?;
         if let Some(said) = shape.stated.vocabulary.filter(|said| weights.is_hub() && *said != vocabulary) {
             let name = weights.called("token_embd.weight");
             return Err(Error::format(format!("tensor '{name}' has {vocabulary} rows, and vocab_size is {said}")));
         }
         // A folder whose embeddings make the logits may also contain the matrix that they were tied to.
-        let output = match shape.stated.tied {
-            Some(true) => None,
-            Some(false) => Some(weights.shape_of("output.weight").ok_or_else(|| {
-                let name = weights.called("output.weight");
-                Error::format(format!("tensor '{name}' is missing, and tie_word_embeddings is false"))
-            })?),
-            None => weights.shape_of("output.weight"),
+        let has_output = weights.shape_of("output.weight").is_some();
+        if shape.stated.tied == Some(false) && !has_output {
+            let name = weights.called("output.weight");
+            return Err(Error::format(format!("tensor '{name}' is missing, and tie_word_embeddings is false")));
+        }
+        let tied = shape.stated.tied.unwrap_or(!has_output);
+        let output = match tied {
+            true => weights.matrix(embeddings.weight.clone()),
+            false => weights.linear("output", shape.width, vocabulary)?,
         };
-        let output = output.map(|_| Linear::load(weights, "output", shape.width, vocabulary)).transpose()?;
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {
             Some(rope) => rope.factors(weights, context as i64)?,
@@ -63,8 +58,8 @@ impl Network {
             Layer::load(weights, &shape, i, factors.clone(), activity)
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
-        let norm = Norm::load(weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
-        Ok(Network { shape, embeddings, layers, norm, output, vocabulary, context, exact })
+        let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
+        Ok(Network { shape, embeddings, layers, norm, output, tied, vocabulary, context })
     }
 
     /// Whether a layer has a transposed down projection.
@@ -74,7 +69,7 @@ impl Network {
 
     /// Whether the embeddings make the logits.
     pub fn is_tied(&self) -> bool {
-        self.output.is_none()
+        self.tied
     }
 
     /// Appends the nodes that compute the logits after the last token, or after all tokens.
@@ -90,7 +85,6 @@ impl Network {
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
         let keys = cache.keys_with(n);
         let run = Run {
-            ctx,
             shape,
             cache,
             positions: ctx.tensor_of([n], &positions)?,
@@ -98,30 +92,27 @@ impl Network {
             window_mask: shape.window.as_ref().map(|window| mask(ctx, first, n, keys, window.keys)).transpose()?,
             tokens: n,
             keys,
-            exact: self.exact,
+            pass: Pass::evaluation(),
             experts,
             chosen: RefCell::default(),
             observed: wanted.observed,
             neurons: RefCell::default(),
         };
-        let mut x = ctx.get_rows(&self.embeddings, &ctx.tensor_of([n], &ids)?)?;
+        let mut x = self.embeddings.forward(&ctx.tensor_of([n], &ids)?, &run.pass)?;
         if shape.embedding_scale != 1.0 {
-            x = ctx.scale(&x, shape.embedding_scale, ScaleOptions::new())?;
+            x = x.scale(shape.embedding_scale, ScaleOptions::new())?;
         }
         for layer in &self.layers {
             x = layer.forward(&run, &x)?;
         }
         if !wanted.all {
-            x = ctx.narrow(&x, 1, n - 1, 1)?;
+            x = x.narrow(1, n - 1, 1)?;
         }
-        x = self.norm.forward(ctx, &x)?;
-        let mut logits = match &self.output {
-            Some(output) => output.forward(ctx, &x, self.exact)?,
-            None => product(ctx, &self.embeddings, &x, self.exact)?,
-        };
+        x = self.norm.forward(&x, &run.pass)?;
+        let mut logits = self.output.forward(&x, &run.pass)?;
         if shape.final_softcap > 0.0 {
-            let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;
-            logits = ctx.scale(&small, shape.final_softcap, ScaleOptions::new())?;
+            let small = logits.scale(1.0 / shape.final_softcap, ScaleOptions::new())?.tanh()?;
+            logits = small.scale(shape.final_softcap, ScaleOptions::new())?;
         }
         Ok(Logits { logits, chosen: run.chosen.into_inner(), neurons: run.neurons.into_inner() })
     }

@@ -2,15 +2,15 @@
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
-use super::shape::{Activation, Shape};
+use super::shape::Shape;
 use crate::activity::Tested;
-use crate::{Error, Result};
+use crate::Result;
 use std::cell::RefCell;
-use tensorlib::{Context, GluOp, GluOptions, Tensor};
+use tensorlib::nn::Pass;
+use tensorlib::Tensor;
 
 /// The data that all layers of a run share.
 pub struct Run<'a> {
-    pub ctx: &'a Context,
     pub shape: &'a Shape,
     pub cache: &'a Cache,
     /// The tokens' positions, which are also their rows in the cache.
@@ -21,7 +21,8 @@ pub struct Run<'a> {
     pub window_mask: Option<Tensor>,
     pub tokens: i64,
     pub keys: i64,
-    pub exact: bool,
+    /// The pass of all layers, which is for evaluation.
+    pub pass: Pass,
     /// The cache of experts, if there is one.
     pub experts: Option<&'a ExpertCache>,
     /// The experts that each token uses, [used, tokens], for layers with cached experts.
@@ -38,34 +39,9 @@ impl Run<'_> {
         let found = match self.observed {
             None => return Ok(()),
             Some(Tested::Hidden) => hidden.clone(),
-            Some(Tested::Gate | Tested::Positive) => activated(self.ctx, self.shape.activation, gate)?,
+            Some(Tested::Gate | Tested::Positive) => self.shape.activation.of(gate)?,
         };
         self.neurons.borrow_mut().push((layer, found));
         Ok(())
     }
-}
-
-/// The operation that computes an activation and a product.
-pub fn glu_of(activation: Activation) -> GluOp {
-    match activation {
-        Activation::Silu => GluOp::Swiglu,
-        Activation::Gelu => GluOp::Geglu,
-        Activation::Relu => GluOp::Reglu,
-        Activation::SwigluOai => GluOp::SwigluOai,
-    }
-}
-
-/// The activated gate alone.
-pub fn activated(ctx: &Context, activation: Activation, gate: &Tensor) -> Result<Tensor> {
-    Ok(match activation {
-        Activation::Silu => ctx.silu(gate)?,
-        Activation::Gelu => ctx.gelu(gate)?,
-        Activation::Relu => ctx.relu(gate)?,
-        Activation::SwigluOai => return Err(Error::internal("gpt-oss' gates are no factors")),
-    })
-}
-
-/// The activated gate times the up projection.
-pub fn gated(ctx: &Context, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
-    Ok(ctx.glu(gate, Some(up), glu_of(activation), GluOptions::new().split(true))?)
 }

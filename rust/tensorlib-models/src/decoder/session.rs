@@ -33,6 +33,7 @@ impl fmt::Debug for Session {
 
 impl Session {
     pub(super) fn new(decoder: Decoder, cache: Cache, experts: ExpertCache) -> Self {
+        // Nodes go into the youngest context of their operands, so this one is made after those of weights and caches.
         let ctx = Context::on(decoder.backend());
         Session { decoder, cache, experts, ctx, checked: 0, overflow: None }
     }

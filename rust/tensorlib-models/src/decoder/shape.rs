@@ -6,6 +6,7 @@ use super::rope::Rope;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
+use tensorlib::{GluOp, GluOptions, Tensor};
 
 /// The activation of gates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +16,37 @@ pub enum Activation {
     Relu,
     /// The activation of gpt-oss.
     SwigluOai,
+}
+
+impl Activation {
+    /// The activated gate alone.
+    pub fn of(self, gate: &Tensor) -> Result<Tensor> {
+        Ok(match self {
+            Activation::Silu => gate.silu()?,
+            Activation::Gelu => gate.gelu()?,
+            Activation::Relu => gate.relu()?,
+            Activation::SwigluOai => return Err(Error::internal("gpt-oss' gates are no factors")),
+        })
+    }
+
+    /// The activated gate times the up projection.
+    pub fn gated(self, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+        Ok(gate.glu(Some(up), self.glu_op(), GluOptions::new().split(true))?)
+    }
+
+    /// [`Activation::gated`] for a tensor whose rows consist of a gate and an up projection.
+    pub fn gated_halves(self, both: &Tensor) -> Result<Tensor> {
+        Ok(both.glu(None, self.glu_op(), GluOptions::new())?)
+    }
+
+    fn glu_op(self) -> GluOp {
+        match self {
+            Activation::Silu => GluOp::Swiglu,
+            Activation::Gelu => GluOp::Geglu,
+            Activation::Relu => GluOp::Reglu,
+            Activation::SwigluOai => GluOp::SwigluOai,
+        }
+    }
 }
 
 /// How the weights of a token's experts follow from the router's logits.

@@ -2,21 +2,21 @@
 
 use super::batches::Batch;
 use super::shape::{Activation, Positions, Shape};
-use crate::parts::{Linear, Norm, NormKind};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::{Context, FlashAttnExtOptions, GluOptions, Tensor};
+use tensorlib::nn::{LayerNorm, Linear, Module, Pass};
+use tensorlib::{FlashAttnExtOptions, GluOptions, Tensor};
 
 /// The data that all layers of a computation share.
 pub struct Run<'a> {
-    pub ctx: &'a Context,
     pub shape: &'a Shape,
     pub batch: &'a Batch,
     /// Each token's position in its line.
     pub positions: &'a Tensor,
     /// Biases by distance, for the longest line.
     pub biases: Option<Tensor>,
-    pub exact: bool,
+    /// The pass of all layers, which is for evaluation.
+    pub pass: Pass,
 }
 
 enum Projections {
@@ -28,11 +28,11 @@ enum Projections {
 pub struct Layer {
     projections: Projections,
     output: Linear,
-    output_norm: Norm,
+    output_norm: LayerNorm,
     up: Linear,
     gate: Option<Linear>,
     down: Linear,
-    norm: Norm,
+    norm: LayerNorm,
 }
 
 impl Layer {
@@ -40,8 +40,8 @@ impl Layer {
     pub fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
         let Shape { width, ffn, .. } = *shape;
         let name = |part: &str| format!("blk.{number}.{part}");
-        let linear = |part: &str, inputs, outputs| Linear::load(weights, &name(part), inputs, outputs);
-        let norm = |part: &str| Norm::load(weights, &name(part), width, NormKind::Layer, shape.eps);
+        let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
+        let norm = |part: &str| weights.layer_norm(&name(part), width, shape.eps);
         let is_gated = matches!(shape.activation, Activation::Gated(_));
         Ok(Layer {
             projections: match shape.fused {
@@ -63,60 +63,58 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
-        let sum = ctx.add(&self.attention(run, x)?, x)?;
-        let x = self.output_norm.forward(ctx, &sum)?;
-        let sum = ctx.add(&self.feed(run, &x)?, &x)?;
-        self.norm.forward(ctx, &sum)
+        let sum = (&self.attention(run, x)? + x)?;
+        let x = self.output_norm.forward(&sum, &run.pass)?;
+        let sum = (&self.feed(run, &x)? + &x)?;
+        Ok(self.norm.forward(&sum, &run.pass)?)
     }
 
     fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let (mut q, mut k, v) = self.project(run, x)?;
         if let Positions::Turned(options) = &run.shape.positions {
-            let turned = |t: &Tensor| run.ctx.rope(t, run.positions, None, *options);
+            let turned = |t: &Tensor| t.rope(run.positions, None, *options);
             (q, k) = (turned(&q)?, turned(&k)?);
         }
-        self.output.forward(run.ctx, &attended(run, [&q, &k, &v])?, run.exact)
+        Ok(self.output.forward(&attended(run, [&q, &k, &v])?, &run.pass)?)
     }
 
     /// Queries, keys and values as [head, heads, tokens].
     fn project(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-        let (ctx, shape) = (run.ctx, run.shape);
+        let shape = run.shape;
         let (head, heads, tokens) = (shape.head(), shape.heads, run.batch.tokens() as i64);
         match &self.projections {
             Projections::Apart { query, key, value } => {
                 let of = |part: &Linear| -> Result<Tensor> {
-                    Ok(ctx.reshape(&part.forward(ctx, x, run.exact)?, [head, heads, tokens])?)
+                    Ok(part.forward(x, &run.pass)?.reshape([head, heads, tokens])?)
                 };
                 Ok((of(query)?, of(key)?, of(value)?))
             }
             Projections::Fused(all) => {
-                let all = ctx.reshape(&all.forward(ctx, x, run.exact)?, [head, 3 * heads, tokens])?;
-                let part = |i: i64| ctx.narrow(&all, 1, i * heads, heads);
+                let all = all.forward(x, &run.pass)?.reshape([head, 3 * heads, tokens])?;
+                let part = |i: i64| all.narrow(1, i * heads, heads);
                 Ok((part(0)?, part(1)?, part(2)?))
             }
         }
     }
 
     fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let ctx = run.ctx;
-        let up = self.up.forward(ctx, x, run.exact)?;
+        let up = self.up.forward(x, &run.pass)?;
         let hidden = match (run.shape.activation, &self.gate) {
             (Activation::Gated(op), Some(gate)) => {
-                ctx.glu(&gate.forward(ctx, x, run.exact)?, Some(&up), op, GluOptions::new().split(true))?
+                gate.forward(x, &run.pass)?.glu(Some(&up), op, GluOptions::new().split(true))?
             }
-            (Activation::Gelu, _) => ctx.gelu(&up)?,
-            (Activation::GeluErf, _) => ctx.gelu_erf(&up)?,
-            (Activation::Relu, _) => ctx.relu(&up)?,
+            (Activation::Gelu, _) => up.gelu()?,
+            (Activation::GeluErf, _) => up.gelu_erf()?,
+            (Activation::Relu, _) => up.relu()?,
             (Activation::Gated(_), None) => return Err(Error::internal("a gated layer without its gate")),
         };
-        self.down.forward(ctx, &hidden, run.exact)
+        Ok(self.down.forward(&hidden, &run.pass)?)
     }
 }
 
 /// Attention of each line to itself: lines of one length form the batch of one node, without padding.
 fn attended(run: &Run, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
-    let (ctx, shape) = (run.ctx, run.shape);
+    let shape = run.shape;
     let mut parts = Vec::new();
     for group in &run.batch.groups {
         let (length, lines) = (group.length as i64, group.lines as i64);
@@ -124,22 +122,22 @@ fn attended(run: &Run, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
             let strides = t.strides();
             let (of_head, of_token) = (strides[1], strides[2]);
             let strides = [of_token, of_head, of_token * group.length];
-            ctx.view(t, [shape.head(), length, shape.heads, lines], &strides, of_token * group.start)
+            t.view([shape.head(), length, shape.heads, lines], &strides, of_token * group.start)
         };
         let mask = match &run.biases {
-            Some(all) => Some(ctx.slice(all, [0, 0, 0], [length, length, shape.heads])?),
+            Some(all) => Some(all.slice([0, 0, 0], [length, length, shape.heads])?),
             None => None,
         };
         let options = FlashAttnExtOptions::new();
-        let c = ctx.flash_attn_ext(&part(q)?, &part(k)?, &part(v)?, mask.as_ref(), None, options)?;
-        parts.push(ctx.reshape(&c, [shape.width, length * lines])?);
+        let c = part(q)?.flash_attn_ext(&part(k)?, &part(v)?, mask.as_ref(), None, options)?;
+        parts.push(c.reshape([shape.width, length * lines])?);
     }
     // Joins neighbours first, so that each element is copied only log2(parts) times.
     while parts.len() > 1 {
         let pairs = parts.chunks(2);
         parts = pairs
             .map(|pair| match pair {
-                [a, b] => Ok(ctx.concat(a, b, 1)?),
+                [a, b] => Ok(a.concat(b, 1)?),
                 one => Ok(one[0].clone()),
             })
             .collect::<Result<_>>()?;

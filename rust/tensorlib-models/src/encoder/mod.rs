@@ -10,7 +10,6 @@ mod shape;
 pub use options::EncoderOptions;
 
 use crate::package::Package;
-use crate::parts::{Norm, NormKind};
 use crate::placement::{Outline, Placed};
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::tokenizer::Tokenizer;
@@ -25,24 +24,24 @@ use shape::{Positions, Shape};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use tensorlib::nn::{Embedding, LayerNorm, Module, Pass};
 use tensorlib::{Backend, Context, Graph, Tensor};
 
 /// A model that turns texts into vectors of length 1. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
     shape: Shape,
-    tokens: Tensor,
+    tokens: Embedding,
     /// A vector for each position, if the model adds them.
-    positions: Option<Tensor>,
+    positions: Option<Embedding>,
     biases: Option<Biases>,
     types: Option<Tensor>,
-    norm: Norm,
+    norm: LayerNorm,
     layers: Vec<Layer>,
     vocabulary: i64,
     tokenizer: Tokenizer,
     sentences: SentenceSettings,
     max_tokens: usize,
     warnings: Warnings,
-    exact: bool,
     weight_memory: WeightMemory,
     /// The loaded tensors and their bytes.
     loaded: Vec<Placed>,
@@ -115,7 +114,7 @@ impl Encoder {
         let sentence = package.sentence_settings(options.pooling)?;
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
-        let weights = Weights::new(package.files, names, devices, options.stored_as)?;
+        let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
         let width = shape.width;
         let vocabulary = weights.vocabulary(width)?;
         let types = match weights.shape_of("token_types.weight") {
@@ -126,21 +125,20 @@ impl Encoder {
             None => None,
         };
         let encoder = Encoder {
-            tokens: weights.get("token_embd.weight", &[width, vocabulary])?,
+            tokens: weights.embedding("token_embd", width, vocabulary)?,
             positions: match shape.positions {
-                Positions::Rows { rows, .. } => Some(weights.get("position_embd.weight", &[width, rows])?),
+                Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", width, rows)?),
                 Positions::Turned(_) => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             types,
-            norm: Norm::load(&weights, "token_embd_norm", width, NormKind::Layer, shape.eps)?,
+            norm: weights.layer_norm("token_embd_norm", width, shape.eps)?,
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             vocabulary,
             tokenizer,
             sentences: sentence,
             max_tokens,
             warnings: package.warnings,
-            exact: options.exact,
             weight_memory: WeightMemory::new(weights.loaded(), weights.contexts(), backend),
             loaded: weights.loaded().iter().map(Loaded::placed).collect(),
             backend: backend.clone(),
@@ -287,23 +285,23 @@ impl Encoder {
         }
         let n = [ids.len() as i64];
         let (ids, positions) = (ctx.tensor_of(n, &ids)?, ctx.tensor_of(n, &positions)?);
-        let mut x = ctx.get_rows(&self.tokens, &ids)?;
-        if let Some(rows) = &self.positions {
-            x = ctx.add(&x, &ctx.get_rows(rows, &positions)?)?;
+        let pass = Pass::evaluation();
+        let mut x = self.tokens.forward(&ids, &pass)?;
+        if let Some(table) = &self.positions {
+            x = (&x + &table.forward(&positions, &pass)?)?;
         }
         if let Some(types) = &self.types {
-            // All tokens have the first type.
-            x = ctx.add(&x, &ctx.narrow(types, 1, 0, 1)?)?;
+            // All tokens have the first type. The view is a node of this context, because the weights' takes no more.
+            x = (&x + &ctx.narrow(types, 1, 0, 1)?)?;
         }
-        x = self.norm.forward(ctx, &x)?;
+        x = self.norm.forward(&x, &pass)?;
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
         let run = Run {
-            ctx,
             shape: &self.shape,
             batch,
             positions: &positions,
             biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
-            exact: self.exact,
+            pass,
         };
         for layer in &self.layers {
             x = layer.forward(&run, &x)?;

@@ -10,7 +10,8 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
-use tensorlib::{Context, Gguf, ScaleOptions, Tensor};
+use tensorlib::nn::LowRank;
+use tensorlib::Gguf;
 
 /// An adapter's files.
 pub struct Adapter {
@@ -70,7 +71,7 @@ impl Adapter {
         let with = |columns: i64, rows: i64| [&[columns, rows], &shape[2..]].concat();
         let get = |name: &str, shape: &[i64]| self.weights.get(name, shape).map_err(|e| e.about(&self.path));
         let (a, b) = (get(&a, &with(shape[0], rank))?, get(&b, &with(rank, shape[1]))?);
-        Ok(Some(LowRank { a, b, scale: self.scaling.of(rank) }))
+        Ok(Some(LowRank::of(a, b, self.scaling.of(rank))))
     }
 
     /// Call it when all matrices were loaded: no tensor of the adapter may be left.
@@ -81,28 +82,6 @@ impl Adapter {
             [name, ..] => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))
                 .with_hint("is it an adapter of this model? Those of embeddings, norms and biases are not known here")),
         }
-    }
-}
-
-/// An addition to a matrix, or to each matrix of a stack.
-pub struct LowRank {
-    a: Tensor,
-    b: Tensor,
-    scale: f64,
-}
-
-impl LowRank {
-    /// Adds to the product; `multiply` is how the matrix itself and x were multiplied.
-    pub fn add_to(
-        &self,
-        ctx: &Context,
-        product: &Tensor,
-        x: &Tensor,
-        multiply: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        // Scales the smallest of the three tensors, as the rank is small.
-        let inner = ctx.scale(&multiply(&self.a, x)?, self.scale, ScaleOptions::new())?;
-        Ok(ctx.add(product, &multiply(&self.b, &inner)?)?)
     }
 }
 

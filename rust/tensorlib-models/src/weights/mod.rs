@@ -3,12 +3,13 @@
 mod adapter;
 mod device_map;
 mod hub_names;
+mod layers;
 mod left;
 mod load;
 mod scales;
 mod segments;
 
-pub use adapter::{Adapter, LowRank};
+pub use adapter::Adapter;
 pub use device_map::{DeviceMap, Rows};
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
@@ -56,6 +57,8 @@ pub struct Weights {
     /// The files' names of the tensors found so far.
     taken: RefCell<HashSet<String>>,
     adapters: Vec<Adapter>,
+    /// Whether no product may round what it multiplies with a matrix.
+    exact: bool,
 }
 
 impl Weights {
@@ -75,18 +78,13 @@ impl Weights {
         };
         let contexts = devices.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
-        Ok(Weights { files, devices, contexts, stored_as, loaded, taken, adapters: Vec::new() })
+        Ok(Weights { files, devices, contexts, stored_as, loaded, taken, adapters: Vec::new(), exact: false })
     }
 
     /// Adds adapters, which apply to matrices loaded later.
     pub fn with_adapters(mut self, adapters: Vec<Adapter>) -> Self {
         self.adapters = adapters;
         self
-    }
-
-    /// The adapters' additions to the matrix of this name and shape.
-    pub fn additions(&self, name: &str, shape: &[i64]) -> Result<Vec<LowRank>> {
-        self.adapters.iter().filter_map(|adapter| adapter.find(name, shape).transpose()).collect()
     }
 
     /// Call it when all tensors are loaded: freezes the contexts, and checks that neither the model nor an adapter has

@@ -17,7 +17,23 @@ impl Embedding {
     /// # Errors
     /// As [`Parameters::make`].
     pub fn new(parameters: &Parameters, numbers: i64, width: i64, deviation: f64) -> Result<Self> {
-        Ok(Self { weight: parameters.make("weight", [width, numbers], Init::Normal { deviation })? })
+        Ok(Self::of(parameters.make("weight", [width, numbers], Init::Normal { deviation })?))
+    }
+
+    /// Makes the layer from an existing table, such as a file's, of any type that [`Tensor::get_rows`] takes.
+    ///
+    /// ```
+    /// use tensorlib::nn::{Embedding, Module, Pass};
+    /// use tensorlib::{Backend, Context};
+    /// let table = Context::new().tensor([2, 3], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// let tokens = Context::new().tensor_of([2], &[2i32, 0])?;
+    /// let vectors = Embedding::of(table).forward(&tokens, &Pass::evaluation())?;
+    /// Backend::cpu()?.compute(&[&vectors])?;
+    /// assert_eq!(vectors.to_vec::<f32>()?, [5., 6., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn of(weight: Tensor) -> Self {
+        Self { weight }
     }
 }
 
@@ -28,6 +44,9 @@ impl Module for Embedding {
     /// As [`Tensor::get_rows`]; computing fails for an index without a row.
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
         let mut shape = x.shape();
+        if shape.len() == 1 {
+            return self.weight.get_rows(x);
+        }
         let rows = self.weight.get_rows(&x.reshape([-1])?)?;
         shape.insert(0, -1);
         rows.reshape(shape)

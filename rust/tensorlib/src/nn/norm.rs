@@ -4,14 +4,14 @@ use super::convolution::by_channel;
 use super::{invalid, Init, Module, Parameters, Pass};
 use crate::{Result, Tensor};
 
-/// Layer normalisation: subtracts each row's mean and divides by its standard deviation, then applies weight and bias
-/// (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer Normalization, 2016).
+/// Layer normalisation: subtracts each row's mean and divides by its standard deviation, then multiplies by weight and
+/// adds the bias (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer Normalization, 2016).
 #[derive(Clone, Debug)]
 pub struct LayerNorm {
     /// `[width]`.
     pub weight: Tensor,
     /// `[width]`.
-    pub bias: Tensor,
+    pub bias: Option<Tensor>,
     /// Added to the variance.
     pub epsilon: f64,
 }
@@ -23,13 +23,22 @@ impl LayerNorm {
     /// As [`Parameters::make`].
     pub fn new(parameters: &Parameters, width: i64) -> Result<Self> {
         let (weight, bias) = weight_and_bias(parameters, width)?;
-        Ok(Self { weight, bias, epsilon: 1e-5 })
+        Ok(Self::of(weight, Some(bias), 1e-5))
+    }
+
+    /// Makes the layer from existing tensors, such as those of a file.
+    pub fn of(weight: Tensor, bias: Option<Tensor>, epsilon: f64) -> Self {
+        Self { weight, bias, epsilon }
     }
 }
 
 impl Module for LayerNorm {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
-        x.norm(self.epsilon)?.mul(&self.weight)?.add(&self.bias)
+        let scaled = x.norm(self.epsilon)?.mul(&self.weight)?;
+        match &self.bias {
+            Some(bias) => scaled.add(bias),
+            None => Ok(scaled),
+        }
     }
 }
 
@@ -49,7 +58,12 @@ impl RmsNorm {
     /// # Errors
     /// As [`Parameters::make`].
     pub fn new(parameters: &Parameters, width: i64) -> Result<Self> {
-        Ok(Self { weight: parameters.make("weight", [width], Init::Ones)?, epsilon: 1e-5 })
+        Ok(Self::of(parameters.make("weight", [width], Init::Ones)?, 1e-5))
+    }
+
+    /// Makes the layer from an existing tensor, such as a file's.
+    pub fn of(weight: Tensor, epsilon: f64) -> Self {
+        Self { weight, epsilon }
     }
 }
 
