@@ -51,9 +51,6 @@ struct OpFacts {
     Operands operands{};
     std::span<const AttrDef> attrs{};
     ResultType result = ResultType::by_hand;
-    const char *gradient;  // the derivative as a formula, or why there is none; never empty. `g` is the gradient of the
-                           // result
-    const char *doc;
 };
 
 // What an elementwise operation computes for each element (math/tile_ops.inc): the formula and its parameters. For each

@@ -18,7 +18,7 @@ void leaf_infer(std::span<Tensor *const>, const Attrs &, NodeSpec &) {
 }
 
 constexpr OpDef leaf_def{
-    {.op = Op::leaf, .name = "leaf", .gradient = "a leaf's gradient is the sum over its uses", .doc = "data of its own"},
+    {.op = Op::leaf, .name = "leaf"},
     {.infer = leaf_infer, .cost = ops::no_cost},
 };
 

@@ -227,7 +227,7 @@ protected:
         {.name = "sections", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0},
         {.name = "stride", .kind = AttrKind::ints, .required = false, .least = 1},
     };
-    static constexpr OpDef def{{.op = Op::add, .name = "trial", .attrs = attrs, .gradient = "none", .doc = "a trial"}, {}};
+    static constexpr OpDef def{{.op = Op::add, .name = "trial", .attrs = attrs}, {}};
 
     Attrs checked(std::vector<Attr> given) {
         given.push_back(Attr::of_int("n", 3));

@@ -77,140 +77,90 @@ extern "C" {
  * last argument. No input ends the process: invalid arguments, files and device failures return a status
  * with a message. */
 
-/**
- * The result of a call: TL_STATUS_OK or the kind of failure. The numbers never change and none is reused;
- * treat an unknown number as a failure.
- */
+/// The result of a call: TL_STATUS_OK or the kind of failure. The numbers never change and none is reused;
+/// treat an unknown number as a failure.
 typedef int32_t tl_status;
 
-/**
- * Success.
- */
+/// Success.
 #define TL_STATUS_OK 0
 
-/**
- * An argument is NULL, out of range, unknown or contradicts another one.
- */
+/// An argument is NULL, out of range, unknown or contradicts another one.
 #define TL_STATUS_INVALID_ARGUMENT 1
 
-/**
- * The operands' shapes do not fit the operation.
- */
+/// The operands' shapes do not fit the operation.
 #define TL_STATUS_SHAPE_MISMATCH 2
 
-/**
- * The operands' types do not fit the operation.
- */
+/// The operands' types do not fit the operation.
 #define TL_STATUS_TYPE_MISMATCH 3
 
-/**
- * Operands live on different devices, or their contexts would refer to each other in a cycle.
- */
+/// Operands live on different devices, or their contexts would refer to each other in a cycle.
 #define TL_STATUS_CONTEXT_MISMATCH 4
 
-/**
- * The call is valid, but this backend has no kernel for it.
- */
+/// The call is valid, but this backend has no kernel for it.
 #define TL_STATUS_UNSUPPORTED 5
 
-/**
- * The device, driver or instruction set is missing, or cannot be used from here (a forked child).
- */
+/// The device, driver or instruction set is missing, or cannot be used from here (a forked child).
 #define TL_STATUS_UNAVAILABLE 6
 
-/**
- * A memory limit, a caller's buffer or the machine's memory is exhausted; nothing was changed.
- */
+/// A memory limit, a caller's buffer or the machine's memory is exhausted; nothing was changed.
 #define TL_STATUS_OUT_OF_MEMORY 7
 
-/**
- * A context is in use by a running graph, an open mapping or another call; try again later.
- */
+/// A context is in use by a running graph, an open mapping or another call; try again later.
 #define TL_STATUS_BUSY 8
 
-/**
- * A callback stopped the run.
- */
+/// A callback stopped the run.
 #define TL_STATUS_ABORTED 9
 
-/**
- * The operating system refused a file operation.
- */
+/// The operating system refused a file operation.
 #define TL_STATUS_IO 10
 
-/**
- * A file's contents violate its format.
- */
+/// A file's contents violate its format.
 #define TL_STATUS_FORMAT 11
 
-/**
- * The device failed; the backend may be unusable from now on.
- */
+/// The device failed; the backend may be unusable from now on.
 #define TL_STATUS_DEVICE 12
 
-/**
- * A defect of this library: please report it with the message.
- */
+/// A defect of this library: please report it with the message.
 #define TL_STATUS_INTERNAL 13
 
-/**
- * Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
- * `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this struct's first
- * size) is not written to. On success the code becomes TL_STATUS_OK and the message empty.
- */
+/// Receives the code and message of a failing call. Owned by the caller; pass NULL to ignore them. Set
+/// `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this struct's first
+/// size) is not written to. On success the code becomes TL_STATUS_OK and the message empty.
 typedef struct tl_error {
-    /**
-     * Bytes of this struct, set by the caller.
-     */
+    /// Bytes of this struct, set by the caller.
     size_t struct_size;
-    /**
-     * The status that the call returned.
-     */
+    /// The status that the call returned.
     tl_status code;
-    /**
-     * UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. In a
-     * message that is too long, " ... " replaces characters in the middle, and tl_error_text() returns the
-     * whole message.
-     */
+    /// UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. In a
+    /// message that is too long, " ... " replaces characters in the middle, and tl_error_text() returns the
+    /// whole message.
     char message[256];
-    /**
-     * Identifies a shortened message for tl_error_text(); 0 if the message is complete.
-     */
+    /// Identifies a shortened message for tl_error_text(); 0 if the message is complete.
     uint32_t text;
 } tl_error;
 
-/**
- * Copies as much of an error's whole message as fits into `buf`, with a NUL; `buf` may be NULL. Returns
- * the length of the whole message without the NUL; 0 for NULL, after a success, and if struct_size is
- * too small.
- *
- * The process keeps the last 64 shortened messages. For an older one, or one that there was no memory
- * for, this copies `message`. Any thread, including threads other than that of the failed call. Since
- * 0.1.
- */
+/// Copies as much of an error's whole message as fits into `buf`, with a NUL; `buf` may be NULL. Returns
+/// the length of the whole message without the NUL; 0 for NULL, after a success, and if struct_size is
+/// too small.
+///
+/// The process keeps the last 64 shortened messages. For an older one, or one that there was no memory
+/// for, this copies `message`. Any thread, including threads other than that of the failed call. Since
+/// 0.1.
 TL_API size_t tl_error_text(const tl_error *err, char *buf, size_t size);
 
-/**
- * The ABI's version: major * 65536 + minor. A program built against this header runs with any library
- * of the same major and the same or a later minor version: see TL_ABI_VERSION. Any thread. Since 0.1.
- */
+/// The ABI's version: major * 65536 + minor. A program built against this header runs with any library
+/// of the same major and the same or a later minor version: see TL_ABI_VERSION. Any thread. Since 0.1.
 TL_API uint32_t tl_abi_version(void);
 
-/**
- * The library's version as text, `"0.1.0"`. Static storage, never NULL, not to be freed. Any
- * thread. Since 0.1.
- */
+/// The library's version as text, `"0.1.0"`. Static storage, never NULL, not to be freed. Any
+/// thread. Since 0.1.
 TL_API const char *tl_version(void);
 
-/**
- * The name of a status, `"TL_STATUS_SHAPE_MISMATCH"`; `"unknown status"` for a number that this library
- * does not know. Static storage, never NULL, not to be freed. Any thread. Since 0.1.
- */
+/// The name of a status, `"TL_STATUS_SHAPE_MISMATCH"`; `"unknown status"` for a number that this library
+/// does not know. Static storage, never NULL, not to be freed. Any thread. Since 0.1.
 TL_API const char *tl_status_name(tl_status status);
 
-/**
- * The ABI version that this header describes; compare with tl_abi_version().
- */
+/// The ABI version that this header describes; compare with tl_abi_version().
 #define TL_ABI_VERSION 65536
 
 /* ====================================================================================================
@@ -220,253 +170,155 @@ TL_API const char *tl_status_name(tl_status status);
  * iterate with `tl_type_at`, instead of listing numbers. Quantised types store rows of whole blocks only.
  * docs/formats.md says which type suits which purpose. */
 
-/**
- * A storage type, by its GGUF number.
- */
+/// A storage type, by its GGUF number.
 typedef int32_t tl_type;
 
-/**
- * IEEE 754 binary32.
- */
+/// IEEE 754 binary32.
 #define TL_TYPE_F32 0
 
-/**
- * IEEE 754 binary16.
- */
+/// IEEE 754 binary16.
 #define TL_TYPE_F16 1
 
-/**
- * 8-bit signed integer.
- */
+/// 8-bit signed integer.
 #define TL_TYPE_I8 24
 
-/**
- * 16-bit signed integer.
- */
+/// 16-bit signed integer.
 #define TL_TYPE_I16 25
 
-/**
- * 32-bit signed integer.
- */
+/// 32-bit signed integer.
 #define TL_TYPE_I32 26
 
-/**
- * 64-bit signed integer.
- */
+/// 64-bit signed integer.
 #define TL_TYPE_I64 27
 
-/**
- * IEEE 754 binary64.
- */
+/// IEEE 754 binary64.
 #define TL_TYPE_F64 28
 
-/**
- * The upper half of an F32: 8 exponent bits, 7 fraction bits.
- */
+/// The upper half of an F32: 8 exponent bits, 7 fraction bits.
 #define TL_TYPE_BF16 30
 
-/**
- * 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element.
- */
+/// 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element.
 #define TL_TYPE_Q4_0 2
 
-/**
- * 4-bit codes, an F16 step and minimum per 32: 5 bits.
- */
+/// 4-bit codes, an F16 step and minimum per 32: 5 bits.
 #define TL_TYPE_Q4_1 3
 
-/**
- * 5-bit codes around zero, an F16 scale per 32: 5.5 bits.
- */
+/// 5-bit codes around zero, an F16 scale per 32: 5.5 bits.
 #define TL_TYPE_Q5_0 6
 
-/**
- * 5-bit codes, an F16 step and minimum per 32: 6 bits.
- */
+/// 5-bit codes, an F16 step and minimum per 32: 6 bits.
 #define TL_TYPE_Q5_1 7
 
-/**
- * 8-bit codes, an F16 scale per 32: 8.5 bits.
- */
+/// 8-bit codes, an F16 scale per 32: 8.5 bits.
 #define TL_TYPE_Q8_0 8
 
-/**
- * Q8_0 with the sum of its codes; for activations only.
- */
+/// Q8_0 with the sum of its codes; for activations only.
 #define TL_TYPE_Q8_1 9
 
-/**
- * 2-bit codes, 4-bit scales and minimums per 16 of 256: 2.625 bits.
- */
+/// 2-bit codes, 4-bit scales and minimums per 16 of 256: 2.625 bits.
 #define TL_TYPE_Q2_K 10
 
-/**
- * 3-bit codes, 6-bit scales per 16 of 256: 3.4375 bits.
- */
+/// 3-bit codes, 6-bit scales per 16 of 256: 3.4375 bits.
 #define TL_TYPE_Q3_K 11
 
-/**
- * 4-bit codes, 6-bit scales and minimums per 32 of 256: 4.5 bits.
- */
+/// 4-bit codes, 6-bit scales and minimums per 32 of 256: 4.5 bits.
 #define TL_TYPE_Q4_K 12
 
-/**
- * 5-bit codes, 6-bit scales and minimums per 32 of 256: 5.5 bits.
- */
+/// 5-bit codes, 6-bit scales and minimums per 32 of 256: 5.5 bits.
 #define TL_TYPE_Q5_K 13
 
-/**
- * 6-bit codes, 8-bit scales per 16 of 256: 6.5625 bits.
- */
+/// 6-bit codes, 8-bit scales per 16 of 256: 6.5625 bits.
 #define TL_TYPE_Q6_K 14
 
-/**
- * 8-bit codes, an F32 scale per 256; for activations only.
- */
+/// 8-bit codes, an F32 scale per 256; for activations only.
 #define TL_TYPE_Q8_K 15
 
-/**
- * Runs of 8 from a grid of 256: 2.0625 bits.
- */
+/// Runs of 8 from a grid of 256: 2.0625 bits.
 #define TL_TYPE_IQ2_XXS 16
 
-/**
- * Runs of 8 from a grid of 512: 2.3125 bits.
- */
+/// Runs of 8 from a grid of 512: 2.3125 bits.
 #define TL_TYPE_IQ2_XS 17
 
-/**
- * Runs of 4 from a grid of 256: 3.0625 bits.
- */
+/// Runs of 4 from a grid of 256: 3.0625 bits.
 #define TL_TYPE_IQ3_XXS 18
 
-/**
- * Runs of 8 from a grid of 2048 of -1, 0, 1: 1.5625 bits.
- */
+/// Runs of 8 from a grid of 2048 of -1, 0, 1: 1.5625 bits.
 #define TL_TYPE_IQ1_S 19
 
-/**
- * 4-bit codes into a table, an F16 scale per 32: 4.5 bits.
- */
+/// 4-bit codes into a table, an F16 scale per 32: 4.5 bits.
 #define TL_TYPE_IQ4_NL 20
 
-/**
- * Runs of 4 from a grid of 512: 3.4375 bits.
- */
+/// Runs of 4 from a grid of 512: 3.4375 bits.
 #define TL_TYPE_IQ3_S 21
 
-/**
- * Runs of 8 from a grid of 1024: 2.5625 bits.
- */
+/// Runs of 8 from a grid of 1024: 2.5625 bits.
 #define TL_TYPE_IQ2_S 22
 
-/**
- * IQ4_NL's codes, 6-bit scales per 32 of 256: 4.25 bits.
- */
+/// IQ4_NL's codes, 6-bit scales per 32 of 256: 4.25 bits.
 #define TL_TYPE_IQ4_XS 23
 
-/**
- * IQ1_S's grid, 3-bit scales per 16 of 256: 1.75 bits.
- */
+/// IQ1_S's grid, 3-bit scales per 16 of 256: 1.75 bits.
 #define TL_TYPE_IQ1_M 29
 
-/**
- * -1, 0, 1, five digits a byte, an F16 scale per 256: 1.6875 bits.
- */
+/// -1, 0, 1, five digits a byte, an F16 scale per 256: 1.6875 bits.
 #define TL_TYPE_TQ1_0 34
 
-/**
- * -1, 0, 1, two bits each, an F16 scale per 256: 2.0625 bits.
- */
+/// -1, 0, 1, two bits each, an F16 scale per 256: 2.0625 bits.
 #define TL_TYPE_TQ2_0 35
 
-/**
- * 4-bit floats, a power of two per 32: 4.25 bits (OCP Microscaling).
- */
+/// 4-bit floats, a power of two per 32: 4.25 bits (OCP Microscaling).
 #define TL_TYPE_MXFP4 39
 
-/**
- * 4-bit floats, an 8-bit float as the scale of each 16: 4.5 bits.
- */
+/// 4-bit floats, an 8-bit float as the scale of each 16: 4.5 bits.
 #define TL_TYPE_NVFP4 40
 
-/**
- * Signs, an F16 scale per 128: 1.125 bits.
- */
+/// Signs, an F16 scale per 128: 1.125 bits.
 #define TL_TYPE_Q1_0 41
 
-/**
- * -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
- */
+/// -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
 #define TL_TYPE_Q2_0 42
 
-/**
- * What a type may be used for.
- */
+/// What a type may be used for.
 typedef int32_t tl_kind;
 
-/**
- * A plain float.
- */
+/// A plain float.
 #define TL_KIND_FLOATING 0
 
-/**
- * A plain integer: for indices and storage, not for arithmetic.
- */
+/// A plain integer: for indices and storage, not for arithmetic.
 #define TL_KIND_INTEGER 1
 
-/**
- * A quantised type for weights.
- */
+/// A quantised type for weights.
 #define TL_KIND_WEIGHT 2
 
-/**
- * A quantised type that products convert activations to; no operand has it.
- */
+/// A quantised type that products convert activations to; no operand has it.
 #define TL_KIND_ACTIVATION 3
 
-/**
- * Elements per block, 1 for plain types; 0 for an unknown type. Any thread. Since 0.1.
- */
+/// Elements per block, 1 for plain types; 0 for an unknown type. Any thread. Since 0.1.
 TL_API int64_t tl_type_block_size(tl_type type);
 
-/**
- * Bytes per block; 0 for an unknown type. Any thread. Since 0.1.
- */
+/// Bytes per block; 0 for an unknown type. Any thread. Since 0.1.
 TL_API size_t tl_type_size(tl_type type);
 
-/**
- * The type's name, `"f32"`; NULL for an unknown type. Static storage, not to be freed. Any thread. Since 0.1.
- */
+/// The type's name, `"f32"`; NULL for an unknown type. Static storage, not to be freed. Any thread. Since 0.1.
 TL_API const char *tl_type_name(tl_type type);
 
-/**
- * What the type may be used for; -1 for an unknown type. Any thread. Since 0.1.
- */
+/// What the type may be used for; -1 for an unknown type. Any thread. Since 0.1.
 TL_API tl_kind tl_type_kind(tl_type type);
 
-/**
- * The type that the reference implementation rounds activations to in products with weights of this type, for
- * comparisons with it; the type itself for plain types and activations, -1 for an unknown type. Products of
- * this library round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
- */
+/// The type that the reference implementation rounds activations to in products with weights of this type, for
+/// comparisons with it; the type itself for plain types and activations, -1 for an unknown type. Products of
+/// this library round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
 TL_API tl_type tl_type_partner(tl_type type);
 
-/**
- * The number of types. Any thread. Since 0.1.
- */
+/// The number of types. Any thread. Since 0.1.
 TL_API size_t tl_type_count(void);
 
-/**
- * The type at an index below `tl_type_count`, in the order of their numbers; -1 beyond. Any thread. Since 0.1.
- */
+/// The type at an index below `tl_type_count`, in the order of their numbers; -1 beyond. Any thread. Since 0.1.
 TL_API tl_type tl_type_at(size_t index);
 
-/**
- * Finds a type by its name; upper and lower case are equal. `name` and `out` must not be NULL.
- * TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
- * thread. Since 0.1.
- */
+/// Finds a type by its name; upper and lower case are equal. `name` and `out` must not be NULL.
+/// TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
+/// thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, tl_error *err);
 
 /* ====================================================================================================
@@ -475,220 +327,160 @@ TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, 
  * A device computes: "cpu" always exists, and "cuda:0", "cuda:1", ... exist if the library was built with CUDA and the
  * machine has a driver and GPUs; otherwise tl_backend_create() says what is missing. A backend is an opened device. */
 
-/**
- * A device opened for computing, with its own threads or streams. Backends are independent of each other: two backends
- * compute at the same time, even on one device.
- *
- * Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it alive, so the
- * two may be freed in any order.
- *
- * Threads: any function may be called from any thread. One graph runs at a time, and a second caller of
- * tl_graph_compute() waits for the first. A call from inside the running graph's own progress callback returns
- * TL_STATUS_BUSY.
- */
+/// A device opened for computing, with its own threads or streams. Backends are independent of each other: two backends
+/// compute at the same time, even on one device.
+///
+/// Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it alive, so the
+/// two may be freed in any order.
+///
+/// Threads: any function may be called from any thread. One graph runs at a time, and a second caller of
+/// tl_graph_compute() waits for the first. A call from inside the running graph's own progress callback returns
+/// TL_STATUS_BUSY.
 typedef struct tl_backend tl_backend;
 
-/**
- * Options for opening a backend. Fill it with tl_backend_params_init(), then change what you need.
- */
+/// Options for opening a backend. Fill it with tl_backend_params_init(), then change what you need.
 typedef struct tl_backend_params {
-    /**
-     * Bytes of this struct, as the caller knows it.
-     */
+    /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
-    /**
-     * Threads for CPU work, including the calling thread. 0 = as many as this process may use, as limited by the
-     * affinity mask and the cgroup's quota. At most 1024.
-     */
+    /// Threads for CPU work, including the calling thread. 0 = as many as this process may use, as limited by the
+    /// affinity mask and the cgroup's quota. At most 1024.
     int32_t n_threads;
-    /**
-     * CUDA: allows F32 products to be computed in TF32 (10 bits of fraction). Ignored elsewhere.
-     */
+    /// CUDA: allows F32 products to be computed in TF32 (10 bits of fraction). Ignored elsewhere.
     bool allow_tf32;
 } tl_backend_params;
 
-/**
- * Options for joining backends; none exist yet. Fill it with tl_join_params_init().
- */
+/// Options for joining backends; none exist yet. Fill it with tl_join_params_init().
 typedef struct tl_join_params {
-    /**
-     * Bytes of this struct, as the caller knows it.
-     */
+    /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
 } tl_join_params;
 
-/**
- * Properties of a device.
- */
+/// Properties of a device.
 typedef struct tl_device_props {
-    /**
-     * Bytes of this struct, as the caller knows it.
-     */
+    /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
-    /**
-     * The name of the processor or card, for display, NUL-terminated.
-     */
+    /// The name of the processor or card, for display, NUL-terminated.
     char description[128];
-    /**
-     * Bytes of memory in total; 0 = unknown.
-     */
+    /// Bytes of memory in total; 0 = unknown.
     uint64_t memory_total;
-    /**
-     * Bytes of memory that were free at the time of the call; 0 = unknown.
-     */
+    /// Bytes of memory that were free at the time of the call; 0 = unknown.
     uint64_t memory_free;
-    /**
-     * CUDA: compute capability, 90 = 9.0; 0 elsewhere.
-     */
+    /// CUDA: compute capability, 90 = 9.0; 0 elsewhere.
     int32_t capability;
-    /**
-     * A simulation for tests, not hardware.
-     */
+    /// A simulation for tests, not hardware.
     bool simulated;
 } tl_device_props;
 
-/**
- * The number of devices, at least 1 for "cpu". Any thread. Since 0.1.
- */
+/// The number of devices, at least 1 for "cpu". Any thread. Since 0.1.
 TL_API size_t tl_device_count(void);
 
-/**
- * The name of a device, as tl_backend_create() takes it: `"cpu"`, `"cuda:0"`. NULL if index is not below
- * tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
- */
+/// The name of a device, as tl_backend_create() takes it: `"cpu"`, `"cuda:0"`. NULL if index is not below
+/// tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
 TL_API const char *tl_device_name(size_t index);
 
-/**
- * Gets the properties of a device.
- *
- * `out` belongs to the caller and must not be NULL; its struct_size must be set.
- *
- * TL_STATUS_INVALID_ARGUMENT: index is out of range, out is NULL, struct_size is too small. Any thread. Since 0.1.
- */
+/// Gets the properties of a device.
+///
+/// `out` belongs to the caller and must not be NULL; its struct_size must be set.
+///
+/// TL_STATUS_INVALID_ARGUMENT: index is out of range, out is NULL, struct_size is too small. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err);
 
-/**
- * The number of instruction sets that this CPU can run. Any thread. Since 0.1.
- */
+/// The number of instruction sets that this CPU can run. Any thread. Since 0.1.
 TL_API size_t tl_isa_count(void);
 
-/**
- * The name of an instruction set that this CPU can run, best first: the values that the environment variable
- * `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL if index is not below tl_isa_count(). Static
- * storage, not to be freed. Any thread. Since 0.1.
- */
+/// The name of an instruction set that this CPU can run, best first: the values that the environment variable
+/// `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL if index is not below tl_isa_count(). Static
+/// storage, not to be freed. Any thread. Since 0.1.
 TL_API const char *tl_isa_name(size_t index);
 
-/**
- * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
- * params is not shared. Since 0.1.
- */
+/// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+/// params is not shared. Since 0.1.
 TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size);
 
-/**
- * Opens a device, or joins several.
- *
- * `device` is a name as tl_device_name() returns it, such as `"cpu"`; case does not matter. NULL means `"cpu"`.
- * Names separated by `+`, `"cuda:0+cpu"`, open each device and join them (tl_backend_join). `params` may be NULL
- * for the defaults. `out` must not be NULL; it receives the backend, which the caller frees with
- * tl_backend_free(), or NULL on failure.
- *
- * This function reads these environment variables:
- * - `TENSORLIB_ISA`: the instruction set of the backend's kernels; the default is the best one that the CPU has.
- * - `TENSORLIB_FUSE`: `0` computes every node separately. By default a product is fused with an addition that is
- *   the only reader of its result; the bits are the same. Values other than `0` and `1` are
- *   TL_STATUS_INVALID_ARGUMENT.
- * - `TENSORLIB_PACK_LIMIT`: the most bytes that a CPU backend may use for packed copies of constant weights, which
- *   make products faster; 0 means none. Results do not depend on it. By default a copy may take half of the memory
- *   that is left.
- * - `TENSORLIB_TRACE`: a file that receives a timeline of the backend's runs, for Perfetto (ui.perfetto.dev). The
- *   file is emptied first; further backends append `.2`, `.3`, ... to its name.
- * - `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat`: operations that a device has to refuse, for tests.
- * - `TENSORLIB_CUDA_DEBUG=1`: waits for each operation, so that an error names the operation that caused it.
- * - `TENSORLIB_CUBLASLT`: `off`, or the path of the library.
- *
- * TL_STATUS_INVALID_ARGUMENT: the device does not exist, out is NULL, a parameter is out of range, `TENSORLIB_ISA`
- * names no instruction set, `TENSORLIB_PACK_LIMIT` is not a number. TL_STATUS_UNAVAILABLE: the machine does not
- * have the device or instruction set (the message lists those that it has), or a thread could not be started.
- * TL_STATUS_IO: the file that `TENSORLIB_TRACE` names cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread.
- * Since 0.1.
- */
+/// Opens a device, or joins several.
+///
+/// `device` is a name as tl_device_name() returns it, such as `"cpu"`; case does not matter. NULL means `"cpu"`.
+/// Names separated by `+`, `"cuda:0+cpu"`, open each device and join them (tl_backend_join). `params` may be NULL
+/// for the defaults. `out` must not be NULL; it receives the backend, which the caller frees with
+/// tl_backend_free(), or NULL on failure.
+///
+/// This function reads these environment variables:
+/// - `TENSORLIB_ISA`: the instruction set of the backend's kernels; the default is the best one that the CPU has.
+/// - `TENSORLIB_FUSE`: `0` computes every node separately. By default a product is fused with an addition that is
+///   the only reader of its result; the bits are the same. Values other than `0` and `1` are
+///   TL_STATUS_INVALID_ARGUMENT.
+/// - `TENSORLIB_PACK_LIMIT`: the most bytes that a CPU backend may use for packed copies of constant weights, which
+///   make products faster; 0 means none. Results do not depend on it. By default a copy may take half of the memory
+///   that is left.
+/// - `TENSORLIB_TRACE`: a file that receives a timeline of the backend's runs, for Perfetto (ui.perfetto.dev). The
+///   file is emptied first; further backends append `.2`, `.3`, ... to its name.
+/// - `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat`: operations that a device has to refuse, for tests.
+/// - `TENSORLIB_CUDA_DEBUG=1`: waits for each operation, so that an error names the operation that caused it.
+/// - `TENSORLIB_CUBLASLT`: `off`, or the path of the library.
+///
+/// TL_STATUS_INVALID_ARGUMENT: the device does not exist, out is NULL, a parameter is out of range, `TENSORLIB_ISA`
+/// names no instruction set, `TENSORLIB_PACK_LIMIT` is not a number. TL_STATUS_UNAVAILABLE: the machine does not
+/// have the device or instruction set (the message lists those that it has), or a thread could not be started.
+/// TL_STATUS_IO: the file that `TENSORLIB_TRACE` names cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread.
+/// Since 0.1.
 TL_API TL_NODISCARD tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         tl_backend **out, tl_error *err);
 
-/**
- * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
- * params is not shared. Since 0.1.
- */
+/// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+/// params is not shared. Since 0.1.
 TL_API void tl_join_params_init(tl_join_params *params, size_t struct_size);
 
-/**
- * Joins backends of different devices into one, which computes graphs whose tensors lie on any of them.
- *
- * Each node is computed by a device that has a kernel for it, where the fewest bytes have to be copied;
- * tl_tensor_place() overrides the choice. Results that a node writes into tensors of other devices are copied
- * there and back. Leafs stay on their contexts' devices, an output ends on its context's device, and every other
- * result lies where it is computed. Operands that are read on another device are copied there once per run,
- * constants once for all runs. tl_graph_plan_text() shows the transfers, tl_graph_plan_bytes() the memory that
- * they take. Memory for intermediates and copies of constants belongs to the backend: no context's mem_limit
- * counts it.
- *
- * `backends` has `n` backends, 1 to 32, and is read during the call. The joined backend keeps them alive. Their
- * handles remain the caller's and stay usable: a run of the joined backend waits for their runs. A context created
- * on the joined backend lies on the first device. `params` may be NULL. `out` must not be NULL; it receives the
- * backend, which the caller frees with tl_backend_free(), or NULL on failure.
- *
- * TL_STATUS_INVALID_ARGUMENT: backends, one of them or out is NULL, n is out of range, two are of one device, one
- * is joined itself. TL_STATUS_UNAVAILABLE: one belongs to the parent of this forked process.
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Joins backends of different devices into one, which computes graphs whose tensors lie on any of them.
+///
+/// Each node is computed by a device that has a kernel for it, where the fewest bytes have to be copied;
+/// tl_tensor_place() overrides the choice. Results that a node writes into tensors of other devices are copied
+/// there and back. Leafs stay on their contexts' devices, an output ends on its context's device, and every other
+/// result lies where it is computed. Operands that are read on another device are copied there once per run,
+/// constants once for all runs. tl_graph_plan_text() shows the transfers, tl_graph_plan_bytes() the memory that
+/// they take. Memory for intermediates and copies of constants belongs to the backend: no context's mem_limit
+/// counts it.
+///
+/// `backends` has `n` backends, 1 to 32, and is read during the call. The joined backend keeps them alive. Their
+/// handles remain the caller's and stay usable: a run of the joined backend waits for their runs. A context created
+/// on the joined backend lies on the first device. `params` may be NULL. `out` must not be NULL; it receives the
+/// backend, which the caller frees with tl_backend_free(), or NULL on failure.
+///
+/// TL_STATUS_INVALID_ARGUMENT: backends, one of them or out is NULL, n is out of range, two are of one device, one
+/// is joined itself. TL_STATUS_UNAVAILABLE: one belongs to the parent of this forked process.
+/// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_backend_join(tl_backend *const *backends, size_t n,
         const tl_join_params *params, tl_backend **out, tl_error *err);
 
-/**
- * The number of devices that the backend computes on: 1 unless it is joined; 0 for NULL. Any thread. Since 0.1.
- */
+/// The number of devices that the backend computes on: 1 unless it is joined; 0 for NULL. Any thread. Since 0.1.
 TL_API size_t tl_backend_n_devices(const tl_backend *backend);
 
-/**
- * The name of a device of the backend, in the order of joining; NULL for NULL or if index is not below
- * tl_backend_n_devices(). Valid as long as the backend. Any thread. Since 0.1.
- */
+/// The name of a device of the backend, in the order of joining; NULL for NULL or if index is not below
+/// tl_backend_n_devices(). Valid as long as the backend. Any thread. Since 0.1.
 TL_API const char *tl_backend_device_at(const tl_backend *backend, size_t index);
 
-/**
- * Releases the handle; NULL is ignored. The backend is closed when no context that was created on it is left. Any
- * thread except inside the backend's own progress callback. Since 0.1.
- */
+/// Releases the handle; NULL is ignored. The backend is closed when no context that was created on it is left. Any
+/// thread except inside the backend's own progress callback. Since 0.1.
 TL_API void tl_backend_free(tl_backend *backend);
 
-/**
- * The name of the backend's device: `"cpu"`, `"cpu+cuda:0"` for a joined backend; NULL for NULL. Valid as long as
- * the backend. Any thread. Since 0.1.
- */
+/// The name of the backend's device: `"cpu"`, `"cpu+cuda:0"` for a joined backend; NULL for NULL. Valid as long as
+/// the backend. Any thread. Since 0.1.
 TL_API const char *tl_backend_device(const tl_backend *backend);
 
-/**
- * The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture, `"sm_90"` (`"simt"` if
- * it is simulated). A joined backend lists those of all its devices, `"avx512+sm_90"`. NULL for NULL. Valid as
- * long as the backend. Any thread. Since 0.1.
- */
+/// The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture, `"sm_90"` (`"simt"` if
+/// it is simulated). A joined backend lists those of all its devices, `"avx512+sm_90"`. NULL for NULL. Valid as
+/// long as the backend. Any thread. Since 0.1.
 TL_API const char *tl_backend_isa(const tl_backend *backend);
 
-/**
- * The number of CPU threads that the backend computes with, including the calling thread; 1 for a GPU; for a
- * joined backend the largest number of its devices; 0 for NULL. Any thread. Since 0.1.
- */
+/// The number of CPU threads that the backend computes with, including the calling thread; 1 for a GPU; for a
+/// joined backend the largest number of its devices; 0 for NULL. Any thread. Since 0.1.
 TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
 
-/**
- * Bytes of packed copies of constants (tl_tensor_set_constant, leafs of GGUF files) that the backend keeps and no
- * context counts; 0 for NULL. The backend makes a constant's copy when it first computes a graph that multiplies
- * with it, if the copy pays and leaves half of the machine's free memory. All graphs of the backend share it. It
- * is freed with the backend or with the constant's context, or passes to the context (tl_tensor_drop_original). A
- * joined backend counts the copies of the backends that were joined, and copies of constants on devices other than
- * their own. Any thread. Since 0.1.
- */
+/// Bytes of packed copies of constants (tl_tensor_set_constant, leafs of GGUF files) that the backend keeps and no
+/// context counts; 0 for NULL. The backend makes a constant's copy when it first computes a graph that multiplies
+/// with it, if the copy pays and leaves half of the machine's free memory. All graphs of the backend share it. It
+/// is freed with the backend or with the constant's context, or passes to the context (tl_tensor_drop_original). A
+/// joined backend counts the copies of the backends that were joined, and copies of constants on devices other than
+/// their own. Any thread. Since 0.1.
 TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
 
 /* ====================================================================================================
@@ -699,37 +491,31 @@ TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
  * tl_type_size() bytes; rows follow each other without gaps. The same values give the same bytes on every CPU and with
  * any number of threads. */
 
-/**
- * Encodes `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance` has
- * `n_per_row` weights of the columns' squared errors, finite and not negative; NULL stands for ones, and so do
- * zeros in all columns of a block. `dst` has space for all rows, at any address, and does not overlap `src`. Uses
- * the calling thread, and the instruction set that TENSORLIB_ISA names.
- *
- * TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though there are elements), `n_per_row`
- * is not a multiple of the type's block size, sizes are negative or too large, a weight is invalid, or a value
- * does not fit the type (quantised types hold finite numbers only): the message has its row and position, and the
- * contents of `dst` are undefined. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread. Since 0.1.
- */
+/// Encodes `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance` has
+/// `n_per_row` weights of the columns' squared errors, finite and not negative; NULL stands for ones, and so do
+/// zeros in all columns of a block. `dst` has space for all rows, at any address, and does not overlap `src`. Uses
+/// the calling thread, and the instruction set that TENSORLIB_ISA names.
+///
+/// TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though there are elements), `n_per_row`
+/// is not a multiple of the type's block size, sizes are negative or too large, a weight is invalid, or a value
+/// does not fit the type (quantised types hold finite numbers only): the message has its row and position, and the
+/// contents of `dst` are undefined. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_quantize(tl_type type, const float *src, void *dst, int64_t n_rows,
         int64_t n_per_row, const float *importance, tl_error *err);
 
-/**
- * tl_quantize() with a backend's threads and instruction set; waits for the backend's turn. `backend` must not be
- * NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from a callback of a
- * graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked after the backend was made.
- * Any thread. Since 0.1.
- */
+/// tl_quantize() with a backend's threads and instruction set; waits for the backend's turn. `backend` must not be
+/// NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from a callback of a
+/// graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked after the backend was made.
+/// Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_backend_quantize(tl_backend *backend, tl_type type, const float *src,
         void *dst, int64_t n_rows, int64_t n_per_row, const float *importance, tl_error *err);
 
-/**
- * Decodes `n` elements of `type` to floats. `src` may lie at any address and does not overlap `dst`. Any bytes are
- * accepted; scales that are not finite give infinities and NaNs.
- *
- * TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though `n` is not 0), or `n` is negative
- * or not a multiple of the type's block size. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread.
- * Since 0.1.
- */
+/// Decodes `n` elements of `type` to floats. `src` may lie at any address and does not overlap `dst`. Any bytes are
+/// accepted; scales that are not finite give infinities and NaNs.
+///
+/// TL_STATUS_INVALID_ARGUMENT: the type does not exist, a pointer is NULL (though `n` is not 0), or `n` is negative
+/// or not a multiple of the type's block size. TENSORLIB_ISA's errors are those of tl_backend_create(). Any thread.
+/// Since 0.1.
 TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float *dst, int64_t n,
         tl_error *err);
 
@@ -738,171 +524,127 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
  *
  * Memory. A context owns tensors and graphs and frees them together. */
 
-/**
- * An arena that owns tensors, graphs and their data. Nothing in it is freed individually, except that a freed
- * graph's memory is reused; everything is freed with the context.
- *
- * Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
- * long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
- * pointer is valid as long as the memory of its context, and until tl_context_reset().
- *
- * Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
- * tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
- * one check at the end of a model is enough.
- *
- * Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a short
- * lock and may go on while graphs are computed. A run lock per context separates computing, reading and writing:
- * tl_graph_compute() locks contexts that it writes exclusively and contexts that it only reads shared; reads of
- * tensors lock shared and writes exclusively, for the duration of the call. A call that finds the lock taken
- * returns TL_STATUS_BUSY with a message that names the context and the node or leaf of the graph that needs it,
- * either immediately or after the busy timeout (tl_context_set_busy_timeout()).
- *
- * Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a separate
- * context, which is reset or freed afterwards. Requests then run at the same time, each with its own backend.
- * Nodes in the weights' context would make it grow, and make it BUSY for other requests.
- */
+/// An arena that owns tensors, graphs and their data. Nothing in it is freed individually, except that a freed
+/// graph's memory is reused; everything is freed with the context.
+///
+/// Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
+/// long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
+/// pointer is valid as long as the memory of its context, and until tl_context_reset().
+///
+/// Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
+/// tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
+/// one check at the end of a model is enough.
+///
+/// Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a short
+/// lock and may go on while graphs are computed. A run lock per context separates computing, reading and writing:
+/// tl_graph_compute() locks contexts that it writes exclusively and contexts that it only reads shared; reads of
+/// tensors lock shared and writes exclusively, for the duration of the call. A call that finds the lock taken
+/// returns TL_STATUS_BUSY with a message that names the context and the node or leaf of the graph that needs it,
+/// either immediately or after the busy timeout (tl_context_set_busy_timeout()).
+///
+/// Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a separate
+/// context, which is reset or freed afterwards. Requests then run at the same time, each with its own backend.
+/// Nodes in the weights' context would make it grow, and make it BUSY for other requests.
 typedef struct tl_context tl_context;
 
-/**
- * Options for making a context. Fill it with tl_context_params_init(), then change what you need.
- */
+/// Options for making a context. Fill it with tl_context_params_init(), then change what you need.
 typedef struct tl_context_params {
-    /**
-     * Bytes of this struct, as the caller knows it.
-     */
+    /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
-    /**
-     * The most bytes that objects and data of this context may take together; 0 = no limit.
-     */
+    /// The most bytes that objects and data of this context may take together; 0 = no limit.
     size_t mem_limit;
-    /**
-     * Memory to use instead of the context's own; the context never grows beyond it. NULL = the context's own. It
-     * must stay valid until the context's memory is no longer in use, and nobody else may touch it.
-     */
+    /// Memory to use instead of the context's own; the context never grows beyond it. NULL = the context's own. It
+    /// must stay valid until the context's memory is no longer in use, and nobody else may touch it.
     void *mem_buffer;
-    /**
-     * Bytes of mem_buffer.
-     */
+    /// Bytes of mem_buffer.
     size_t mem_buffer_size;
-    /**
-     * Makes tensors without data; tl_context_allocate() gives leafs their data.
-     */
+    /// Makes tensors without data; tl_context_allocate() gives leafs their data.
     bool no_alloc;
-    /**
-     * The backend on whose device the tensors' data live; NULL = host memory.
-     */
+    /// The backend on whose device the tensors' data live; NULL = host memory.
     struct tl_backend *backend;
 } tl_context_params;
 
-/**
- * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long
- * as params is not shared. Since 0.1.
- */
+/// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long
+/// as params is not shared. Since 0.1.
 TL_API void tl_context_params_init(tl_context_params *params, size_t struct_size);
 
-/**
- * Makes a context.
- *
- * `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the caller
- * frees with tl_context_free(), or NULL on failure. Any limit is accepted; tensors that do not fit fail later.
- *
- * TL_STATUS_INVALID_ARGUMENT: out is NULL; struct_size is too small, or its unknown tail is not zero;
- * mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Makes a context.
+///
+/// `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the caller
+/// frees with tl_context_free(), or NULL on failure. Any limit is accepted; tensors that do not fit fail later.
+///
+/// TL_STATUS_INVALID_ARGUMENT: out is NULL; struct_size is too small, or its unknown tail is not zero;
+/// mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_create(const tl_context_params *params, tl_context **out,
         tl_error *err);
 
-/**
- * Releases the handle; NULL is ignored. The memory is freed when nothing refers to it any more. Any thread.
- * Since 0.1.
- */
+/// Releases the handle; NULL is ignored. The memory is freed when nothing refers to it any more. Any thread.
+/// Since 0.1.
 TL_API void tl_context_free(tl_context *ctx);
 
-/**
- * Bytes in use by objects, data and plans; 0 for NULL. Plans stay so that identical graphs can reuse them;
- * plans that no graph uses are dropped when something else needs the memory. Any thread. Since 0.1.
- */
+/// Bytes in use by objects, data and plans; 0 for NULL. Plans stay so that identical graphs can reuse them;
+/// plans that no graph uses are dropped when something else needs the memory. Any thread. Since 0.1.
 TL_API size_t tl_context_used_memory(const tl_context *ctx);
 
-/**
- * The most bytes that were in use at any time since the context was made; 0 for NULL. Any thread. Since 0.1.
- */
+/// The most bytes that were in use at any time since the context was made; 0 for NULL. Any thread. Since 0.1.
 TL_API size_t tl_context_peak_memory(const tl_context *ctx);
 
-/**
- * Allocates data, all zeros, for every leaf of a no_alloc context that has none yet.
- *
- * `backend` names the device for the data; NULL = the context's own. It is not kept.
- *
- * TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH: backend is
- * of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed. TL_STATUS_BUSY. Any
- * thread. Since 0.1.
- */
+/// Allocates data, all zeros, for every leaf of a no_alloc context that has none yet.
+///
+/// `backend` names the device for the data; NULL = the context's own. It is not kept.
+///
+/// TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH: backend is
+/// of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed. TL_STATUS_BUSY. Any
+/// thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err);
 
-/**
- * Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
- * the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
- *
- * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
- * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
- */
+/// Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
+/// the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
+///
+/// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
+/// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
 
-/**
- * Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.
- *
- * A call about this context, one of its tensors or a graph that was created in it waits up to `nanoseconds`
- * for the run locks and the graph that it needs. tl_graph_compute() then also limits its wait for the
- * backend's turn, which is unlimited otherwise. 0, the default, waits for no lock. The time counts from the
- * call; a call that has begun to compute is not stopped.
- *
- * A waiting call holds no lock and sleeps. It may notice a free lock late, by an eighth of the time waited and
- * at most by 1 ms. Calls from a callback of a running graph never wait, because they could wait for
- * themselves. tl_context_reset() does not wait for graphs and contexts that refer to the context.
- *
- * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread, at any time. Since 0.1.
- */
+/// Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.
+///
+/// A call about this context, one of its tensors or a graph that was created in it waits up to `nanoseconds`
+/// for the run locks and the graph that it needs. tl_graph_compute() then also limits its wait for the
+/// backend's turn, which is unlimited otherwise. 0, the default, waits for no lock. The time counts from the
+/// call; a call that has begun to compute is not stopped.
+///
+/// A waiting call holds no lock and sleeps. It may notice a free lock late, by an eighth of the time waited and
+/// at most by 1 ms. Calls from a callback of a running graph never wait, because they could wait for
+/// themselves. tl_context_reset() does not wait for graphs and contexts that refer to the context.
+///
+/// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread, at any time. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_set_busy_timeout(tl_context *ctx, uint64_t nanoseconds,
         tl_error *err);
 
-/**
- * The busy timeout in nanoseconds; 0 for NULL. Any thread. Since 0.1.
- */
+/// The busy timeout in nanoseconds; 0 for NULL. Any thread. Since 0.1.
 TL_API uint64_t tl_context_busy_timeout(const tl_context *ctx);
 
-/**
- * The context's number in messages: 1 for the first context of the process; 0 for NULL. Any thread. Since 0.1.
- */
+/// The context's number in messages: 1 for the first context of the process; 0 for NULL. Any thread. Since 0.1.
 TL_API uint64_t tl_context_id(const tl_context *ctx);
 
-/**
- * Names the context for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` removes the
- * name. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
- * thread. Since 0.1.
- */
+/// Names the context for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` removes the
+/// name. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
+/// thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_set_name(tl_context *ctx, const char *name, tl_error *err);
 
-/**
- * Copies as much of the context's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length
- * of the whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
- */
+/// Copies as much of the context's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length
+/// of the whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
 TL_API size_t tl_context_name(const tl_context *ctx, char *buf, size_t size);
 
-/**
- * Closes the context for building: from now on constructors of tensors and operations in it fail with a
- * message that says where to build instead, so a model's context cannot grow by a request's nodes by mistake.
- * Nodes in other contexts may refer to its tensors, from any number of threads at a time. tl_context_reset()
- * opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
- */
+/// Closes the context for building: from now on constructors of tensors and operations in it fail with a
+/// message that says where to build instead, so a model's context cannot grow by a request's nodes by mistake.
+/// Nodes in other contexts may refer to its tensors, from any number of threads at a time. tl_context_reset()
+/// opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_freeze(tl_context *ctx, tl_error *err);
 
-/**
- * Returns the code of the first failure of a constructor since the last call, and clears it. Copies the
- * failure to `out`, which may be NULL; TL_STATUS_OK if nothing failed. TL_STATUS_INVALID_ARGUMENT: ctx is
- * NULL. Any thread; if several threads build in one context, hold a lock of your own over a constructor and
- * this call. Since 0.1.
- */
+/// Returns the code of the first failure of a constructor since the last call, and clears it. Copies the
+/// failure to `out`, which may be NULL; TL_STATUS_OK if nothing failed. TL_STATUS_INVALID_ARGUMENT: ctx is
+/// NULL. Any thread; if several threads build in one context, hold a lock of your own over a constructor and
+/// this call. Since 0.1.
 TL_API tl_status tl_context_error(tl_context *ctx, tl_error *out);
 
 /* ====================================================================================================
@@ -910,278 +652,206 @@ TL_API tl_status tl_context_error(tl_context *ctx, tl_error *out);
  *
  * Shapes and strides, and reading and writing of data. */
 
-/**
- * A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation computes.
- *
- * Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is {2, 4}); unused
- * dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a quantised type: one block) to the
- * next in each dimension.
- *
- * Ownership: a tensor belongs to its context and is never freed individually; see tl_context. Getters accept NULL and
- * return 0 or NULL for it. Shape, type and strides never change, so the getters may be called from any thread at any
- * time.
- *
- * Data: leafs, the outputs of a graph that was computed without error, and views of either are readable. All other
- * nodes share memory inside the graph's plan.
- */
+/// A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation computes.
+///
+/// Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is {2, 4}); unused
+/// dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a quantised type: one block) to the
+/// next in each dimension.
+///
+/// Ownership: a tensor belongs to its context and is never freed individually; see tl_context. Getters accept NULL and
+/// return 0 or NULL for it. Shape, type and strides never change, so the getters may be called from any thread at any
+/// time.
+///
+/// Data: leafs, the outputs of a graph that was computed without error, and views of either are readable. All other
+/// nodes share memory inside the graph's plan.
 typedef struct tl_tensor tl_tensor;
 
-/**
- * The purpose of a mapping.
- */
+/// The purpose of a mapping.
 typedef int32_t tl_access;
 
-/**
- * Reading: others may read at the same time.
- */
+/// Reading: others may read at the same time.
 #define TL_ACCESS_READ 0
 
-/**
- * Writing: nobody else may read, write or compute in this context meanwhile.
- */
+/// Writing: nobody else may read, write or compute in this context meanwhile.
 #define TL_ACCESS_WRITE 1
 
-/**
- * Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
- * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
- * not 1 to 4, ne is NULL or negative, `ne[0]` is not a multiple of the type's block size, the number of
- * bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
- */
+/// Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
+/// Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
+/// not 1 to 4, ne is NULL or negative, `ne[0]` is not a multiple of the type's block size, the number of
+/// bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
 TL_API tl_tensor *tl_tensor_new(tl_context *ctx, tl_type type, int32_t n_dims, const int64_t *ne);
 
-/**
- * tl_tensor_new() for one dimension; the context owns the tensor. Since 0.1.
- */
+/// tl_tensor_new() for one dimension; the context owns the tensor. Since 0.1.
 TL_API tl_tensor *tl_tensor_new_1d(tl_context *ctx, tl_type type, int64_t ne0);
 
-/**
- * tl_tensor_new() for two dimensions; the context owns the tensor. Since 0.1.
- */
+/// tl_tensor_new() for two dimensions; the context owns the tensor. Since 0.1.
 TL_API tl_tensor *tl_tensor_new_2d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1);
 
-/**
- * tl_tensor_new() for three dimensions; the context owns the tensor. Since 0.1.
- */
+/// tl_tensor_new() for three dimensions; the context owns the tensor. Since 0.1.
 TL_API tl_tensor *tl_tensor_new_3d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1, int64_t ne2);
 
-/**
- * tl_tensor_new() for four dimensions; the context owns the tensor. Since 0.1.
- */
+/// tl_tensor_new() for four dimensions; the context owns the tensor. Since 0.1.
 TL_API tl_tensor *tl_tensor_new_4d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1, int64_t ne2,
         int64_t ne3);
 
-/**
- * The element type; -1 for NULL. Since 0.1.
- */
+/// The element type; -1 for NULL. Since 0.1.
 TL_API tl_type tl_tensor_type(const tl_tensor *t);
 
-/**
- * The number of dimensions that the tensor was made with, 1 to 4; 0 for NULL. Since 0.1.
- */
+/// The number of dimensions that the tensor was made with, 1 to 4; 0 for NULL. Since 0.1.
 TL_API int32_t tl_tensor_n_dims(const tl_tensor *t);
 
-/**
- * Elements in dimension dim; 1 for dimensions that the tensor does not use; 0 for NULL or a dim that
- * is not 0 to 3. Since 0.1.
- */
+/// Elements in dimension dim; 1 for dimensions that the tensor does not use; 0 for NULL or a dim that
+/// is not 0 to 3. Since 0.1.
 TL_API int64_t tl_tensor_ne(const tl_tensor *t, int32_t dim);
 
-/**
- * Bytes from one element to the next in dimension dim; 0 for NULL or a dim that is not 0 to 3.
- * Since 0.1.
- */
+/// Bytes from one element to the next in dimension dim; 0 for NULL or a dim that is not 0 to 3.
+/// Since 0.1.
 TL_API size_t tl_tensor_nb(const tl_tensor *t, int32_t dim);
 
-/**
- * Bytes of all elements packed without gaps, the size that tl_tensor_read() takes; 0 for NULL.
- * Since 0.1.
- */
+/// Bytes of all elements packed without gaps, the size that tl_tensor_read() takes; 0 for NULL.
+/// Since 0.1.
 TL_API size_t tl_tensor_nbytes(const tl_tensor *t);
 
-/**
- * The number of elements, the product of ne; 0 for NULL. Since 0.1.
- */
+/// The number of elements, the product of ne; 0 for NULL. Since 0.1.
 TL_API int64_t tl_tensor_n_elements(const tl_tensor *t);
 
-/**
- * The name of the operation that computes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL. Static
- * storage, not to be freed. Since 0.1.
- */
+/// The name of the operation that computes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL. Static
+/// storage, not to be freed. Since 0.1.
 TL_API const char *tl_tensor_op(const tl_tensor *t);
 
-/**
- * Lists the context's tensors, leafs and nodes, in the order in which they were made.
- *
- * Writes up to `n` of them to `tensors`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
- * The list includes all nodes of gradients and of functions that are made of several operations. The pointers are
- * valid until tl_context_reset(). Any thread. Since 0.1.
- */
+/// Lists the context's tensors, leafs and nodes, in the order in which they were made.
+///
+/// Writes up to `n` of them to `tensors`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+/// The list includes all nodes of gradients and of functions that are made of several operations. The pointers are
+/// valid until tl_context_reset(). Any thread. Since 0.1.
 TL_API size_t tl_context_tensors(const tl_context *ctx, tl_tensor **tensors, size_t n);
 
-/**
- * The first of the context's tensors with this name; NULL if there is none, and if ctx or name is NULL or name is
- * `""`. Takes time in proportion to the number of tensors. Any thread. Since 0.1.
- */
+/// The first of the context's tensors with this name; NULL if there is none, and if ctx or name is NULL or name is
+/// `""`. Takes time in proportion to the number of tensors. Any thread. Since 0.1.
 TL_API tl_tensor *tl_context_find(const tl_context *ctx, const char *name);
 
-/**
- * Lists the operands of the tensor's operation, in the order of docs/ops.md; NULL stands for an operand that was
- * left out.
- *
- * Writes up to `n` of them to `sources`, which may be NULL if n is 0, and returns their total number; 0 for a leaf
- * and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
- */
+/// Lists the operands of the tensor's operation, in the order of docs/ops.md; NULL stands for an operand that was
+/// left out.
+///
+/// Writes up to `n` of them to `sources`, which may be NULL if n is 0, and returns their total number; 0 for a leaf
+/// and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
 TL_API size_t tl_tensor_sources(const tl_tensor *t, tl_tensor **sources, size_t n);
 
-/**
- * The tensor's context with a new reference, which the caller releases with tl_context_free(); NULL for NULL.
- * tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
- */
+/// The tensor's context with a new reference, which the caller releases with tl_context_free(); NULL for NULL.
+/// tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
 TL_API tl_context *tl_tensor_context(const tl_tensor *t);
 
-/**
- * The tensor's name, `""` if it has none; NULL for NULL. Owned by the context, valid until the tensor is renamed
- * or freed; if another thread may do that, use tl_tensor_copy_name(). Since 0.1.
- */
+/// The tensor's name, `""` if it has none; NULL for NULL. Owned by the context, valid until the tensor is renamed
+/// or freed; if another thread may do that, use tl_tensor_copy_name(). Since 0.1.
 TL_API const char *tl_tensor_name(const tl_tensor *t);
 
-/**
- * Copies as much of the tensor's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length of the
- * whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
- */
+/// Copies as much of the tensor's name as fits into `buf`, with a NUL; `buf` may be NULL. Returns the length of the
+/// whole name; 0 if it has none, and for NULL. Any thread. Since 0.1.
 TL_API size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size);
 
-/**
- * Names the tensor for messages, dumps and files. `name` is UTF-8 and copied; NULL removes the name.
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Names the tensor for messages, dumps and files. `name` is UTF-8 and copied; NULL removes the name.
+/// TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is not UTF-8. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err);
 
-/**
- * The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
- * exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
- * takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
- * Since 0.1.
- */
+/// The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
+/// exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
+/// takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
+/// Since 0.1.
 TL_API void *tl_tensor_data(tl_tensor *t);
 
-/**
- * tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
- *
- * `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
- * TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
- * the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
- * mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
- * it. Any thread. Since 0.1.
- */
+/// tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
+///
+/// `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
+/// TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
+/// the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
+/// mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
+/// it. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_map(tl_tensor *t, tl_access access, void **out, tl_error *err);
 
-/**
- * Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is ignored. Since 0.1.
- */
+/// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is ignored. Since 0.1.
 TL_API void tl_tensor_unmap(tl_tensor *t, tl_access access);
 
-/**
- * Writes bytes into a leaf or a view of one.
- *
- * `data` has `size` bytes and may be NULL only where size is 0. `offset` and `size` count bytes of
- * the elements packed in ne order, whatever the strides.
- *
- * TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
- * node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
- * thread. Since 0.1.
- */
+/// Writes bytes into a leaf or a view of one.
+///
+/// `data` has `size` bytes and may be NULL only where size is 0. `offset` and `size` count bytes of
+/// the elements packed in ne order, whatever the strides.
+///
+/// TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
+/// node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
+/// thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_write(tl_tensor *t, const void *data, size_t offset, size_t size,
         tl_error *err);
 
-/**
- * Reads bytes of a leaf, of an output that was computed, or of a view of either.
- *
- * As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also if the data is not readable:
- * the message says what to do. Since 0.1.
- */
+/// Reads bytes of a leaf, of an output that was computed, or of a view of either.
+///
+/// As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also if the data is not readable:
+/// the message says what to do. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_read(const tl_tensor *t, void *data, size_t offset, size_t size,
         tl_error *err);
 
-/**
- * Promises that a leaf's contents never change: from now on every write to it, and every operation that targets it
- * or a view of it, is an error, and plans may keep a packed copy. The promise cannot be withdrawn; repeating it
- * has no effect. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet. TL_STATUS_BUSY. Any
- * thread. Since 0.1.
- */
+/// Promises that a leaf's contents never change: from now on every write to it, and every operation that targets it
+/// or a view of it, is an error, and plans may keep a packed copy. The promise cannot be withdrawn; repeating it
+/// has no effect. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet. TL_STATUS_BUSY. Any
+/// thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err);
 
-/**
- * Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
- * until then. Recomputation takes less memory and more time, and gives the same bits.
- *
- * The node is recomputed just before the first node of a call of tl_gradients() that reads it, together with the
- * marked nodes that it is computed from; results of unmarked nodes are kept for it. So mark the nodes between two
- * tensors and leave these two unmarked: then only one such section is in memory at a time. Outputs are kept in any
- * case. Marking a view marks the node that it is a view of. Existing graphs do not change.
- *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of a leaf, or writes into an operand. Any thread. Since
- * 0.1.
- */
+/// Sets whether graphs made from now on recompute this node where gradients read it, instead of keeping its result
+/// until then. Recomputation takes less memory and more time, and gives the same bits.
+///
+/// The node is recomputed just before the first node of a call of tl_gradients() that reads it, together with the
+/// marked nodes that it is computed from; results of unmarked nodes are kept for it. So mark the nodes between two
+/// tensors and leave these two unmarked: then only one such section is in memory at a time. Outputs are kept in any
+/// case. Marking a view marks the node that it is a view of. Existing graphs do not change.
+///
+/// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of a leaf, or writes into an operand. Any thread. Since
+/// 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err);
 
-/**
- * Chooses the device that computes a node, in graphs that a joined backend runs (tl_backend_join).
- *
- * `device` is a name as tl_device_name() returns it; NULL or "" lets the backend choose again. Placing a view
- * places the node that it is a view of. Existing plans are remade. A backend without that device refuses the
- * graph: TL_STATUS_CONTEXT_MISMATCH.
- *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of a leaf (leafs lie where their context does); the
- * device does not exist. Any thread. Since 0.1.
- */
+/// Chooses the device that computes a node, in graphs that a joined backend runs (tl_backend_join).
+///
+/// `device` is a name as tl_device_name() returns it; NULL or "" lets the backend choose again. Placing a view
+/// places the node that it is a view of. Existing plans are remade. A backend without that device refuses the
+/// graph: TL_STATUS_CONTEXT_MISMATCH.
+///
+/// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of a leaf (leafs lie where their context does); the
+/// device does not exist. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_place(tl_tensor *t, const char *device, tl_error *err);
 
-/**
- * Frees the pages of a constant's original data if a packed copy can replace them.
- *
- * A CPU backend has a copy after computing a product with the whole tensor, if the plan's text says so
- * (tl_backend_packed_memory() grows). The copy then belongs to the context: tl_context_used_memory() counts it
- * instead of the original, and it outlives the backend. Every reader of the tensor gets the same bits as before,
- * rebuilt from the copy: products with the copy cost nothing more, get_rows rebuilds the rows that it gets, and
- * other operations rebuild the whole tensor in each run. The tensor can no longer be mapped. A leaf of a mapped
- * GGUF file releases its pages and otherwise stays as it is, as do its copies: the system reads the pages again
- * when they are needed.
- *
- * TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
- * holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
- * types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
- * memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
- * TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
- */
+/// Frees the pages of a constant's original data if a packed copy can replace them.
+///
+/// A CPU backend has a copy after computing a product with the whole tensor, if the plan's text says so
+/// (tl_backend_packed_memory() grows). The copy then belongs to the context: tl_context_used_memory() counts it
+/// instead of the original, and it outlives the backend. Every reader of the tensor gets the same bits as before,
+/// rebuilt from the copy: products with the copy cost nothing more, get_rows rebuilds the rows that it gets, and
+/// other operations rebuild the whole tensor in each run. The tensor can no longer be mapped. A leaf of a mapped
+/// GGUF file releases its pages and otherwise stays as it is, as do its copies: the system reads the pages again
+/// when they are needed.
+///
+/// TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
+/// holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
+/// types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
+/// memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
+/// TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
 
-/**
- * Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.
- *
- * Integer types: rounded to nearest, ties to even; a value out of range or NaN is
- * TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
- * tl_tensor_n_elements(). Otherwise as tl_tensor_write(). Since 0.1.
- */
+/// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.
+///
+/// Integer types: rounded to nearest, ties to even; a value out of range or NaN is
+/// TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
+/// tl_tensor_n_elements(). Otherwise as tl_tensor_write(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_write_f32(tl_tensor *t, const float *data, size_t n, tl_error *err);
 
-/**
- * Reads a whole tensor as n floats, `ne[0]` fastest, rounded to nearest even where the type is wider.
- * `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
- */
+/// Reads a whole tensor as n floats, `ne[0]` fastest, rounded to nearest even where the type is wider.
+/// `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_read_f32(const tl_tensor *t, float *data, size_t n, tl_error *err);
 
-/**
- * Reads one element, converted to float; `out` must not be NULL. TL_STATUS_INVALID_ARGUMENT also for
- * an index outside the shape. Otherwise as tl_tensor_read(). Since 0.1.
- */
+/// Reads one element, converted to float; `out` must not be NULL. TL_STATUS_INVALID_ARGUMENT also for
+/// an index outside the shape. Otherwise as tl_tensor_read(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_get_f32(const tl_tensor *t, int64_t i0, int64_t i1, int64_t i2,
         int64_t i3, float *out, tl_error *err);
 
-/**
- * Writes one element, converted as by tl_tensor_write_f32(). TL_STATUS_INVALID_ARGUMENT also for an
- * index outside the shape. Since 0.1.
- */
+/// Writes one element, converted as by tl_tensor_write_f32(). TL_STATUS_INVALID_ARGUMENT also for an
+/// index outside the shape. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_t i1, int64_t i2,
         int64_t i3, float value, tl_error *err);
 
@@ -1194,163 +864,117 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_
  * TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or TL_STATUS_OUT_OF_MEMORY.
  * The context owns the result. Any thread. */
 
-/**
- * 1 to 6 integers; booleans are 0 and 1.
- */
+/// 1 to 6 integers; booleans are 0 and 1.
 #define TL_ATTR_INTS 0
 
-/**
- * One number.
- */
+/// One number.
 #define TL_ATTR_NUMBER 1
 
-/**
- * Text.
- */
+/// Text.
 #define TL_ATTR_TEXT 2
 
-/**
- * A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
- * frozen: it will never grow.
- */
+/// A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
+/// frozen: it will never grow.
 typedef struct tl_attr {
-    /**
-     * The attribute's name, `"axes"`.
-     */
+    /// The attribute's name, `"axes"`.
     const char *name;
-    /**
-     * TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An attribute of one integer also accepts an integral
-     * number, and a number also accepts one integer.
-     */
+    /// TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An attribute of one integer also accepts an integral
+    /// number, and a number also accepts one integer.
     int32_t kind;
-    /**
-     * The number of values in ints.
-     */
+    /// The number of values in ints.
     int32_t n_ints;
-    /**
-     * The values of TL_ATTR_INTS.
-     */
+    /// The values of TL_ATTR_INTS.
     int64_t ints[6];
-    /**
-     * The value of TL_ATTR_NUMBER.
-     */
+    /// The value of TL_ATTR_NUMBER.
     double number;
-    /**
-     * The value of TL_ATTR_TEXT, NUL-terminated.
-     */
+    /// The value of TL_ATTR_TEXT, NUL-terminated.
     const char *text;
 } tl_attr;
 
-/**
- * The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
- * product of a row of a and a row of b. X must be a multiple of x and Y of y: X/x consecutive slices of b
- * share a slice of a. k = 0 gives zeros. Operands need not be contiguous. Types: a any float or weight
- * type, b F32, F16 or BF16.
- *
- * If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of
- * the result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a
- * 127th of the larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of
- * the 256 elements around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A
- * single column may be rounded to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8
- * of an element. tl_mul_mat_exact() does not round. The bits may depend on n and, for an F32, F16 or BF16
- * a, on whether a is constant. The context owns the result; NULL on failure. Since 0.1.
- */
+/// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
+/// product of a row of a and a row of b. X must be a multiple of x and Y of y: X/x consecutive slices of b
+/// share a slice of a. k = 0 gives zeros. Operands need not be contiguous. Types: a any float or weight
+/// type, b F32, F16 or BF16.
+///
+/// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of
+/// the result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a
+/// 127th of the larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of
+/// the 256 elements around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A
+/// single column may be rounded to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8
+/// of an element. tl_mul_mat_exact() does not round. The bits may depend on n and, for an F32, F16 or BF16
+/// a, on whether a is constant. The context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * tl_mul_mat() without rounding of b: only sums round, in F32. Shapes and types are those of tl_mul_mat();
- * in tl_op() it is `"mul_mat"` with the attribute `exact` = 1. It is slower where tl_mul_mat() rounds b
- * (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere the two are equal. The
- * context owns the result; NULL on failure. Since 0.1.
- */
+/// tl_mul_mat() without rounding of b: only sums round, in F32. Shapes and types are those of tl_mul_mat();
+/// in tl_op() it is `"mul_mat"` with the attribute `exact` = 1. It is slower where tl_mul_mat() rounds b
+/// (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere the two are equal. The
+/// context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Multiplies each column by the matrix that an index selects (a mixture of experts): a {k, m, experts}, b
- * {k, x, tokens} and ids {used, tokens} of I32 or I64 give F32 {m, used, tokens}; x divides used. Column
- * (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides, k = 0 and the
- * rounding of b are those of tl_mul_mat(); in tl_op() it is `"mul_mat_id"`, which takes the attribute
- * `exact` = 1 as `"mul_mat"` does. The index -1 gives zeros; computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming position and value, for any other index without an expert. The
- * context owns the result; NULL on failure. Since 0.1.
- */
+/// Multiplies each column by the matrix that an index selects (a mixture of experts): a {k, m, experts}, b
+/// {k, x, tokens} and ids {used, tokens} of I32 or I64 give F32 {m, used, tokens}; x divides used. Column
+/// (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides, k = 0 and the
+/// rounding of b are those of tl_mul_mat(); in tl_op() it is `"mul_mat_id"`, which takes the attribute
+/// `exact` = 1 as `"mul_mat"` does. The index -1 gives zeros; computing fails with
+/// TL_STATUS_INVALID_ARGUMENT, naming position and value, for any other index without an expert. The
+/// context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
-/**
- * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values; NULL =
- * contiguous), and `offset`, in bytes from a's first element. The window must lie inside the memory of a's
- * root. Its rows may overlap, so strides given in elements by mistake are accepted too; tl_narrow() and
- * tl_slice() count in elements. `ne` and `nb` are copied. The context owns the result; NULL on failure.
- * Since 0.1.
- */
+/// A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values; NULL =
+/// contiguous), and `offset`, in bytes from a's first element. The window must lie inside the memory of a's
+/// root. Its rows may overlap, so strides given in elements by mistake are accepted too; tl_narrow() and
+/// tl_slice() count in elements. `ne` and `nb` are copied. The context owns the result; NULL on failure.
+/// Since 0.1.
 TL_API tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne,
         const size_t *nb, size_t offset);
 
-/**
- * The elements `start[d]` to `start[d] + ne[d]` of each of a's dimensions, with a's strides; n_dims is at
- * least a's. In dimension 0 of a quantised type start and ne are multiples of the block size. In tl_op()
- * it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the result;
- * NULL on failure. Since 0.1.
- */
+/// The elements `start[d]` to `start[d] + ne[d]` of each of a's dimensions, with a's strides; n_dims is at
+/// least a's. In dimension 0 of a quantised type start and ne are multiples of the block size. In tl_op()
+/// it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the result;
+/// NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *start,
         const int64_t *ne);
 
-/**
- * tl_slice() in one dimension `dim`, 0 to 3: `length` elements from `start` on. The context owns the
- * result; NULL on failure. Since 0.1.
- */
+/// tl_slice() in one dimension `dim`, 0 to 3: `length` elements from `start` on. The context owns the
+/// result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length);
 
-/**
- * a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
- * computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
- * 0.1.
- */
+/// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
+/// computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
+/// 0.1.
 TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
-/**
- * a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4
- * values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
- * Since 0.1.
- */
+/// a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4
+/// values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
+/// Since 0.1.
 TL_API tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes);
 
-/**
- * A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to
- * each other rounded to nearest even; everything else goes through F32, rounded to nearest even or as the
- * type is encoded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the position, for a value that
- * the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
- * multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
- */
+/// A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to
+/// each other rounded to nearest even; everything else goes through F32, rounded to nearest even or as the
+/// type is encoded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the position, for a value that
+/// the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
+/// multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
 
-/**
- * Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
- * has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
- * attributes. Both may be NULL if their count is 0, and are read during the call only. docs/ops.md lists
- * names and attributes; an optional attribute of 0 has its default. Unknown, missing or malformed ones are
- * TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
- */
+/// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
+/// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
+/// attributes. Both may be NULL if their count is 0, and are read during the call only. docs/ops.md lists
+/// names and attributes; an optional attribute of 0 has its default. Unknown, missing or malformed ones are
+/// TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,
         const tl_attr *attrs, size_t n_attrs);
 
-/**
- * Stands for an operand that is left out, in the middle or at the end. It is never NULL, because NULL is
- * the result of a failed constructor. It is always the same pointer, belongs to no context and must not be
- * freed. Only constructors of nodes accept it; for other functions it is not a tensor. Any thread. Since
- * 0.1.
- */
+/// Stands for an operand that is left out, in the middle or at the end. It is never NULL, because NULL is
+/// the result of a failed constructor. It is always the same pointer, belongs to no context and must not be
+/// freed. Only constructors of nodes accept it; for other functions it is not a tensor. Any thread. Since
+/// 0.1.
 TL_API tl_tensor *tl_none(void);
 
-/**
- * The number of operations. Any thread. Since 0.1.
- */
+/// The number of operations. Any thread. Since 0.1.
 TL_API size_t tl_op_count(void);
 
-/**
- * An operation's name; NULL if index is not below tl_op_count(). Static storage, not to be freed. Any
- * thread. Since 0.1.
- */
+/// An operation's name; NULL if index is not below tl_op_count(). Static storage, not to be freed. Any
+/// thread. Since 0.1.
 TL_API const char *tl_op_name(size_t index);
 
 /* ====================================================================================================
@@ -1365,2690 +989,2112 @@ TL_API const char *tl_op_name(size_t index);
  *
  * `tl_tensor *c = tl_scale(ctx, tl_glu(ctx, a, tl_none(), TL_GLU_OP_SWIGLU, NULL), 2, &params);` */
 
-/**
- * Optional attributes of tl_scale(). Since 0.1.
- */
+/// Optional attributes of tl_scale(). Since 0.1.
 typedef struct tl_scale_params {
-    /**
-     * sizeof(tl_scale_params).
-     */
+    /// sizeof(tl_scale_params).
     size_t struct_size;
-    /**
-     * Added to each product. Default: 0.
-     */
+    /// Added to each product. Default: 0.
     double bias;
 } tl_scale_params;
 
-/**
- * The attribute `op` of tl_glu(): the activation.
- */
+/// The attribute `op` of tl_glu(): the activation.
 typedef int32_t tl_glu_op;
 
-/**
- * Activation tl_relu().
- */
+/// Activation tl_relu().
 #define TL_GLU_OP_REGLU 0
 
-/**
- * Activation tl_gelu().
- */
+/// Activation tl_gelu().
 #define TL_GLU_OP_GEGLU 1
 
-/**
- * Activation tl_silu().
- */
+/// Activation tl_silu().
 #define TL_GLU_OP_SWIGLU 2
 
-/**
- * Activation tl_gelu_erf().
- */
+/// Activation tl_gelu_erf().
 #define TL_GLU_OP_GEGLU_ERF 3
 
-/**
- * Activation tl_gelu_quick().
- */
+/// Activation tl_gelu_quick().
 #define TL_GLU_OP_GEGLU_QUICK 4
 
-/**
- * `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
- */
+/// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
 #define TL_GLU_OP_SWIGLU_OAI 5
 
-/**
- * Optional attributes of tl_glu(). Since 0.1.
- */
+/// Optional attributes of tl_glu(). Since 0.1.
 typedef struct tl_glu_params {
-    /**
-     * sizeof(tl_glu_params).
-     */
+    /// sizeof(tl_glu_params).
     size_t struct_size;
-    /**
-     * If true, the gate and up are two operands, and `b` is required. Default: false.
-     */
+    /// If true, the gate and up are two operands, and `b` is required. Default: false.
     bool split;
-    /**
-     * If true, the gate and up are exchanged. Default: false.
-     */
+    /// If true, the gate and up are exchanged. Default: false.
     bool swapped;
-    /**
-     * Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
-     */
+    /// Factor in the logistic function of `swiglu_oai`. Other activations do not take it. Default: 1.702.
     double alpha;
-    /**
-     * Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to
-     * 1e38. Default: 7.
-     */
+    /// Limit of the gate and of up with `swiglu_oai`. Other activations do not take it. Range: 1e-6 to
+    /// 1e38. Default: 7.
     double limit;
 } tl_glu_params;
 
-/**
- * Optional attributes of tl_soft_max_ext(). Since 0.1.
- */
+/// Optional attributes of tl_soft_max_ext(). Since 0.1.
 typedef struct tl_soft_max_ext_params {
-    /**
-     * sizeof(tl_soft_max_ext_params).
-     */
+    /// sizeof(tl_soft_max_ext_params).
     size_t struct_size;
-    /**
-     * Factor of `a`. Default: 1.
-     */
+    /// Factor of `a`. Default: 1.
     double scale;
-    /**
-     * Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
-     */
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     double max_bias;
 } tl_soft_max_ext_params;
 
-/**
- * The attribute `mode` of tl_rope(): the elements that form pair k. Default: normal.
- */
+/// The attribute `mode` of tl_rope(): the elements that form pair k. Default: normal.
 typedef int32_t tl_rope_mode;
 
-/**
- * Elements 2 k and 2 k + 1.
- */
+/// Elements 2 k and 2 k + 1.
 #define TL_ROPE_MODE_NORMAL 0
 
-/**
- * Elements k and k + n_dims / 2.
- */
+/// Elements k and k + n_dims / 2.
 #define TL_ROPE_MODE_NEOX 1
 
-/**
- * Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
- */
+/// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
 #define TL_ROPE_MODE_MROPE 2
 
-/**
- * Optional attributes of tl_rope(). Since 0.1.
- */
+/// Optional attributes of tl_rope(). Since 0.1.
 typedef struct tl_rope_params {
-    /**
-     * sizeof(tl_rope_params).
-     */
+    /// sizeof(tl_rope_params).
     size_t struct_size;
-    /**
-     * The elements that form pair k. Default: normal.
-     */
+    /// The elements that form pair k. Default: normal.
     tl_rope_mode mode;
-    /**
-     * Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range:
-     * 0 to 1048576. Default: 0.
-     */
+    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range:
+    /// 0 to 1048576. Default: 0.
     int64_t n_dims;
-    /**
-     * For `mrope` only: the number of consecutive pairs that use the first position of a token, the
-     * second, the third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
-     */
+    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the
+    /// second, the third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
     int64_t sections[4];
-    /**
-     * Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0.
-     * Default: 0.
-     */
+    /// Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0.
+    /// Default: 0.
     int64_t n_ctx_orig;
-    /**
-     * Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
-     */
+    /// Base of the frequencies. Range: 0.001 to 1e38. Default: 10000.
     double freq_base;
-    /**
-     * Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
-     */
+    /// Factor of the positions, which stretches the context. Range: 1e-6 to 1000000. Default: 1.
     double freq_scale;
-    /**
-     * Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
-     */
+    /// Strength of YaRN. 0 disables it. Range: 0 to 1000000. Default: 0.
     double ext_factor;
-    /**
-     * Factor of the result. Range: 1e-6 to 1000000. Default: 1.
-     */
+    /// Factor of the result. Range: 1e-6 to 1000000. Default: 1.
     double attn_factor;
-    /**
-     * Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000.
-     * Default: 32.
-     */
+    /// Pairs with more turns than this within `n_ctx_orig` are not stretched. Range: 1e-6 to 1000000000.
+    /// Default: 32.
     double beta_fast;
-    /**
-     * Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000.
-     * Default: 1.
-     */
+    /// Pairs with fewer turns than this within `n_ctx_orig` are stretched fully. Range: 1e-6 to 1000000000.
+    /// Default: 1.
     double beta_slow;
-    /**
-     * If true, rotates in the opposite direction, by -t. Default: false.
-     */
+    /// If true, rotates in the opposite direction, by -t. Default: false.
     bool inverse;
 } tl_rope_params;
 
-/**
- * Optional attributes of tl_flash_attn_ext(). Since 0.1.
- */
+/// Optional attributes of tl_flash_attn_ext(). Since 0.1.
 typedef struct tl_flash_attn_ext_params {
-    /**
-     * sizeof(tl_flash_attn_ext_params).
-     */
+    /// sizeof(tl_flash_attn_ext_params).
     size_t struct_size;
-    /**
-     * Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
-     */
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
     double scale;
-    /**
-     * Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
-     */
+    /// Steepness of the slopes, usually 8. A value above 0 requires `mask`. Range: 0 to 10000. Default: 0.
     double max_bias;
-    /**
-     * Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
-     */
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
     double logit_softcap;
 } tl_flash_attn_ext_params;
 
-/**
- * The attribute `order` of tl_argsort(): the direction. Default: asc.
- */
+/// The attribute `order` of tl_argsort(): the direction. Default: asc.
 typedef int32_t tl_argsort_order;
 
-/**
- * Smallest element first.
- */
+/// Smallest element first.
 #define TL_ARGSORT_ORDER_ASC 0
 
-/**
- * Largest element first.
- */
+/// Largest element first.
 #define TL_ARGSORT_ORDER_DESC 1
 
-/**
- * Optional attributes of tl_argsort(). Since 0.1.
- */
+/// Optional attributes of tl_argsort(). Since 0.1.
 typedef struct tl_argsort_params {
-    /**
-     * sizeof(tl_argsort_params).
-     */
+    /// sizeof(tl_argsort_params).
     size_t struct_size;
-    /**
-     * The direction. Default: asc.
-     */
+    /// The direction. Default: asc.
     tl_argsort_order order;
 } tl_argsort_params;
 
-/**
- * The attribute `part` of tl_tri(): the triangle that is kept.
- */
+/// The attribute `part` of tl_tri(): the triangle that is kept.
 typedef int32_t tl_tri_type;
 
-/**
- * i0 < i1, the lower triangle without the diagonal.
- */
+/// i0 < i1, the lower triangle without the diagonal.
 #define TL_TRI_TYPE_LOWER 0
 
-/**
- * i0 <= i1, the lower triangle with the diagonal.
- */
+/// i0 <= i1, the lower triangle with the diagonal.
 #define TL_TRI_TYPE_LOWER_DIAG 1
 
-/**
- * i1 < i0, the upper triangle without the diagonal.
- */
+/// i1 < i0, the upper triangle without the diagonal.
 #define TL_TRI_TYPE_UPPER 2
 
-/**
- * i1 <= i0, the upper triangle with the diagonal.
- */
+/// i1 <= i0, the upper triangle with the diagonal.
 #define TL_TRI_TYPE_UPPER_DIAG 3
 
-/**
- * Optional attributes of tl_acc(). Since 0.1.
- */
+/// Optional attributes of tl_acc(). Since 0.1.
 typedef struct tl_acc_params {
-    /**
-     * sizeof(tl_acc_params).
-     */
+    /// sizeof(tl_acc_params).
     size_t struct_size;
-    /**
-     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
-     * Default: 0.
-     */
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     int64_t nb1;
-    /**
-     * Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
-     * Default: 0.
-     */
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     int64_t nb2;
-    /**
-     * Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
-     */
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     int64_t nb3;
-    /**
-     * Start of the window, in bytes. At least 0. Default: 0.
-     */
+    /// Start of the window, in bytes. At least 0. Default: 0.
     int64_t offset;
 } tl_acc_params;
 
-/**
- * Optional attributes of tl_set(). Since 0.1.
- */
+/// Optional attributes of tl_set(). Since 0.1.
 typedef struct tl_set_params {
-    /**
-     * sizeof(tl_set_params).
-     */
+    /// sizeof(tl_set_params).
     size_t struct_size;
-    /**
-     * Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
-     * Default: 0.
-     */
+    /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     int64_t nb1;
-    /**
-     * Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
-     * Default: 0.
-     */
+    /// Stride in bytes from one matrix of the window to the next. 0 selects that of `c`. At least 0.
+    /// Default: 0.
     int64_t nb2;
-    /**
-     * Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
-     */
+    /// Stride in bytes of dimension 3 of the window. 0 selects that of `c`. At least 0. Default: 0.
     int64_t nb3;
-    /**
-     * Start of the window, in bytes. At least 0. Default: 0.
-     */
+    /// Start of the window, in bytes. At least 0. Default: 0.
     int64_t offset;
 } tl_set_params;
 
-/**
- * The attribute `mode` of tl_upscale(): the interpolation. Default: nearest.
- */
+/// The attribute `mode` of tl_upscale(): the interpolation. Default: nearest.
 typedef int32_t tl_upscale_mode;
 
-/**
- * The nearest pixel.
- */
+/// The nearest pixel.
 #define TL_UPSCALE_MODE_NEAREST 0
 
-/**
- * Linear interpolation in both dimensions.
- */
+/// Linear interpolation in both dimensions.
 #define TL_UPSCALE_MODE_BILINEAR 1
 
-/**
- * Optional attributes of tl_upscale(). Since 0.1.
- */
+/// Optional attributes of tl_upscale(). Since 0.1.
 typedef struct tl_upscale_params {
-    /**
-     * sizeof(tl_upscale_params).
-     */
+    /// sizeof(tl_upscale_params).
     size_t struct_size;
-    /**
-     * The interpolation. Default: nearest.
-     */
+    /// The interpolation. Default: nearest.
     tl_upscale_mode mode;
 } tl_upscale_params;
 
-/**
- * The attribute `op` of tl_pool_1d(): the operation on a window.
- */
+/// The attribute `op` of tl_pool_1d(): the operation on a window.
 typedef int32_t tl_pool_1d_op;
 
-/**
- * The maximum.
- */
+/// The maximum.
 #define TL_POOL_1D_OP_MAX 0
 
-/**
- * The average.
- */
+/// The average.
 #define TL_POOL_1D_OP_AVG 1
 
-/**
- * Optional attributes of tl_pool_1d(). Since 0.1.
- */
+/// Optional attributes of tl_pool_1d(). Since 0.1.
 typedef struct tl_pool_1d_params {
-    /**
-     * sizeof(tl_pool_1d_params).
-     */
+    /// sizeof(tl_pool_1d_params).
     size_t struct_size;
-    /**
-     * Stride of the windows. 0 selects `k`. At least 0. Default: 0.
-     */
+    /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     int64_t s;
-    /**
-     * Padding at both ends of a row. At least 0. Default: 0.
-     */
+    /// Padding at both ends of a row. At least 0. Default: 0.
     int64_t p;
-    /**
-     * If true, an average counts padding as zeros. Default: false.
-     */
+    /// If true, an average counts padding as zeros. Default: false.
     bool count_padding;
 } tl_pool_1d_params;
 
-/**
- * The attribute `op` of tl_pool_2d(): the operation on a window.
- */
+/// The attribute `op` of tl_pool_2d(): the operation on a window.
 typedef int32_t tl_pool_2d_op;
 
-/**
- * The maximum.
- */
+/// The maximum.
 #define TL_POOL_2D_OP_MAX 0
 
-/**
- * The average.
- */
+/// The average.
 #define TL_POOL_2D_OP_AVG 1
 
-/**
- * Optional attributes of tl_pool_2d(). Since 0.1.
- */
+/// Optional attributes of tl_pool_2d(). Since 0.1.
 typedef struct tl_pool_2d_params {
-    /**
-     * sizeof(tl_pool_2d_params).
-     */
+    /// sizeof(tl_pool_2d_params).
     size_t struct_size;
-    /**
-     * Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
-     */
+    /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     int64_t s0;
-    /**
-     * Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
-     */
+    /// Stride of the windows in dimension 1. 0 selects `k1`. At least 0. Default: 0.
     int64_t s1;
-    /**
-     * Padding at both ends of dimension 0. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     int64_t p0;
-    /**
-     * Padding at both ends of dimension 1. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     int64_t p1;
-    /**
-     * If true, an average does not count padding. Default: false.
-     */
+    /// If true, an average does not count padding. Default: false.
     bool skip_padding;
 } tl_pool_2d_params;
 
-/**
- * The attribute `to` of tl_im2col(): type of the result. Default: f32.
- */
+/// The attribute `to` of tl_im2col(): type of the result. Default: f32.
 typedef int32_t tl_im2col_to;
 
-/**
- * `f32`.
- */
+/// `f32`.
 #define TL_IM2COL_TO_F32 0
 
-/**
- * `f16`.
- */
+/// `f16`.
 #define TL_IM2COL_TO_F16 1
 
-/**
- * `bf16`.
- */
+/// `bf16`.
 #define TL_IM2COL_TO_BF16 2
 
-/**
- * Optional attributes of tl_im2col(). Since 0.1.
- */
+/// Optional attributes of tl_im2col(). Since 0.1.
 typedef struct tl_im2col_params {
-    /**
-     * sizeof(tl_im2col_params).
-     */
+    /// sizeof(tl_im2col_params).
     size_t struct_size;
-    /**
-     * Stride of the windows in dimension 0. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     int64_t s0;
-    /**
-     * Stride of the windows in dimension 1. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     int64_t s1;
-    /**
-     * Padding at both ends of dimension 0. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     int64_t p0;
-    /**
-     * Padding at both ends of dimension 1. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     int64_t p1;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     int64_t d0;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     int64_t d1;
-    /**
-     * If true, `b` has images, else signals. Default: false.
-     */
+    /// If true, `b` has images, else signals. Default: false.
     bool is_2d;
-    /**
-     * Type of the result. Default: f32.
-     */
+    /// Type of the result. Default: f32.
     tl_im2col_to to;
 } tl_im2col_params;
 
-/**
- * Optional attributes of tl_conv_1d(). Since 0.1.
- */
+/// Optional attributes of tl_conv_1d(). Since 0.1.
 typedef struct tl_conv_1d_params {
-    /**
-     * sizeof(tl_conv_1d_params).
-     */
+    /// sizeof(tl_conv_1d_params).
     size_t struct_size;
-    /**
-     * Stride of the windows. At least 1. Default: 1.
-     */
+    /// Stride of the windows. At least 1. Default: 1.
     int64_t s;
-    /**
-     * Padding at both ends of a row. At least 0. Default: 0.
-     */
+    /// Padding at both ends of a row. At least 0. Default: 0.
     int64_t p;
-    /**
-     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     int64_t d;
 } tl_conv_1d_params;
 
-/**
- * Optional attributes of tl_conv_2d(). Since 0.1.
- */
+/// Optional attributes of tl_conv_2d(). Since 0.1.
 typedef struct tl_conv_2d_params {
-    /**
-     * sizeof(tl_conv_2d_params).
-     */
+    /// sizeof(tl_conv_2d_params).
     size_t struct_size;
-    /**
-     * Stride of the windows in dimension 0. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     int64_t s0;
-    /**
-     * Stride of the windows in dimension 1. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     int64_t s1;
-    /**
-     * Padding at both ends of dimension 0. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     int64_t p0;
-    /**
-     * Padding at both ends of dimension 1. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     int64_t p1;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     int64_t d0;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     int64_t d1;
 } tl_conv_2d_params;
 
-/**
- * Optional attributes of tl_conv_1d_dw(). Since 0.1.
- */
+/// Optional attributes of tl_conv_1d_dw(). Since 0.1.
 typedef struct tl_conv_1d_dw_params {
-    /**
-     * sizeof(tl_conv_1d_dw_params).
-     */
+    /// sizeof(tl_conv_1d_dw_params).
     size_t struct_size;
-    /**
-     * Stride of the windows. At least 1. Default: 1.
-     */
+    /// Stride of the windows. At least 1. Default: 1.
     int64_t s;
-    /**
-     * Padding at both ends of a row. At least 0. Default: 0.
-     */
+    /// Padding at both ends of a row. At least 0. Default: 0.
     int64_t p;
-    /**
-     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     int64_t d;
 } tl_conv_1d_dw_params;
 
-/**
- * Optional attributes of tl_conv_2d_dw(). Since 0.1.
- */
+/// Optional attributes of tl_conv_2d_dw(). Since 0.1.
 typedef struct tl_conv_2d_dw_params {
-    /**
-     * sizeof(tl_conv_2d_dw_params).
-     */
+    /// sizeof(tl_conv_2d_dw_params).
     size_t struct_size;
-    /**
-     * Stride of the windows in dimension 0. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
     int64_t s0;
-    /**
-     * Stride of the windows in dimension 1. At least 1. Default: 1.
-     */
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
     int64_t s1;
-    /**
-     * Padding at both ends of dimension 0. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
     int64_t p0;
-    /**
-     * Padding at both ends of dimension 1. At least 0. Default: 0.
-     */
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
     int64_t p1;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     int64_t d0;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     int64_t d1;
 } tl_conv_2d_dw_params;
 
-/**
- * Optional attributes of tl_conv_transpose_1d(). Since 0.1.
- */
+/// Optional attributes of tl_conv_transpose_1d(). Since 0.1.
 typedef struct tl_conv_transpose_1d_params {
-    /**
-     * sizeof(tl_conv_transpose_1d_params).
-     */
+    /// sizeof(tl_conv_transpose_1d_params).
     size_t struct_size;
-    /**
-     * Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
-     */
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     int64_t s;
-    /**
-     * Number of elements cut off at both ends of the result. At least 0. Default: 0.
-     */
+    /// Number of elements cut off at both ends of the result. At least 0. Default: 0.
     int64_t p;
-    /**
-     * Dilation: the distance between the taps of a window. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window. At least 1. Default: 1.
     int64_t d;
 } tl_conv_transpose_1d_params;
 
-/**
- * Optional attributes of tl_conv_transpose_2d(). Since 0.1.
- */
+/// Optional attributes of tl_conv_transpose_2d(). Since 0.1.
 typedef struct tl_conv_transpose_2d_params {
-    /**
-     * sizeof(tl_conv_transpose_2d_params).
-     */
+    /// sizeof(tl_conv_transpose_2d_params).
     size_t struct_size;
-    /**
-     * Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
-     */
+    /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     int64_t stride;
-    /**
-     * Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
-     */
+    /// Number of elements cut off at both ends of dimension 0. At least 0. Default: 0.
     int64_t p0;
-    /**
-     * Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
-     */
+    /// Number of elements cut off at both ends of dimension 1. At least 0. Default: 0.
     int64_t p1;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
     int64_t d0;
-    /**
-     * Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
-     */
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     int64_t d1;
 } tl_conv_transpose_2d_params;
 
-/**
- * Optional attributes of tl_opt_step_momentum(). Since 0.1.
- */
+/// Optional attributes of tl_opt_step_momentum(). Since 0.1.
 typedef struct tl_opt_step_momentum_params {
-    /**
-     * sizeof(tl_opt_step_momentum_params).
-     */
+    /// sizeof(tl_opt_step_momentum_params).
     size_t struct_size;
-    /**
-     * If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
-     */
+    /// If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
     bool nesterov;
 } tl_opt_step_momentum_params;
 
-/**
- * The attribute `by` of tl_mul_mat_sparse(): the test for active neurons, where s is the score. A NaN is
- * not active. Default: score.
- */
+/// The attribute `by` of tl_mul_mat_sparse(): the test for active neurons, where s is the score. A NaN is
+/// not active. Default: score.
 typedef int32_t tl_mul_mat_sparse_by;
 
-/**
- * s >= threshold.
- */
+/// s >= threshold.
 #define TL_MUL_MAT_SPARSE_BY_SCORE 0
 
-/**
- * abs(s) >= threshold.
- */
+/// abs(s) >= threshold.
 #define TL_MUL_MAT_SPARSE_BY_MAGNITUDE 1
 
-/**
- * s > 0.
- */
+/// s > 0.
 #define TL_MUL_MAT_SPARSE_BY_POSITIVE 2
 
-/**
- * Optional attributes of tl_mul_mat_sparse(). Since 0.1.
- */
+/// Optional attributes of tl_mul_mat_sparse(). Since 0.1.
 typedef struct tl_mul_mat_sparse_params {
-    /**
-     * sizeof(tl_mul_mat_sparse_params).
-     */
+    /// sizeof(tl_mul_mat_sparse_params).
     size_t struct_size;
-    /**
-     * The test for active neurons, where s is the score. A NaN is not active. Default: score.
-     */
+    /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     tl_mul_mat_sparse_by by;
-    /**
-     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
-     */
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     double threshold;
-    /**
-     * Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
-     */
+    /// Number of neurons. Required with `rows` and without `scores`. At least 0. Default: 0.
     int64_t n;
-    /**
-     * If true, no kernel rounds an operand. Default: false.
-     */
+    /// If true, no kernel rounds an operand. Default: false.
     bool exact;
 } tl_mul_mat_sparse_params;
 
-/**
- * The attribute `by` of tl_axpy(): the test for active neurons, where s is the score or, without `scores`,
- * the element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
- */
+/// The attribute `by` of tl_axpy(): the test for active neurons, where s is the score or, without `scores`,
+/// the element of `h`. A NaN in `scores` is not active, and a NaN in `h` is. Default: score.
 typedef int32_t tl_axpy_by;
 
-/**
- * s >= threshold.
- */
+/// s >= threshold.
 #define TL_AXPY_BY_SCORE 0
 
-/**
- * abs(s) >= threshold.
- */
+/// abs(s) >= threshold.
 #define TL_AXPY_BY_MAGNITUDE 1
 
-/**
- * s > 0.
- */
+/// s > 0.
 #define TL_AXPY_BY_POSITIVE 2
 
-/**
- * Optional attributes of tl_axpy(). Since 0.1.
- */
+/// Optional attributes of tl_axpy(). Since 0.1.
 typedef struct tl_axpy_params {
-    /**
-     * sizeof(tl_axpy_params).
-     */
+    /// sizeof(tl_axpy_params).
     size_t struct_size;
-    /**
-     * The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
-     * `scores` is not active, and a NaN in `h` is. Default: score.
-     */
+    /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in
+    /// `scores` is not active, and a NaN in `h` is. Default: score.
     tl_axpy_by by;
-    /**
-     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
-     */
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     double threshold;
 } tl_axpy_params;
 
-/**
- * The attribute `activation` of tl_sparse_ffn(): the activation of the gate. Default: relu.
- */
+/// The attribute `activation` of tl_sparse_ffn(): the activation of the gate. Default: relu.
 typedef int32_t tl_sparse_ffn_activation;
 
-/**
- * `relu`.
- */
+/// `relu`.
 #define TL_SPARSE_FFN_ACTIVATION_RELU 0
 
-/**
- * `silu`.
- */
+/// `silu`.
 #define TL_SPARSE_FFN_ACTIVATION_SILU 1
 
-/**
- * `gelu`.
- */
+/// `gelu`.
 #define TL_SPARSE_FFN_ACTIVATION_GELU 2
 
-/**
- * The attribute `by` of tl_sparse_ffn(): the test for active neurons, where s is the score or, without
- * `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is.
- * Default: score.
- */
+/// The attribute `by` of tl_sparse_ffn(): the test for active neurons, where s is the score or, without
+/// `scores`, the element of the projection. A NaN in `scores` is not active, and a NaN in a projection is.
+/// Default: score.
 typedef int32_t tl_sparse_ffn_by;
 
-/**
- * s >= threshold.
- */
+/// s >= threshold.
 #define TL_SPARSE_FFN_BY_SCORE 0
 
-/**
- * abs(s) >= threshold.
- */
+/// abs(s) >= threshold.
 #define TL_SPARSE_FFN_BY_MAGNITUDE 1
 
-/**
- * s > 0.
- */
+/// s > 0.
 #define TL_SPARSE_FFN_BY_POSITIVE 2
 
-/**
- * The attribute `first` of tl_sparse_ffn(): the projection that is computed for all neurons and tested, if
- * there are no `scores`. Default: gate.
- */
+/// The attribute `first` of tl_sparse_ffn(): the projection that is computed for all neurons and tested, if
+/// there are no `scores`. Default: gate.
 typedef int32_t tl_sparse_ffn_first;
 
-/**
- * `gate`.
- */
+/// `gate`.
 #define TL_SPARSE_FFN_FIRST_GATE 0
 
-/**
- * `up`.
- */
+/// `up`.
 #define TL_SPARSE_FFN_FIRST_UP 1
 
-/**
- * Optional attributes of tl_sparse_ffn(). Since 0.1.
- */
+/// Optional attributes of tl_sparse_ffn(). Since 0.1.
 typedef struct tl_sparse_ffn_params {
-    /**
-     * sizeof(tl_sparse_ffn_params).
-     */
+    /// sizeof(tl_sparse_ffn_params).
     size_t struct_size;
-    /**
-     * The activation of the gate. Default: relu.
-     */
+    /// The activation of the gate. Default: relu.
     tl_sparse_ffn_activation activation;
-    /**
-     * The test for active neurons, where s is the score or, without `scores`, the element of the
-     * projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
-     */
+    /// The test for active neurons, where s is the score or, without `scores`, the element of the
+    /// projection. A NaN in `scores` is not active, and a NaN in a projection is. Default: score.
     tl_sparse_ffn_by by;
-    /**
-     * Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
-     */
+    /// Threshold of the tests `score` and `magnitude`, rounded to F32. Default: 0.
     double threshold;
-    /**
-     * The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
-     */
+    /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     tl_sparse_ffn_first first;
 } tl_sparse_ffn_params;
 
-/**
- * Adds `b` to `a`, element-wise.
- *
- * Computes `c[i] = a[i] + b[i mod shape(b)]`.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Adds `b` to `a`, element-wise.
+///
+/// Computes `c[i] = a[i] + b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Subtracts `b` from `a`, element-wise.
- *
- * Computes `c[i] = a[i] - b[i mod shape(b)]`.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Subtracts `b` from `a`, element-wise.
+///
+/// Computes `c[i] = a[i] - b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Multiplies `a` by `b`, element-wise.
- *
- * Computes `c[i] = a[i] * b[i mod shape(b)]`.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Multiplies `a` by `b`, element-wise.
+///
+/// Computes `c[i] = a[i] * b[i mod shape(b)]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Divides `a` by `b`, element-wise.
- *
- * Computes `c[i] = a[i] / b[i mod shape(b)]`.
- *
- * Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Divides `a` by `b`, element-wise.
+///
+/// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+///
+/// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Takes the larger of `a` and `b`, element-wise.
- *
- * Computes `c[i] = max(a[i], b[i mod shape(b)])`.
- *
- * The result is NaN if either element is NaN. 0 counts as larger than -0.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the larger of `a` and `b`, element-wise.
+///
+/// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+///
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Takes the smaller of `a` and `b`, element-wise.
- *
- * Computes `c[i] = min(a[i], b[i mod shape(b)])`.
- *
- * The result is NaN if either element is NaN. 0 counts as larger than -0.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the smaller of `a` and `b`, element-wise.
+///
+/// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+///
+/// The result is NaN if either element is NaN. 0 counts as larger than -0.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Raises `a` to the power of `b`, element-wise.
- *
- * Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
- *
- * Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
- * Any element, even NaN, to the power of 0 gives 1.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Raises `a` to the power of `b`, element-wise.
+///
+/// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+///
+/// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
+/// Any element, even NaN, to the power of 0 gives 1.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 0. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 1. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 1. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 0. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 0. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 0. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
- *
- * Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
- *
- * A comparison with NaN gives 0. 0 and -0 are equal.
- *
- * - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
- *   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
+///
+/// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+///
+/// A comparison with NaN gives 0. 0 and -0 are equal.
+///
+/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
+///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Adds the single element of `b` to each element of `a`.
- *
- * Computes `c[i] = a[i] + b[0]`.
- *
- * - Shapes: `c` has the shape of `a`. `b` has one element.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Adds the single element of `b` to each element of `a`.
+///
+/// Computes `c[i] = a[i] + b[0]`.
+///
+/// - Shapes: `c` has the shape of `a`. `b` has one element.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
- *
- * Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
- *
- * A NaN in `condition` counts as not 0.
- *
- * - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
- *   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
- *   `a`.
- * - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
- *   is rounded.
- *
- * Since 0.1.
- */
+/// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
+///
+/// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+///
+/// A NaN in `condition` counts as not 0.
+///
+/// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
+///   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
+///   `a`.
+/// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
+///   is rounded.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b);
 
-/**
- * Multiplies each element by `scale` and adds `bias`.
- *
- * Computes `c[i] = a[i] * scale + bias`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
- * - Result: The type of `a`.
- * - `scale`: factor of each element.
- *
- * Since 0.1.
- */
+/// Multiplies each element by `scale` and adds `bias`.
+///
+/// Computes `c[i] = a[i] * scale + bias`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+/// - Result: The type of `a`.
+/// - `scale`: factor of each element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl_scale_params *params);
 
-/**
- * Limits each element to the range from `min` to `max`.
- *
- * Computes `c[i] = min(max, max(min, a[i]))`.
- *
- * NaN stays NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- * - `min`: lower bound. It must not exceed `max`.
- * - `max`: upper bound.
- *
- * Since 0.1.
- */
+/// Limits each element to the range from `min` to `max`.
+///
+/// Computes `c[i] = min(max, max(min, a[i]))`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+/// - `min`: lower bound. It must not exceed `max`.
+/// - `max`: upper bound.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max);
 
-/**
- * Fills a tensor of the shape and type of `a` with one value.
- *
- * Computes `c[i] = value`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. The value is rounded to this type.
- * - Result: The type of `a`.
- * - `value`: value of all elements. NaN is valid.
- *
- * Since 0.1.
- */
+/// Fills a tensor of the shape and type of `a` with one value.
+///
+/// Computes `c[i] = value`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. The value is rounded to this type.
+/// - Result: The type of `a`.
+/// - `value`: value of all elements. NaN is valid.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
-/**
- * Sums outer products: of each row of `a` and the row of `b` with the same index.
- *
- * Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
- *
- * This is tl_mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed
- * in F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory
- * for all of it.
- *
- * - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for
- *   tl_mul_mat().
- * - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or
- *   BF16.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Sums outer products: of each row of `a` and the row of `b` with the same index.
+///
+/// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+///
+/// This is tl_mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed
+/// in F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory
+/// for all of it.
+///
+/// - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for
+///   tl_mul_mat().
+/// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or
+///   BF16.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
- *
- * Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
- *
- * An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read.
- * Products and sums are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No
- * operand is rounded.
- *
- * - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x
- *   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row
- *   of its own.
- * - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
- * - Result: F32.
- * - `experts`: number of experts. Range: 0 to 2^31 - 1.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index that is neither an expert nor -1. The
- *   message names the first such element.
- *
- * Since 0.1.
- */
+/// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
+///
+/// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+///
+/// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read.
+/// Products and sums are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No
+/// operand is rounded.
+///
+/// - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x
+///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row
+///   of its own.
+/// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
+/// - Result: F32.
+/// - `experts`: number of experts. Range: 0 to 2^31 - 1.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index that is neither an expert nor -1. The
+///   message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids,
         int64_t experts);
 
-/**
- * Swaps dimensions 0 and 1 of `a`.
- *
- * Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
- *
- * - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
- * - Types: Any type that is not quantised.
- * - Result: A view of `a`. Nothing is computed.
- *
- * Since 0.1.
- */
+/// Swaps dimensions 0 and 1 of `a`.
+///
+/// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+///
+/// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
+/// - Types: Any type that is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 
-/**
- * Returns `a`, and stops gradients.
- *
- * Computes `c[i] = a[i]`.
- *
- * - Shapes: `c` has the shape and the strides of `a`.
- * - Types: Any type.
- * - Result: A view of `a`. Nothing is computed.
- *
- * Since 0.1.
- */
+/// Returns `a`, and stops gradients.
+///
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape and the strides of `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
 
-/**
- * Copies `a` into contiguous memory.
- *
- * Computes `c[i] = a[i]`.
- *
- * - Shapes: `c` has the shape of `a` and is contiguous.
- * - Types: Any type. Elements are copied exactly.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Copies `a` into contiguous memory.
+///
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 
-/**
- * Copies the elements of `src` into `dst`.
- *
- * Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
- *
- * Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be
- * constant, and no two of its elements may share memory. `src` must not share memory with `dst`,
- * unless both are the same elements.
- *
- * - Shapes: `src` and `dst` have the same number of elements.
- * - Types: Any type into any type, converted as by tl_cast().
- * - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a value that the type of `dst` cannot hold.
- *   The message names the first such element.
- *
- * Since 0.1.
- */
+/// Copies the elements of `src` into `dst`.
+///
+/// Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
+///
+/// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be
+/// constant, and no two of its elements may share memory. `src` must not share memory with `dst`,
+/// unless both are the same elements.
+///
+/// - Shapes: `src` and `dst` have the same number of elements.
+/// - Types: Any type into any type, converted as by tl_cast().
+/// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for a value that the type of `dst` cannot hold.
+///   The message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
-/**
- * Copies `a`.
- *
- * Computes `c[i] = a[i]`.
- *
- * - Shapes: `c` has the shape of `a` and is contiguous.
- * - Types: Any type. Elements are copied exactly.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Copies `a`.
+///
+/// Computes `c[i] = a[i]`.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 
-/**
- * Gathers rows of `a` by index.
- *
- * Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
- *
- * - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of
- *   times.
- * - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer
- *   type, and is F32 otherwise. The conversion is exact, except that F64 is rounded.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
- *   the first such element.
- *
- * Since 0.1.
- */
+/// Gathers rows of `a` by index.
+///
+/// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+///
+/// - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of
+///   times.
+/// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer
+///   type, and is F32 otherwise. The conversion is exact, except that F64 is rounded.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
+///   the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 
-/**
- * Stores the rows of `b` in `a` by index.
- *
- * Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
- *
- * If an index occurs twice, the later row remains. `a` must not be constant, and no two of its
- * elements may share memory. `a` must not share memory with `b` or `rows`.
- *
- * - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
- * - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by tl_cast(). `rows` is
- *   I32 or I64.
- * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range, whose row is not
- *   stored, and for a value that the type of `a` cannot hold. The message names the first such
- *   element.
- *
- * Since 0.1.
- */
+/// Stores the rows of `b` in `a` by index.
+///
+/// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+///
+/// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its
+/// elements may share memory. `a` must not share memory with `b` or `rows`.
+///
+/// - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
+/// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by tl_cast(). `rows` is
+///   I32 or I64.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range, whose row is not
+///   stored, and for a value that the type of `a` cannot hold. The message names the first such
+///   element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 
-/**
- * Takes the absolute value of each element.
- *
- * Computes `c[i] = |a[i]|`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the absolute value of each element.
+///
+/// Computes `c[i] = |a[i]|`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 
-/**
- * Negates each element.
- *
- * Computes `c[i] = -a[i]`.
- *
- * The negation of 0 is -0.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Negates each element.
+///
+/// Computes `c[i] = -a[i]`.
+///
+/// The negation of 0 is -0.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 
-/**
- * Squares each element.
- *
- * Computes `c[i] = a[i] * a[i]`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Squares each element.
+///
+/// Computes `c[i] = a[i] * a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the square root of each element.
- *
- * Computes `c[i] = sqrt(a[i])`.
- *
- * Negative elements give NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the square root of each element.
+///
+/// Computes `c[i] = sqrt(a[i])`.
+///
+/// Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the natural logarithm of each element.
- *
- * Computes `c[i] = log(a[i])`.
- *
- * 0 gives -infinity. Negative elements give NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the natural logarithm of each element.
+///
+/// Computes `c[i] = log(a[i])`.
+///
+/// 0 gives -infinity. Negative elements give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
 
-/**
- * Raises e to the power of each element.
- *
- * Computes `c[i] = e ^ a[i]`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Raises e to the power of each element.
+///
+/// Computes `c[i] = e ^ a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
 
-/**
- * Raises e to the power of each element and subtracts 1, with full precision near 0.
- *
- * Computes `c[i] = e ^ a[i] - 1`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Raises e to the power of each element and subtracts 1, with full precision near 0.
+///
+/// Computes `c[i] = e ^ a[i] - 1`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the sine of each element, in radians.
- *
- * Computes `c[i] = sin(a[i])`.
- *
- * Infinities give NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the sine of each element, in radians.
+///
+/// Computes `c[i] = sin(a[i])`.
+///
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the cosine of each element, in radians.
- *
- * Computes `c[i] = cos(a[i])`.
- *
- * Infinities give NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the cosine of each element, in radians.
+///
+/// Computes `c[i] = cos(a[i])`.
+///
+/// Infinities give NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the sign of each element: -1, 0 or 1.
- *
- * Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
- *
- * -0 and NaN are kept.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the sign of each element: -1, 0 or 1.
+///
+/// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
+///
+/// -0 and NaN are kept.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
 
-/**
- * Maps positive elements to 1 and all others to 0.
- *
- * Computes `c[i] = 1 if a[i] > 0 else 0`.
- *
- * NaN stays NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Maps positive elements to 1 and all others to 0.
+///
+/// Computes `c[i] = 1 if a[i] > 0 else 0`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 
-/**
- * Rounds each element down to an integer.
- *
- * Computes `c[i] = floor(a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Rounds each element down to an integer.
+///
+/// Computes `c[i] = floor(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 
-/**
- * Rounds each element up to an integer.
- *
- * Computes `c[i] = ceil(a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Rounds each element up to an integer.
+///
+/// Computes `c[i] = ceil(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 
-/**
- * Rounds each element to the nearest integer, and halves away from 0.
- *
- * Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Rounds each element to the nearest integer, and halves away from 0.
+///
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 
-/**
- * Rounds each element toward 0 to an integer.
- *
- * Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Rounds each element toward 0 to an integer.
+///
+/// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the error function to each element.
- *
- * Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the error function to each element.
+///
+/// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_erf(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the rectified linear unit (ReLU): negative elements become 0.
- *
- * Computes `c[i] = max(a[i], 0)`.
- *
- * NaN stays NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the rectified linear unit (ReLU): negative elements become 0.
+///
+/// Computes `c[i] = max(a[i], 0)`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the logistic function to each element.
- *
- * Computes `c[i] = 1 / (1 + e ^ -a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the logistic function to each element.
+///
+/// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a);
 
-/**
- * Takes the hyperbolic tangent of each element.
- *
- * Computes `c[i] = tanh(a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Takes the hyperbolic tangent of each element.
+///
+/// Computes `c[i] = tanh(a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the exponential linear unit (ELU) to each element.
- *
- * Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the exponential linear unit (ELU) to each element.
+///
+/// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the softplus function to each element.
- *
- * Computes `c[i] = log(1 + e ^ a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the softplus function to each element.
+///
+/// Computes `c[i] = log(1 + e ^ a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a);
 
-/**
- * Multiplies each element by its tl_sigmoid() (SiLU, swish).
- *
- * Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Multiplies each element by its tl_sigmoid() (SiLU, swish).
+///
+/// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the Gaussian error linear unit (GELU), approximated with tanh.
- *
- * Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the Gaussian error linear unit (GELU), approximated with tanh.
+///
+/// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the Gaussian error linear unit (GELU), with the error function.
- *
- * Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the Gaussian error linear unit (GELU), with the error function.
+///
+/// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the Gaussian error linear unit (GELU), approximated with tl_sigmoid().
- *
- * Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Applies the Gaussian error linear unit (GELU), approximated with tl_sigmoid().
+///
+/// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a);
 
-/**
- * Multiplies each element by its tl_hardsigmoid().
- *
- * Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Multiplies each element by its tl_hardsigmoid().
+///
+/// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a);
 
-/**
- * Approximates the tl_sigmoid() of each element by three straight lines.
- *
- * Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
- *   once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Approximates the tl_sigmoid() of each element by three straight lines.
+///
+/// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
+///   once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a);
 
-/**
- * Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
- *
- * Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
- *
- * NaN stays NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 and rounded once.
- * - Result: The type of `a`.
- * - `slope`: factor of negative elements.
- *
- * Since 0.1.
- */
+/// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
+///
+/// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+///
+/// NaN stays NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Result: The type of `a`.
+/// - `slope`: factor of negative elements.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope);
 
-/**
- * Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
- *
- * Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 -
- * a[i]) + beta a[i]`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two
- *   summands, and rounded once.
- * - Result: The type of `a`.
- * - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
- * - `alpha_p`: factor of the square above 0, to which no softplus is applied.
- * - `beta`: slope at 0.
- * - `eps`: upper bound of the exponent below 0. Models use -1e-6.
- *
- * Since 0.1.
- */
+/// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
+///
+/// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 -
+/// a[i]) + beta a[i]`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two
+///   summands, and rounded once.
+/// - Result: The type of `a`.
+/// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+/// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+/// - `beta`: slope at 0.
+/// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double alpha_p, double beta,
         double eps);
 
-/**
- * Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
- *
- * Computes `c[i] = activation(gate[i]) * up[i]`.
- *
- * - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without
- *   `b`: `a` is {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a`
- *   and up the second half.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at
- *   most 1e-6 of its value, and the product is rounded once.
- * - Result: The type of `a`.
- * - `b` is optional: tl_none() leaves it out.
- * - `op`: the activation.
- *
- * Since 0.1.
- */
+/// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
+///
+/// Computes `c[i] = activation(gate[i]) * up[i]`.
+///
+/// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without
+///   `b`: `a` is {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a`
+///   and up the second half.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at
+///   most 1e-6 of its value, and the product is rounded once.
+/// - Result: The type of `a`.
+/// - `b` is optional: tl_none() leaves it out.
+/// - `op`: the activation.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op,
         const tl_glu_params *params);
 
-/**
- * Subtracts the mean of each row and divides by the standard deviation (layer normalisation without
- * weight and bias).
- *
- * Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
- * mean(x))^2)`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- * - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
- *
- * Since 0.1.
- */
+/// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without
+/// weight and bias).
+///
+/// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
+/// mean(x))^2)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps);
 
-/**
- * Divides each row by its root mean square.
- *
- * Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- * - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
- *
- * Since 0.1.
- */
+/// Divides each row by its root mean square.
+///
+/// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps);
 
-/**
- * Divides each row by its Euclidean length.
- *
- * Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- * - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
- *
- * Since 0.1.
- */
+/// Divides each row by its Euclidean length.
+///
+/// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+/// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps);
 
-/**
- * Subtracts the mean of each group of channels and divides by the standard deviation.
- *
- * Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
- *
- * G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j
- * has the channels j k to j k + k - 1; the last groups have the channels that remain.
- *
- * - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- * - `groups`: number of groups. At most the number of channels. At least 1.
- * - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
- *
- * Since 0.1.
- */
+/// Subtracts the mean of each group of channels and divides by the standard deviation.
+///
+/// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
+///
+/// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j
+/// has the channels j k to j k + k - 1; the last groups have the channels that remain.
+///
+/// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+/// - `groups`: number of groups. At most the number of channels. At least 1.
+/// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, double eps);
 
-/**
- * Computes the softmax of each row: weights that sum to 1.
- *
- * Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
- *
- * -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes
- * NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Computes the softmax of each row: weights that sum to 1.
+///
+/// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+///
+/// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes
+/// NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a);
 
-/**
- * Scales and masks each row and computes its softmax (attention weights).
- *
- * Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) +
- * sum over j of e^(x[j] - m))`.
- *
- * m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an
- * operand that is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
- * largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h
- * < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train
- * Short, Test Long, 2022). -infinity has the weight 0. Without `sinks`, a row that has only -infinity
- * becomes NaN. A row with NaN or infinity in it becomes NaN.
- *
- * - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`.
- *   m' is at least m; further rows of `mask` are not read. x divides heads and y divides batch.
- * - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by
- *   tl_sum(), everything else in F32. The result is rounded once.
- * - Result: The type of `a`.
- * - `mask` and `sinks` are optional: tl_none() leaves one out.
- *
- * Since 0.1.
- */
+/// Scales and masks each row and computes its softmax (attention weights).
+///
+/// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) +
+/// sum over j of e^(x[j] - m))`.
+///
+/// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an
+/// operand that is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+/// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h
+/// < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train
+/// Short, Test Long, 2022). -infinity has the weight 0. Without `sinks`, a row that has only -infinity
+/// becomes NaN. A row with NaN or infinity in it becomes NaN.
+///
+/// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`.
+///   m' is at least m; further rows of `mask` are not read. x divides heads and y divides batch.
+/// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by
+///   tl_sum(), everything else in F32. The result is rounded once.
+/// - Result: The type of `a`.
+/// - `mask` and `sinks` are optional: tl_none() leaves one out.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_tensor *sinks,
         const tl_soft_max_ext_params *params);
 
-/**
- * Computes the logarithm of the tl_soft_max() of each row.
- *
- * Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
- *
- * -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
- *   rounded once.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Computes the logarithm of the tl_soft_max() of each row.
+///
+/// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
+///
+/// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
+///   rounded once.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_log_soft_max(tl_context *ctx, tl_tensor *a);
 
-/**
- * Rotates pairs of elements of each row by angles that are proportional to its position (rotary
- * position embedding).
- *
- * Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) =
- * freq_base^(-2 k / n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
- *
- * (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
- * `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With
- * `ext_factor` (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
- * ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low =
- * max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims
- * ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
- *
- * - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors`
- *   {n_dims / 2}. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or
- *   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
- * - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in
- *   F64 and the rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded
- *   once to the type of `a`.
- * - Result: The type of `a`.
- * - `freq_factors` is optional: tl_none() leaves it out.
- *
- * Since 0.1.
- */
+/// Rotates pairs of elements of each row by angles that are proportional to its position (rotary
+/// position embedding).
+///
+/// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) =
+/// freq_base^(-2 k / n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
+///
+/// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+/// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With
+/// `ext_factor` (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
+/// ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low =
+/// max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims
+/// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+///
+/// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors`
+///   {n_dims / 2}. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or
+///   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
+/// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in
+///   F64 and the rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded
+///   once to the type of `a`.
+/// - Result: The type of `a`.
+/// - `freq_factors` is optional: tl_none() leaves it out.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors,
         const tl_rope_params *params);
 
-/**
- * Computes attention: for each query, the mean of the values, weighted by the softmax of its products
- * with the keys.
- *
- * Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
- * `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
- *
- * h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the
- * same way. With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With
- * `logit_softcap` s above 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if
- * `max_bias` is 0. Otherwise let p be the largest power of 2 that is at most the number of heads:
- * slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the
- * other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). Keys with a mask of -infinity
- * for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN
- * if the value is not finite. A query without keys becomes NaN unless there are `sinks`. A query with
- * NaN or infinity among its products becomes NaN.
- *
- * - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v`
- *   {m, keys, heads', batch'}, `mask` {keys, tokens', x, y}, `sinks` {heads}, `c`
- *   {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least
- *   tokens; further rows of `mask` are not read. x divides heads and y divides batch.
- * - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a
- *   quantised type other than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over
- *   up to 144 keys, and then block by block. e^x is computed to within 1e-6.
- * - Result: F32.
- * - `mask` and `sinks` are optional: tl_none() leaves one out.
- *
- * Since 0.1.
- */
+/// Computes attention: for each query, the mean of the values, weighted by the softmax of its products
+/// with the keys.
+///
+/// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+/// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
+///
+/// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the
+/// same way. With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With
+/// `logit_softcap` s above 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if
+/// `max_bias` is 0. Otherwise let p be the largest power of 2 that is at most the number of heads:
+/// slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the
+/// other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). Keys with a mask of -infinity
+/// for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN
+/// if the value is not finite. A query without keys becomes NaN unless there are `sinks`. A query with
+/// NaN or infinity among its products becomes NaN.
+///
+/// - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v`
+///   {m, keys, heads', batch'}, `mask` {keys, tokens', x, y}, `sinks` {heads}, `c`
+///   {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least
+///   tokens; further rows of `mask` are not read. x divides heads and y divides batch.
+/// - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a
+///   quantised type other than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over
+///   up to 144 keys, and then block by block. e^x is computed to within 1e-6.
+/// - Result: F32.
+/// - `mask` and `sinks` are optional: tl_none() leaves one out.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v,
         tl_tensor *mask, tl_tensor *sinks, const tl_flash_attn_ext_params *params);
 
-/**
- * Sums all elements of `a`.
- *
- * Computes `c[0] = sum over all i of a[i]`.
- *
- * Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
- * pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
- * order depends on the positions of the elements alone.
- *
- * - Shapes: `c` {1}. The sum of no elements is 0.
- * - Types: `a` is F32, F16 or BF16.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Sums all elements of `a`.
+///
+/// Computes `c[0] = sum over all i of a[i]`.
+///
+/// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
+/// pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
+/// order depends on the positions of the elements alone.
+///
+/// - Shapes: `c` {1}. The sum of no elements is 0.
+/// - Types: `a` is F32, F16 or BF16.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a);
 
-/**
- * Sums each row of `a`.
- *
- * Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
- *
- * - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
- * - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Sums each row of `a`.
+///
+/// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
+/// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
 
-/**
- * Computes the mean of each row of `a`.
- *
- * Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
- *
- * - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
- * - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Computes the mean of each row of `a`.
+///
+/// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
+/// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
 
-/**
- * Computes the running sums of each row of `a`.
- *
- * Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
- *
- * The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
- * elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
- * error is at most 2^-18.7 of the sum of the magnitudes up to the element.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
- *   16 bits hold.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Computes the running sums of each row of `a`.
+///
+/// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+///
+/// The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
+/// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
+/// error is at most 2^-18.7 of the sum of the magnitudes up to the element.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
+///   16 bits hold.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
 
-/**
- * Finds the index of the largest element of each row of `a`.
- *
- * Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
- *
- * NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
- *
- * - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
- * - Types: `a` is F32, F16 or BF16.
- * - Result: I32.
- *
- * Since 0.1.
- */
+/// Finds the index of the largest element of each row of `a`.
+///
+/// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+///
+/// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
+/// - Types: `a` is F32, F16 or BF16.
+/// - Result: I32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a);
 
-/**
- * Computes the indices that sort each row of `a`.
- *
- * Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending
- * order`.
- *
- * Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
- * directions.
- *
- * - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
- * - Types: `a` is F32, F16 or BF16.
- * - Result: I32.
- *
- * Since 0.1.
- */
+/// Computes the indices that sort each row of `a`.
+///
+/// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending
+/// order`.
+///
+/// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
+/// directions.
+///
+/// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
+/// - Types: `a` is F32, F16 or BF16.
+/// - Result: I32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params);
 
-/**
- * Finds the indices of the `k` largest elements of each row of `a`, the largest first.
- *
- * Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
- *
- * Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
- * less than everything else.
- *
- * - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
- * - Types: `a` is F32, F16 or BF16.
- * - Result: I32.
- * - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
- *
- * Since 0.1.
- */
+/// Finds the indices of the `k` largest elements of each row of `a`, the largest first.
+///
+/// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
+///
+/// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
+/// less than everything else.
+///
+/// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
+/// - Types: `a` is F32, F16 or BF16.
+/// - Result: I32.
+/// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
 
-/**
- * Counts the positions at which `a` and `b` are equal.
- *
- * Computes `c[0] = number of i with a[i] = b[i]`.
- *
- * NaN equals nothing. -0 and 0 are equal.
- *
- * - Shapes: `a` and `b` have the same shape. `c` {1}.
- * - Types: `a` and `b` have the same type, which is not quantised.
- * - Result: I64.
- *
- * Since 0.1.
- */
+/// Counts the positions at which `a` and `b` are equal.
+///
+/// Computes `c[0] = number of i with a[i] = b[i]`.
+///
+/// NaN equals nothing. -0 and 0 are equal.
+///
+/// - Shapes: `a` and `b` have the same shape. `c` {1}.
+/// - Types: `a` and `b` have the same type, which is not quantised.
+/// - Result: I64.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits
- * `a`.
- *
- * Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
- *
- * Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0
- * nothing is added, even if `a` is -infinity. NaN in either operand makes the result NaN.
- *
- * - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows
- *   the result is NaN.
- * - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by tl_sum().
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits
+/// `a`.
+///
+/// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+///
+/// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0
+/// nothing is added, even if `a` is -infinity. NaN in either operand makes the result NaN.
+///
+/// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows
+///   the result is NaN.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by tl_sum().
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/**
- * Repeats `a` until it fills a shape.
- *
- * Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
- *
- * Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
- * repeats rows without copying them.
- *
- * - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
- *   that of `a`.
- * - Types: Any type. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `ne`: shape of the result, in all four dimensions.
- *
- * Since 0.1.
- */
+/// Repeats `a` until it fills a shape.
+///
+/// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+///
+/// Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
+/// repeats rows without copying them.
+///
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
+///   that of `a`.
+/// - Types: Any type. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `ne`: shape of the result, in all four dimensions.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
 
-/**
- * Concatenates `a` and `b` along a dimension.
- *
- * Computes `c[i] = a[i] if i < n else b[i - n]`.
- *
- * i is the index in dimension `dim`, and n is the size of `a` there.
- *
- * - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
- *   sizes.
- * - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
- *
- * Since 0.1.
- */
+/// Concatenates `a` and `b` along a dimension.
+///
+/// Computes `c[i] = a[i] if i < n else b[i - n]`.
+///
+/// i is the index in dimension `dim`, and n is the size of `a` there.
+///
+/// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
+///   sizes.
+/// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim);
 
-/**
- * Appends zeros to `a` in each dimension.
- *
- * Computes `c[i] = a[i] if a has element i else 0`.
- *
- * - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
- * - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied
- *   exactly.
- * - Result: The type of `a`.
- * - `p`: number of zeros appended in each dimension. Each at least 0.
- *
- * Since 0.1.
- */
+/// Appends zeros to `a` in each dimension.
+///
+/// Computes `c[i] = a[i] if a has element i else 0`.
+///
+/// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
+/// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied
+///   exactly.
+/// - Result: The type of `a`.
+/// - `p`: number of zeros appended in each dimension. Each at least 0.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p);
 
-/**
- * Extends each row of `a` at both ends by its mirror image.
- *
- * Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
- * a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
- *
- * - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
- * - Types: Any type that is not quantised. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `p0`: number of elements before each row. At least 0.
- * - `p1`: number of elements after each row. At least 0.
- *
- * Since 0.1.
- */
+/// Extends each row of `a` at both ends by its mirror image.
+///
+/// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
+/// a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
+///
+/// - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `p0`: number of elements before each row. At least 0.
+/// - `p1`: number of elements after each row. At least 0.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, int64_t p1);
 
-/**
- * Shifts `a` cyclically in each dimension.
- *
- * Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
- *
- * - Shapes: `c` has the shape of `a`.
- * - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are
- *   copied exactly.
- * - Result: The type of `a`.
- * - `shift`: shift in each dimension. A negative one shifts toward the beginning.
- *
- * Since 0.1.
- */
+/// Shifts `a` cyclically in each dimension.
+///
+/// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
+///
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are
+///   copied exactly.
+/// - Result: The type of `a`.
+/// - `shift`: shift in each dimension. A negative one shifts toward the beginning.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift);
 
-/**
- * Makes matrices that have the rows of `a` as their diagonals.
- *
- * Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
- *
- * - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
- * - Types: Any type that is not quantised. Elements are copied exactly.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Makes matrices that have the rows of `a` as their diagonals.
+///
+/// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
+///
+/// - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a);
 
-/**
- * Keeps a triangle of each matrix of `a` and sets all other elements to 0.
- *
- * Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
- *
- * - Shapes: `c` has the shape of `a`. Matrices need not be square.
- * - Types: Any type that is not quantised. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `part`: the triangle that is kept.
- *
- * Since 0.1.
- */
+/// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
+///
+/// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
+///
+/// - Shapes: `c` has the shape of `a`. Matrices need not be square.
+/// - Types: Any type that is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `part`: the triangle that is kept.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part);
 
-/**
- * Sets the attention scores of later positions to -infinity (causal mask).
- *
- * Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
- *
- * - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `n_past`: position of the first query. At least 0.
- *
- * Since 0.1.
- */
+/// Sets the attention scores of later positions to -infinity (causal mask).
+///
+/// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
+///
+/// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `n_past`: position of the first query. At least 0.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past);
 
-/**
- * Sets the attention scores of later positions to 0 (causal mask).
- *
- * Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
- *
- * - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
- * - Types: F32, F16 or BF16. Elements are copied exactly.
- * - Result: The type of `a`.
- * - `n_past`: position of the first query. At least 0.
- *
- * Since 0.1.
- */
+/// Sets the attention scores of later positions to 0 (causal mask).
+///
+/// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
+///
+/// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
+/// - Types: F32, F16 or BF16. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `n_past`: position of the first query. At least 0.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_past);
 
-/**
- * Adds `b` to a window of a copy of `a`.
- *
- * Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
- *
- * The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
- * `nb3`. `a` is not changed.
- *
- * - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
- *   of the window may share memory.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Adds `b` to a window of a copy of `a`.
+///
+/// Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
+///
+/// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
+/// `nb3`. `a` is not changed.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
+///   of the window may share memory.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_acc_params *params);
 
-/**
- * Stores `b` in a window of a copy of `a`.
- *
- * Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
- *
- * The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
- * `nb3`. `a` is not changed.
- *
- * - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
- *   of the window may share memory.
- * - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
- * - Result: The type of `a`.
- *
- * Since 0.1.
- */
+/// Stores `b` in a window of a copy of `a`.
+///
+/// Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
+///
+/// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
+/// `nb3`. `a` is not changed.
+///
+/// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
+///   of the window may share memory.
+/// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+/// - Result: The type of `a`.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_params *params);
 
-/**
- * Gathers elements of `a` by index along a dimension.
- *
- * Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
- *
- * The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
- *
- * - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as
- *   large as `a`.
- * - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied
- *   exactly.
- * - Result: The type of `a`.
- * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range. The message names the
- *   first such element.
- *
- * Since 0.1.
- */
+/// Gathers elements of `a` by index along a dimension.
+///
+/// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
+///
+/// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+///
+/// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as
+///   large as `a`.
+/// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied
+///   exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range. The message names the
+///   first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim);
 
-/**
- * Adds to each row of `a` the row of `b` that `ids` selects.
- *
- * Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
- *
- * - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
- * - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded
- *   once to the type of `a`.
- * - Result: The type of `a`.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
- *   the first such element.
- *
- * Since 0.1.
- */
+/// Adds to each row of `a` the row of `b` that `ids` selects.
+///
+/// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+///
+/// - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded
+///   once to the type of `a`.
+/// - Result: The type of `a`.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for a row index out of range. The message names
+///   the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
-/**
- * Makes a vector of equally spaced numbers.
- *
- * Computes `c[i] = start + i step`.
- *
- * - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if
- *   `start` equals `stop`.
- * - Types: F32. Computed in F64 and rounded once.
- * - Result: F32.
- * - `start`: the first number.
- * - `stop`: end of the range, which is not included.
- * - `step`: difference between neighbours. It is negative if the numbers decrease.
- *
- * Since 0.1.
- */
+/// Makes a vector of equally spaced numbers.
+///
+/// Computes `c[i] = start + i step`.
+///
+/// - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if
+///   `start` equals `stop`.
+/// - Types: F32. Computed in F64 and rounded once.
+/// - Result: F32.
+/// - `start`: the first number.
+/// - `stop`: end of the range, which is not included.
+/// - `step`: difference between neighbours. It is negative if the numbers decrease.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
 
-/**
- * Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
- *
- * Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] +=
- * b[i0, i1, i2, i3]`.
- *
- * The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
- * Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
- *
- * - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
- *   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
- *   `b`.
- * - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
- * - Result: F32.
- * - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range, for which nothing is
- *   added. The message names the first such element.
- *
- * Since 0.1.
- */
+/// Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
+///
+/// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] +=
+/// b[i0, i1, i2, i3]`.
+///
+/// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+/// Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
+///
+/// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
+///   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
+///   `b`.
+/// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
+/// - Result: F32.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range, for which nothing is
+///   added. The message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *indices,
         int64_t dim);
 
-/**
- * Enlarges images by a factor, in width and height.
- *
- * Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
- *
- * The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
- * around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
- * at the edge are used.
- *
- * - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
- * - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
- *   computed in F32, first between rows and then between columns, and rounded once.
- * - Result: The type of `a`.
- * - `factor`: factor of the width and of the height. At least 1.
- *
- * Since 0.1.
- */
+/// Enlarges images by a factor, in width and height.
+///
+/// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+///
+/// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
+/// around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
+/// at the edge are used.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
+/// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
+///   computed in F32, first between rows and then between columns, and rounded once.
+/// - Result: The type of `a`.
+/// - `factor`: factor of the width and of the height. At least 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor,
         const tl_upscale_params *params);
 
-/**
- * Takes the maximum or the average of each window that slides along the rows of `a`.
- *
- * Computes `c[o] = max or average over t < k of a[o s + t - p]`.
- *
- * Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
- * average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
- * with `count_padding` over all `k`, as in PyTorch.
- *
- * - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
- *   each window has an element.
- * - Types: F32, F16 or BF16.
- * - Result: The type of `a`.
- * - `op`: the operation on a window.
- * - `k`: length of the window. At least 1.
- *
- * Since 0.1.
- */
+/// Takes the maximum or the average of each window that slides along the rows of `a`.
+///
+/// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
+///
+/// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
+/// average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
+/// with `count_padding` over all `k`, as in PyTorch.
+///
+/// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
+///   each window has an element.
+/// - Types: F32, F16 or BF16.
+/// - Result: The type of `a`.
+/// - `op`: the operation on a window.
+/// - `k`: length of the window. At least 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k,
         const tl_pool_1d_params *params);
 
-/**
- * Takes the maximum or the average of each window that slides over the matrices of `a`.
- *
- * Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
- *
- * The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
- * average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
- * as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
- *
- * - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
- *   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
- * - Types: F32, F16 or BF16.
- * - Result: The type of `a`.
- * - `op`: the operation on a window.
- * - `k0`: width of the window. At least 1.
- * - `k1`: height of the window. At least 1.
- *
- * Since 0.1.
- */
+/// Takes the maximum or the average of each window that slides over the matrices of `a`.
+///
+/// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
+///
+/// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
+/// average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
+/// as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
+///
+/// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
+///   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
+/// - Types: F32, F16 or BF16.
+/// - Result: The type of `a`.
+/// - `op`: the operation on a window.
+/// - `k0`: width of the window. At least 1.
+/// - `k1`: height of the window. At least 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k0, int64_t k1,
         const tl_pool_2d_params *params);
 
-/**
- * Copies the elements under each window of a convolution into a row of the result.
- *
- * Computes `c[(channel kh + ty) kw + tx, x, y, n] =
- * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
- *
- * Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
- * convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
- *
- * - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
- *   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
- *   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
- *   {n, channels, signals}, `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded
- *   down.
- * - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is
- *   rounded once.
- *
- * Since 0.1.
- */
+/// Copies the elements under each window of a convolution into a row of the result.
+///
+/// Computes `c[(channel kh + ty) kw + tx, x, y, n] =
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+///
+/// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
+/// convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+///
+/// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
+///   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
+///   {n, channels, signals}, `c` {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded
+///   down.
+/// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is
+///   rounded once.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_im2col(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_im2col_params *params);
 
-/**
- * Convolves the signals `b` with the kernel `a`.
- *
- * Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m]
- * b[x s + t d - p, channel, n]`.
- *
- * Elements outside `b` count as zeros.
- *
- * - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
- *   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Convolves the signals `b` with the kernel `a`.
+///
+/// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+/// b[x s + t d - p, channel, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_1d_params *params);
 
-/**
- * Convolves the images `b` with the kernel `a`.
- *
- * Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
- * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
- *
- * Elements outside `b` count as zeros.
- *
- * - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
- *   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
- *   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Convolves the images `b` with the kernel `a`.
+///
+/// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
+///   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+///   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_2d_params *params);
 
-/**
- * Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
- *
- * Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
- *
- * Elements outside `b` count as zeros.
- *
- * - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
- *   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
+///
+/// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
+///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_1d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_1d_dw_params *params);
 
-/**
- * Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
- *
- * Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
- * b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
- *
- * Elements outside `b` count as zeros.
- *
- * - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
- *   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
- *   both rounded down.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
+///
+/// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
+///
+/// Elements outside `b` count as zeros.
+///
+/// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
+///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
+///   both rounded down.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_2d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_2d_dw_params *params);
 
-/**
- * Computes the transposed convolution of the signals `b` with the kernel `a`.
- *
- * Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
- * a[t, m, channel] b[x, channel, n]`.
- *
- * - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
- *   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Computes the transposed convolution of the signals `b` with the kernel `a`.
+///
+/// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+/// a[t, m, channel] b[x, channel, n]`.
+///
+/// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
+///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_1d_params *params);
 
-/**
- * Computes the transposed convolution of the images `b` with the kernel `a`.
- *
- * Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
- * tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
- *
- * - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
- *   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
- *   stride - 2 p1 + (kh - 1) d1 + 1.
- * - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
- * - Result: F32.
- *
- * Since 0.1.
- */
+/// Computes the transposed convolution of the images `b` with the kernel `a`.
+///
+/// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
+/// tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
+///
+/// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
+///   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
+///   stride - 2 p1 + (kh - 1) d1 + 1.
+/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+/// - Result: F32.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_2d_params *params);
 
-/**
- * Draws random numbers that are uniformly distributed between two bounds.
- *
- * Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
- *
- * Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K.
- * Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011).
- * Its key is the lower and the upper half of the seed. Its counter is i / 4, `stream`, and the lower
- * and the upper half of the counter in `state`. So results depend on `state`, `stream` and the shape
- * alone, and a graph draws the same numbers in each run until the caller advances the counter.
- * Operations with the same stream draw the same words, and those with another stream draw others. low
- * <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
- * and high is above 2^-126.
- *
- * - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
- * - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
- *   formula, so the bits are the same on every device.
- * - Result: F32.
- * - `ne`: shape of the result, in all four dimensions. Each at least 0.
- * - `low`: lower bound.
- * - `high`: upper bound. It is not less than `low`.
- * - `stream`: stream of random words. Operations that are to draw different numbers need different
- *   streams. Range: 0 to 2^31 - 1.
- *
- * Since 0.1.
- */
+/// Draws random numbers that are uniformly distributed between two bounds.
+///
+/// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
+///
+/// Elements i are counted along dimension 0 first. Word i is word i mod 4 of Philox4x32-10 (J. K.
+/// Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011).
+/// Its key is the lower and the upper half of the seed. Its counter is i / 4, `stream`, and the lower
+/// and the upper half of the counter in `state`. So results depend on `state`, `stream` and the shape
+/// alone, and a graph draws the same numbers in each run until the caller advances the counter.
+/// Operations with the same stream draw the same words, and those with another stream draw others. low
+/// <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
+/// and high is above 2^-126.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+/// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
+///   formula, so the bits are the same on every device.
+/// - Result: F32.
+/// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+/// - `low`: lower bound.
+/// - `high`: upper bound. It is not less than `low`.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different
+///   streams. Range: 0 to 2^31 - 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low,
         double high, int64_t stream);
 
-/**
- * Draws normally distributed random numbers.
- *
- * Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i +
- * 1/2) 2^-32`.
- *
- * Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
- * Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
- *
- * - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
- * - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
- *   `c` is then rounded to F32, so the bits are the same on every device.
- * - Result: F32.
- * - `ne`: shape of the result, in all four dimensions. Each at least 0.
- * - `mean`: mean of the distribution.
- * - `deviation`: standard deviation. At least 0.
- * - `stream`: stream of random words. Operations that are to draw different numbers need different
- *   streams. Range: 0 to 2^31 - 1.
- *
- * Since 0.1.
- */
+/// Draws normally distributed random numbers.
+///
+/// Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i +
+/// 1/2) 2^-32`.
+///
+/// Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
+/// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
+///
+/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+/// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
+///   `c` is then rounded to F32, so the bits are the same on every device.
+/// - Result: F32.
+/// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+/// - `mean`: mean of the distribution.
+/// - `deviation`: standard deviation. At least 0.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different
+///   streams. Range: 0 to 2^31 - 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean,
         double deviation, int64_t stream);
 
-/**
- * Sets random elements of `a` to 0 and scales the others up to keep the mean.
- *
- * Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
- *
- * Words are those of tl_random_uniform(), with i counted along dimension 0 first. An element that is
- * dropped becomes 0 even if it is NaN.
- *
- * - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
- * - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and
- *   the quotient is rounded to F32 and then to the type of `a`, so the bits are the same on every
- *   device.
- * - Result: The type of `a`.
- * - `p`: probability that an element is dropped: 0 or more, and less than 1.
- * - `stream`: stream of random words. Operations that are to draw different numbers need different
- *   streams. Range: 0 to 2^31 - 1.
- *
- * Since 0.1.
- */
+/// Sets random elements of `a` to 0 and scales the others up to keep the mean.
+///
+/// Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
+///
+/// Words are those of tl_random_uniform(), with i counted along dimension 0 first. An element that is
+/// dropped becomes 0 even if it is NaN.
+///
+/// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
+/// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and
+///   the quotient is rounded to F32 and then to the type of `a`, so the bits are the same on every
+///   device.
+/// - Result: The type of `a`.
+/// - `p`: probability that an element is dropped: 0 or more, and less than 1.
+/// - `stream`: stream of random words. Operations that are to draw different numbers need different
+///   streams. Range: 0 to 2^31 - 1.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p, int64_t stream);
 
-/**
- * Updates `a` by a step of gradient descent.
- *
- * Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
- *
- * Operands that are written must be contiguous and not constant, and must not share memory with
- * another operand. A node that was differentiated reads the values from before the step, regardless of
- * the order of the outputs of the graph.
- *
- * - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
- * - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
- *   formula is rounded to F32, so the bits are the same on every device.
- * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- *
- * Since 0.1.
- */
+/// Updates `a` by a step of gradient descent.
+///
+/// Computes `a[i] = a[i] (1 - rate decay) - rate grad[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with
+/// another operand. A node that was differentiated reads the values from before the step, regardless of
+/// the order of the outputs of the graph.
+///
+/// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
+/// - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
+///   formula is rounded to F32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *settings);
 
-/**
- * Updates `a` by a step of gradient descent with momentum.
- *
- * Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate
- * velocity[i]`.
- *
- * Operands that are written must be contiguous and not constant, and must not share memory with
- * another operand. A node that was differentiated reads the values from before the step, regardless of
- * the order of the outputs of the graph.
- *
- * - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step.
- *   `settings` {3} holds rate, decay and momentum.
- * - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each
- *   operation of the formula is rounded to F32, so the bits are the same on every device.
- * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- * - `velocity` is overwritten as well.
- *
- * Since 0.1.
- */
+/// Updates `a` by a step of gradient descent with momentum.
+///
+/// Computes `velocity[i] = momentum velocity[i] + grad[i]`; `a[i] = a[i] (1 - rate decay) - rate
+/// velocity[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with
+/// another operand. A node that was differentiated reads the values from before the step, regardless of
+/// the order of the outputs of the graph.
+///
+/// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step.
+///   `settings` {3} holds rate, decay and momentum.
+/// - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each
+///   operation of the formula is rounded to F32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+/// - `velocity` is overwritten as well.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *velocity,
         tl_tensor *settings, const tl_opt_step_momentum_params *params);
 
-/**
- * Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization,
- * 2019).
- *
- * Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`;
- * `a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
- *
- * With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and
- * must not share memory with another operand. A node that was differentiated reads the values from
- * before the step, regardless of the order of the outputs of the graph.
- *
- * - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step.
- *   `settings` {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 /
- *   (1 - beta2^t), where t is 1 in the first step.
- * - Types: `a`, `m` and `v` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation
- *   of the formula is rounded to F32, so the bits are the same on every device.
- * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- * - `m` and `v` are overwritten as well.
- *
- * Since 0.1.
- */
+/// Updates `a` by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization,
+/// 2019).
+///
+/// Computes `m[i] = beta1 m[i] + (1 - beta1) grad[i]`; `v[i] = beta2 v[i] + (1 - beta2) grad[i]^2`;
+/// `a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`.
+///
+/// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and
+/// must not share memory with another operand. A node that was differentiated reads the values from
+/// before the step, regardless of the order of the outputs of the graph.
+///
+/// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step.
+///   `settings` {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 /
+///   (1 - beta2^t), where t is 1 in the first step.
+/// - Types: `a`, `m` and `v` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation
+///   of the formula is rounded to F32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+/// - `m` and `v` are overwritten as well.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
         tl_tensor *v, tl_tensor *settings);
 
-/**
- * Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms,
- * 2023).
- *
- * Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2
- * m[i] + (1 - beta2) grad[i]`.
- *
- * Operands that are written must be contiguous and not constant, and must not share memory with
- * another operand. A node that was differentiated reads the values from before the step, regardless of
- * the order of the outputs of the graph.
- *
- * - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings`
- *   {4} holds rate, beta1, beta2 and decay.
- * - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of
- *   the formula is rounded to F32, so the bits are the same on every device.
- * - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
- *   of the graph, or use it in another node: otherwise nothing is written.
- * - `m` is overwritten as well.
- *
- * Since 0.1.
- */
+/// Updates `a` by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms,
+/// 2023).
+///
+/// Computes `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i])`; `m[i] = beta2
+/// m[i] + (1 - beta2) grad[i]`.
+///
+/// Operands that are written must be contiguous and not constant, and must not share memory with
+/// another operand. A node that was differentiated reads the values from before the step, regardless of
+/// the order of the outputs of the graph.
+///
+/// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings`
+///   {4} holds rate, beta1, beta2 and decay.
+/// - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of
+///   the formula is rounded to F32, so the bits are the same on every device.
+/// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output
+///   of the graph, or use it in another node: otherwise nothing is written.
+/// - `m` is overwritten as well.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
         tl_tensor *settings);
 
-/**
- * Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
- *
- * Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
- *
- * Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
- * these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
- * required, and all of its neurons are active. k = 0 gives zeros.
- *
- * - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
- *   that of `scores` or the attribute `n`.
- * - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
- *   `rows` is I32.
- * - Result: F32.
- * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
- *   range. The message names the first such element.
- *
- * Since 0.1.
- */
+/// Computes the elements of a matrix product whose neurons are active, and sets all others to 0.
+///
+/// Computes `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active for token t else 0`.
+///
+/// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
+/// these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
+/// required, and all of its neurons are active. k = 0 gives zeros.
+///
+/// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
+///   that of `scores` or the attribute `n`.
+/// - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
+///   `rows` is I32.
+/// - Result: F32.
+/// - `scores` and `rows` are optional: tl_none() leaves one out.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+///   range. The message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *scores,
         tl_tensor *rows, const tl_mul_mat_sparse_params *params);
 
-/**
- * Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
- *
- * Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
- *
- * This is the product with the transpose of `a_t`, of which only the rows of active neurons are read.
- * With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
- * zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
- * is rounded.
- *
- * - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
- * - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
- *   BF16, `scores` is F32, and `rows` is I32.
- * - Result: F32.
- * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
- *   range. The message names the first such element.
- *
- * Since 0.1.
- */
+/// Sums the rows of `a_t`, each multiplied by the activation of its neuron, over the active neurons.
+///
+/// Computes `c[k, t] = sum over active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`.
+///
+/// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read.
+/// With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
+/// zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
+/// is rounded.
+///
+/// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
+/// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
+///   BF16, `scores` is F32, and `rows` is I32.
+/// - Result: F32.
+/// - `scores` and `rows` are optional: tl_none() leaves one out.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+///   range. The message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *scores, tl_tensor *rows,
         const tl_axpy_params *params);
 
-/**
- * Computes a gated feed-forward block over its active neurons only.
- *
- * Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k
- * of up[k, i] x[k, t]) * down_t[j, i]`.
- *
- * Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the
- * matrices have the rows of these neurons only, in ascending order, out of the neurons that `scores`
- * has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
- * all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
- * activation. `rows` must then be left out.
- *
- * - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
- *   `rows` {r}, the matrices have r rows instead of n.
- * - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and
- *   Q8_K. `x` is F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for
- *   tl_mul_mat().
- * - Result: F32.
- * - `scores` and `rows` are optional: tl_none() leaves one out.
- * - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
- *   range. The message names the first such element.
- *
- * Since 0.1.
- */
+/// Computes a gated feed-forward block over its active neurons only.
+///
+/// Computes `c[j, t] = sum over active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k
+/// of up[k, i] x[k, t]) * down_t[j, i]`.
+///
+/// Row i of each matrix belongs to neuron i, and the down projection is transposed. With `rows`, the
+/// matrices have the rows of these neurons only, in ascending order, out of the neurons that `scores`
+/// has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
+/// all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
+/// activation. `rows` must then be left out.
+///
+/// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
+///   `rows` {r}, the matrices have r rows instead of n.
+/// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and
+///   Q8_K. `x` is F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for
+///   tl_mul_mat().
+/// - Result: F32.
+/// - `scores` and `rows` are optional: tl_none() leaves one out.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for `rows` that do not ascend, or are out of
+///   range. The message names the first such element.
+///
+/// Since 0.1.
 TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, tl_tensor *up,
         tl_tensor *down_t, tl_tensor *scores, tl_tensor *rows, const tl_sparse_ffn_params *params);
 
@@ -4058,37 +3104,33 @@ TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, 
  * Derivatives of outputs as nodes, which are computed, fused and printed like all others, on every backend, and can be
  * differentiated again. */
 
-/**
- * Appends to `ctx` the nodes that compute the gradients of the sum of the outputs `ys` with respect to each tensor
- * of `wrt`, and stores them in `grads`: `grads[j]` has the shape of `wrt[j]`, is F32 and contiguous, and is zero
- * if no y depends on `wrt[j]`. The call computes nothing; a graph computes the nodes, together with the outputs if
- * both are among its outputs.
- *
- * `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients that flow into the outputs:
- * F32, each of the shape of its y. An output of one element, such as a loss, needs no seed: NULL for all seeds, or
- * NULL or tl_none() for one, stands for 1. `ctx` is any context that may refer to those of the outputs and seeds,
- * usually the youngest of them; it owns the nodes. ys, seeds (unless NULL) and wrt are read during the call only;
- * grads receives n_wrt tensors, or NULLs on failure.
- *
- * Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
- * through products with quantised weights, which are constants themselves. They end at tl_stop_gradient(), at
- * indices, and at operands for which an operation defines no gradient (docs/ops.md). Writes into memory by other
- * means are not tracked.
- *
- * Returns the context's pending constructor error first, and clears it. On any error no nodes were appended.
- * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, n_ys or n_wrt is 0, or an output of more than one element has no
- * seed. TL_STATUS_TYPE_MISMATCH, TL_STATUS_SHAPE_MISMATCH: outputs, seeds or wrt do not fit.
- * TL_STATUS_CONTEXT_MISMATCH. TL_STATUS_UNSUPPORTED: some nodes cannot be differentiated; the message names all of
- * them. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Appends to `ctx` the nodes that compute the gradients of the sum of the outputs `ys` with respect to each tensor
+/// of `wrt`, and stores them in `grads`: `grads[j]` has the shape of `wrt[j]`, is F32 and contiguous, and is zero
+/// if no y depends on `wrt[j]`. The call computes nothing; a graph computes the nodes, together with the outputs if
+/// both are among its outputs.
+///
+/// `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients that flow into the outputs:
+/// F32, each of the shape of its y. An output of one element, such as a loss, needs no seed: NULL for all seeds, or
+/// NULL or tl_none() for one, stands for 1. `ctx` is any context that may refer to those of the outputs and seeds,
+/// usually the youngest of them; it owns the nodes. ys, seeds (unless NULL) and wrt are read during the call only;
+/// grads receives n_wrt tensors, or NULLs on failure.
+///
+/// Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
+/// through products with quantised weights, which are constants themselves. They end at tl_stop_gradient(), at
+/// indices, and at operands for which an operation defines no gradient (docs/ops.md). Writes into memory by other
+/// means are not tracked.
+///
+/// Returns the context's pending constructor error first, and clears it. On any error no nodes were appended.
+/// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, n_ys or n_wrt is 0, or an output of more than one element has no
+/// seed. TL_STATUS_TYPE_MISMATCH, TL_STATUS_SHAPE_MISMATCH: outputs, seeds or wrt do not fit.
+/// TL_STATUS_CONTEXT_MISMATCH. TL_STATUS_UNSUPPORTED: some nodes cannot be differentiated; the message names all of
+/// them. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *seeds,
         size_t n_ys, tl_tensor *const *wrt, size_t n_wrt, tl_tensor **grads, tl_error *err);
 
-/**
- * Whether gradients of y flow to t along operands. If not, tl_gradients() returns zeros for floats, and fails for
- * tensors of other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is
- * tl_none(). TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Whether gradients of y flow to t along operands. If not, tl_gradients() returns zeros for floats, and fails for
+/// tensors of other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is
+/// tl_none(). TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gradients_reach(tl_tensor *y, tl_tensor *t, bool *out, tl_error *err);
 
 /* ====================================================================================================
@@ -4096,173 +3138,137 @@ TL_API TL_NODISCARD tl_status tl_gradients_reach(tl_tensor *y, tl_tensor *t, boo
  *
  * The nodes to compute, and their order. */
 
-/**
- * The nodes that some outputs need, in an order in which they can be computed. Immutable once built; it can be
- * computed any number of times, with new values in its leafs.
- *
- * Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that it reaches
- * alive.
- *
- * Threads: any function may be called from any thread. A graph is computed by one caller at a time.
- */
+/// The nodes that some outputs need, in an order in which they can be computed. Immutable once built; it can be
+/// computed any number of times, with new values in its leafs.
+///
+/// Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that it reaches
+/// alive.
+///
+/// Threads: any function may be called from any thread. A graph is computed by one caller at a time.
 typedef struct tl_graph tl_graph;
 
-/**
- * Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of
- * `total` nodes are computed (views compute nothing and count with the node before them). Return true to continue,
- * false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
- */
+/// Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of
+/// `total` nodes are computed (views compute nothing and count with the node before them). Return true to continue,
+/// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
 typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);
 
-/**
- * Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done`
- * of `total` nodes are computed. Return true to continue, false to stop the run with TL_STATUS_ABORTED. Must not throw
- * or unwind.
- */
+/// Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done`
+/// of `total` nodes are computed. Return true to continue, false to stop the run with TL_STATUS_ABORTED. Must not throw
+/// or unwind.
 typedef bool (*tl_observe_fn)(void *user_data, tl_tensor *node, size_t done, size_t total);
 
-/**
- * Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
- *
- * `ctx` owns the graph's memory. `outputs` is read during the call only. `out` must not be NULL; it
- * receives the graph, which the caller frees with tl_graph_free(), or NULL on failure.
- *
- * Returns the context's pending constructor error first, and clears it.
- * TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
+///
+/// `ctx` owns the graph's memory. `outputs` is read during the call only. `out` must not be NULL; it
+/// receives the graph, which the caller frees with tl_graph_free(), or NULL on failure.
+///
+/// Returns the context's pending constructor error first, and clears it.
+/// TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
+/// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs,
         tl_graph **out, tl_error *err);
 
-/**
- * Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces
- * (tl_graph_plan_text() shows both).
- *
- * If all nodes together would take more, some nodes that gradients read are recomputed instead of kept: cheap
- * nodes first, then whole sections of the graph. Results have the same bits. The plan's text lists the recomputed
- * nodes and the bytes saved. A limit that is large enough changes nothing.
- *
- * Arguments and statuses as tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also if no plan within `memory` is found:
- * the message has the fewest bytes for which one was found. Any thread. Since 0.1.
- */
+/// Builds a graph whose intermediates take at most `memory` bytes, not counting kernels' workspaces
+/// (tl_graph_plan_text() shows both).
+///
+/// If all nodes together would take more, some nodes that gradients read are recomputed instead of kept: cheap
+/// nodes first, then whole sections of the graph. Results have the same bits. The plan's text lists the recomputed
+/// nodes and the bytes saved. A limit that is large enough changes nothing.
+///
+/// Arguments and statuses as tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also if no plan within `memory` is found:
+/// the message has the fewest bytes for which one was found. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_create_within(tl_context *ctx, tl_tensor *const *outputs,
         size_t n_outputs, size_t memory, tl_graph **out, tl_error *err);
 
-/**
- * Frees the graph; NULL is ignored. Its outputs' data stay with their contexts. Any thread. Since 0.1.
- */
+/// Frees the graph; NULL is ignored. Its outputs' data stay with their contexts. Any thread. Since 0.1.
 TL_API void tl_graph_free(tl_graph *graph);
 
-/**
- * The number of nodes, including views; 0 for NULL. Any thread. Since 0.1.
- */
+/// The number of nodes, including views; 0 for NULL. Any thread. Since 0.1.
 TL_API size_t tl_graph_n_nodes(const tl_graph *graph);
 
-/**
- * The number of leafs; 0 for NULL. Any thread. Since 0.1.
- */
+/// The number of leafs; 0 for NULL. Any thread. Since 0.1.
 TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
 
-/**
- * Lists the nodes in the order of computation, including views.
- *
- * Writes up to `n` of them to `nodes`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
- * They are valid as long as the graph. A node that is recomputed for gradients (tl_graph_create_within()) is
- * listed once for each time it is computed. Any thread. Since 0.1.
- */
+/// Lists the nodes in the order of computation, including views.
+///
+/// Writes up to `n` of them to `nodes`, which may be NULL if n is 0, and returns their total number; 0 for NULL.
+/// They are valid as long as the graph. A node that is recomputed for gradients (tl_graph_create_within()) is
+/// listed once for each time it is computed. Any thread. Since 0.1.
 TL_API size_t tl_graph_nodes(const tl_graph *graph, tl_tensor **nodes, size_t n);
 
-/**
- * Lists the leafs that the graph's nodes read or write, as tl_graph_nodes(). Any thread. Since 0.1.
- */
+/// Lists the leafs that the graph's nodes read or write, as tl_graph_nodes(). Any thread. Since 0.1.
 TL_API size_t tl_graph_leafs(const tl_graph *graph, tl_tensor **leafs, size_t n);
 
-/**
- * Lists the outputs in the order in which they were given, as tl_graph_nodes(). Any thread. Since 0.1.
- */
+/// Lists the outputs in the order in which they were given, as tl_graph_nodes(). Any thread. Since 0.1.
 TL_API size_t tl_graph_outputs(const tl_graph *graph, tl_tensor **outputs, size_t n);
 
-/**
- * Computes the graph and returns when the results are complete. The first call with a backend makes a plan
- * (kernels, memory, threads) and later calls reuse it. Once this graph is freed, another graph of the same context
- * with the same operations, shapes, types and constants reuses it too.
- *
- * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet. TL_STATUS_CONTEXT_MISMATCH:
- * some data live on a device that the backend does not compute on. TL_STATUS_UNSUPPORTED: no kernel of the backend
- * supports a node (the message says why). TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked
- * process. TL_STATUS_BUSY: a context is in use, or the call comes from the backend's own callback.
- * TL_STATUS_ABORTED: the callback stopped the run. TL_STATUS_OUT_OF_MEMORY: also if a joined backend cannot keep
- * the limit of tl_graph_create_within(). After a failure the outputs count as not computed, unless the call
- * changed nothing: BUSY, UNAVAILABLE and CONTEXT_MISMATCH. Any thread. Since 0.1.
- */
+/// Computes the graph and returns when the results are complete. The first call with a backend makes a plan
+/// (kernels, memory, threads) and later calls reuse it. Once this graph is freed, another graph of the same context
+/// with the same operations, shapes, types and constants reuses it too.
+///
+/// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet. TL_STATUS_CONTEXT_MISMATCH:
+/// some data live on a device that the backend does not compute on. TL_STATUS_UNSUPPORTED: no kernel of the backend
+/// supports a node (the message says why). TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked
+/// process. TL_STATUS_BUSY: a context is in use, or the call comes from the backend's own callback.
+/// TL_STATUS_ABORTED: the callback stopped the run. TL_STATUS_OUT_OF_MEMORY: also if a joined backend cannot keep
+/// the limit of tl_graph_create_within(). After a failure the outputs count as not computed, unless the call
+/// changed nothing: BUSY, UNAVAILABLE and CONTEXT_MISMATCH. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err);
 
-/**
- * Sets the callback of future runs; NULL removes it. `user_data` is passed to it unchanged and must live until the
- * callback is replaced or the graph is freed.
- *
- * The callback runs on the thread that computes: after each node, and on the CPU about every 10 ms while a node
- * takes longer. It gets the number of nodes computed so far. Stopping a run skips the rest of the current node.
- * The answer after the last node has no effect, as the results are complete. TL_STATUS_INVALID_ARGUMENT: graph is
- * NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
- */
+/// Sets the callback of future runs; NULL removes it. `user_data` is passed to it unchanged and must live until the
+/// callback is replaced or the graph is freed.
+///
+/// The callback runs on the thread that computes: after each node, and on the CPU about every 10 ms while a node
+/// takes longer. It gets the number of nodes computed so far. Stopping a run skips the rest of the current node.
+/// The answer after the last node has no effect, as the results are complete. TL_STATUS_INVALID_ARGUMENT: graph is
+/// NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress,
         void *user_data, tl_error *err);
 
-/**
- * Sets the observer of future runs, which is called with each node when its result is complete; NULL removes it.
- * `user_data` is passed to it unchanged and must live until the observer is replaced or the graph is freed.
- *
- * While the observer runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() can read the node's
- * result on this thread, even if it is an intermediate, but no other tensor of a context that the run writes. The
- * observer is called once for each node that computes something, in the order of computation; views have no result
- * of their own. Each node runs separately, which is slow and gives the same bits. The answer after the last node
- * has no effect, as the results are complete.
- *
- * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
- */
+/// Sets the observer of future runs, which is called with each node when its result is complete; NULL removes it.
+/// `user_data` is passed to it unchanged and must live until the observer is replaced or the graph is freed.
+///
+/// While the observer runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() can read the node's
+/// result on this thread, even if it is an intermediate, but no other tensor of a context that the run writes. The
+/// observer is called once for each node that computes something, in the order of computation; views have no result
+/// of their own. Each node runs separately, which is slow and gives the same bits. The answer after the last node
+/// has no effect, as the results are complete.
+///
+/// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_fn observe, void *user_data,
         tl_error *err);
 
-/**
- * Makes future runs check each result and fail at the first that has a NaN, or an infinity although no operand has
- * one. Use it to find where a NaN comes from.
- *
- * Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names the operation, tensor, element, value and
- * operands. Leafs that are read are checked first, for NaNs only. Infinities of leafs, of diag_mask_inf, of an
- * infinite fill and of results computed from them count as intended. Integers and quantised types are not checked.
- * Each node runs separately and its result is read, which is slow and gives the same bits.
- *
- * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
- */
+/// Makes future runs check each result and fail at the first that has a NaN, or an infinity although no operand has
+/// one. Use it to find where a NaN comes from.
+///
+/// Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names the operation, tensor, element, value and
+/// operands. Leafs that are read are checked first, for NaNs only. Infinities of leafs, of diag_mask_inf, of an
+/// infinite fill and of results computed from them count as intended. Integers and quantised types are not checked.
+/// Each node runs separately and its result is read, which is slow and gives the same bits.
+///
+/// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err);
 
-/**
- * Writes the graph in Graphviz's DOT language to `buf`, at most `size` bytes including the NUL, and returns the
- * length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
- * thread. Since 0.1.
- */
+/// Writes the graph in Graphviz's DOT language to `buf`, at most `size` bytes including the NUL, and returns the
+/// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
+/// thread. Since 0.1.
 TL_API size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size);
 
-/**
- * Writes the plan as text, a line per node: kernel, chunks, threads, workspace, memory, and why better kernels
- * refused. `buf` and the result as in tl_graph_dot(); 0 on failure, with the reason in `err` (statuses as in
- * tl_graph_compute()). Any thread. Since 0.1.
- */
+/// Writes the plan as text, a line per node: kernel, chunks, threads, workspace, memory, and why better kernels
+/// refused. `buf` and the result as in tl_graph_dot(); 0 on failure, with the reason in `err` (statuses as in
+/// tl_graph_compute()). Any thread. Since 0.1.
 TL_API size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size,
         tl_error *err);
 
-/**
- * Bytes that computing the graph takes on each device of the backend, in the order of joining: leafs and outputs
- * that lie there, intermediates, workspace, transfers to the device, and packed copies of constants. Nothing is
- * allocated, and leafs need no data, so a graph of a no_alloc context tells its need in advance.
- *
- * `bytes` has space for `n` numbers and receives tl_backend_n_devices() of them. The planner itself counts; only
- * packed copies may turn out smaller, if there is no memory for one.
- *
- * TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is below the number of devices. Other statuses as
- * tl_graph_compute(). Any thread. Since 0.1.
- */
+/// Bytes that computing the graph takes on each device of the backend, in the order of joining: leafs and outputs
+/// that lie there, intermediates, workspace, transfers to the device, and packed copies of constants. Nothing is
+/// allocated, and leafs need no data, so a graph of a no_alloc context tells its need in advance.
+///
+/// `bytes` has space for `n` numbers and receives tl_backend_n_devices() of them. The planner itself counts; only
+/// packed copies may turn out smaller, if there is no memory for one.
+///
+/// TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is below the number of devices. Other statuses as
+/// tl_graph_compute(). Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *backend, size_t *bytes,
         size_t n, tl_error *err);
 
@@ -4271,317 +3277,215 @@ TL_API TL_NODISCARD tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *b
  *
  * Metadata and tensors in one file, the usual format for distributing models. Versions 2 and 3, little-endian. */
 
-/**
- * An opened and checked file: every length, count and offset in it lies inside its bytes. Immutable.
- *
- * A file may be split into shards, NAME-00001-of-00003.gguf: opening any of them opens all, with the metadata of the
- * first.
- *
- * Lifetime: from tl_gguf_open() until tl_gguf_free(). Names, texts and data that the functions below return live as
- * long. Tensors made by tl_gguf_tensor() keep the bytes that they need alive.
- *
- * A mapped file must not be written to or truncated while it is open: reads would return undefined contents, and
- * touching a truncated page ends the process. tl_gguf_open_copy() reads the file once instead.
- *
- * Threads: any function may be called from any thread. Getters accept NULL.
- */
+/// An opened and checked file: every length, count and offset in it lies inside its bytes. Immutable.
+///
+/// A file may be split into shards, NAME-00001-of-00003.gguf: opening any of them opens all, with the metadata of the
+/// first.
+///
+/// Lifetime: from tl_gguf_open() until tl_gguf_free(). Names, texts and data that the functions below return live as
+/// long. Tensors made by tl_gguf_tensor() keep the bytes that they need alive.
+///
+/// A mapped file must not be written to or truncated while it is open: reads would return undefined contents, and
+/// touching a truncated page ends the process. tl_gguf_open_copy() reads the file once instead.
+///
+/// Threads: any function may be called from any thread. Getters accept NULL.
 typedef struct tl_gguf tl_gguf;
 
-/**
- * The type of a metadata value, by its GGUF number.
- */
+/// The type of a metadata value, by its GGUF number.
 typedef int32_t tl_gguf_type;
 
-/**
- * 8-bit unsigned integer.
- */
+/// 8-bit unsigned integer.
 #define TL_GGUF_TYPE_U8 0
 
-/**
- * 8-bit signed integer.
- */
+/// 8-bit signed integer.
 #define TL_GGUF_TYPE_I8 1
 
-/**
- * 16-bit unsigned integer.
- */
+/// 16-bit unsigned integer.
 #define TL_GGUF_TYPE_U16 2
 
-/**
- * 16-bit signed integer.
- */
+/// 16-bit signed integer.
 #define TL_GGUF_TYPE_I16 3
 
-/**
- * 32-bit unsigned integer.
- */
+/// 32-bit unsigned integer.
 #define TL_GGUF_TYPE_U32 4
 
-/**
- * 32-bit signed integer.
- */
+/// 32-bit signed integer.
 #define TL_GGUF_TYPE_I32 5
 
-/**
- * IEEE 754 binary32.
- */
+/// IEEE 754 binary32.
 #define TL_GGUF_TYPE_F32 6
 
-/**
- * A byte that is 0 or 1.
- */
+/// A byte that is 0 or 1.
 #define TL_GGUF_TYPE_BOOL 7
 
-/**
- * A length and that many bytes, usually UTF-8.
- */
+/// A length and that many bytes, usually UTF-8.
 #define TL_GGUF_TYPE_STRING 8
 
-/**
- * Elements of one type, which may be arrays.
- */
+/// Elements of one type, which may be arrays.
 #define TL_GGUF_TYPE_ARRAY 9
 
-/**
- * 64-bit unsigned integer.
- */
+/// 64-bit unsigned integer.
 #define TL_GGUF_TYPE_U64 10
 
-/**
- * 64-bit signed integer.
- */
+/// 64-bit signed integer.
 #define TL_GGUF_TYPE_I64 11
 
-/**
- * IEEE 754 binary64.
- */
+/// IEEE 754 binary64.
 #define TL_GGUF_TYPE_F64 12
 
-/**
- * Opens a file by mapping it: its pages are loaded when they are touched.
- *
- * `path` must not be NULL. `out` must not be NULL; it receives the file, which the caller frees with
- * tl_gguf_free(), or NULL on failure.
- *
- * TL_STATUS_IO: the file or another shard of it cannot be opened (the message has path and reason), or is a folder
- * or a device. TL_STATUS_FORMAT: the file is empty, its contents violate the format (the message says how and at
- * which byte), or its shards do not match. TL_STATUS_INVALID_ARGUMENT: path or out is NULL.
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
- */
+/// Opens a file by mapping it: its pages are loaded when they are touched.
+///
+/// `path` must not be NULL. `out` must not be NULL; it receives the file, which the caller frees with
+/// tl_gguf_free(), or NULL on failure.
+///
+/// TL_STATUS_IO: the file or another shard of it cannot be opened (the message has path and reason), or is a folder
+/// or a device. TL_STATUS_FORMAT: the file is empty, its contents violate the format (the message says how and at
+/// which byte), or its shards do not match. TL_STATUS_INVALID_ARGUMENT: path or out is NULL.
+/// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_open(const char *path, tl_gguf **out, tl_error *err);
 
-/**
- * tl_gguf_open() for a file that is read into memory at once and may change afterwards. Since 0.1.
- */
+/// tl_gguf_open() for a file that is read into memory at once and may change afterwards. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_open_copy(const char *path, tl_gguf **out, tl_error *err);
 
-/**
- * tl_gguf_open() for bytes in memory, which are not copied: they must stay valid and unchanged until the handle
- * and every context with tensors over them are freed. `data` may have any alignment, and be NULL if size is 0.
- * Other shards of a split file are not looked for. Statuses as tl_gguf_open(), except TL_STATUS_IO. Since 0.1.
- */
+/// tl_gguf_open() for bytes in memory, which are not copied: they must stay valid and unchanged until the handle
+/// and every context with tensors over them are freed. `data` may have any alignment, and be NULL if size is 0.
+/// Other shards of a split file are not looked for. Statuses as tl_gguf_open(), except TL_STATUS_IO. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_open_memory(const void *data, size_t size, tl_gguf **out,
         tl_error *err);
 
-/**
- * tl_gguf_open_memory() for bytes that are copied: the caller may free them after the call. Since 0.1.
- */
+/// tl_gguf_open_memory() for bytes that are copied: the caller may free them after the call. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_open_memory_copy(const void *data, size_t size, tl_gguf **out,
         tl_error *err);
 
-/**
- * Releases the handle; NULL is ignored. The bytes stay as long as a context has tensors over them. Any thread.
- * Since 0.1.
- */
+/// Releases the handle; NULL is ignored. The bytes stay as long as a context has tensors over them. Any thread.
+/// Since 0.1.
 TL_API void tl_gguf_free(tl_gguf *gguf);
 
-/**
- * The format's version, 2 or 3; 0 for NULL. Since 0.1.
- */
+/// The format's version, 2 or 3; 0 for NULL. Since 0.1.
 TL_API uint32_t tl_gguf_version(const tl_gguf *gguf);
 
-/**
- * The alignment of tensors: their offsets are multiples of it; 0 for NULL. Since 0.1.
- */
+/// The alignment of tensors: their offsets are multiples of it; 0 for NULL. Since 0.1.
 TL_API size_t tl_gguf_alignment(const tl_gguf *gguf);
 
-/**
- * The number of shards, 1 for a file that is not split; 0 for NULL. Since 0.1.
- */
+/// The number of shards, 1 for a file that is not split; 0 for NULL. Since 0.1.
 TL_API size_t tl_gguf_n_parts(const tl_gguf *gguf);
 
-/**
- * The number of metadata keys; 0 for NULL. Since 0.1.
- */
+/// The number of metadata keys; 0 for NULL. Since 0.1.
 TL_API size_t tl_gguf_n_kv(const tl_gguf *gguf);
 
-/**
- * A key's name, UTF-8; NULL if index is not below tl_gguf_n_kv(). Lives as long as gguf. Since 0.1.
- */
+/// A key's name, UTF-8; NULL if index is not below tl_gguf_n_kv(). Lives as long as gguf. Since 0.1.
 TL_API const char *tl_gguf_key(const tl_gguf *gguf, size_t index);
 
-/**
- * The index of a key, or -1 if it does not exist. Since 0.1.
- */
+/// The index of a key, or -1 if it does not exist. Since 0.1.
 TL_API int64_t tl_gguf_find(const tl_gguf *gguf, const char *key);
 
-/**
- * The type of a key's value; -1 for an invalid index. Since 0.1.
- */
+/// The type of a key's value; -1 for an invalid index. Since 0.1.
 TL_API tl_gguf_type tl_gguf_kv_type(const tl_gguf *gguf, size_t index);
 
-/**
- * The type of an array's elements; -1 for an invalid index or a value that is not an array. Since 0.1.
- */
+/// The type of an array's elements; -1 for an invalid index or a value that is not an array. Since 0.1.
 TL_API tl_gguf_type tl_gguf_array_type(const tl_gguf *gguf, size_t index);
 
-/**
- * The number of an array's elements; 0 for an invalid index or a value that is not an array. Since 0.1.
- */
+/// The number of an array's elements; 0 for an invalid index or a value that is not an array. Since 0.1.
 TL_API uint64_t tl_gguf_array_n(const tl_gguf *gguf, size_t index);
 
-/**
- * Gets a value of any integer type that is 0 or more, as an unsigned integer.
- *
- * `out` must not be NULL; it is untouched on failure. TL_STATUS_TYPE_MISMATCH: the value is not such a number (the
- * message has the key, its type and what would be valid). TL_STATUS_INVALID_ARGUMENT: gguf or out is NULL, or the
- * index is invalid. All getters return these statuses. Any thread. Since 0.1.
- */
+/// Gets a value of any integer type that is 0 or more, as an unsigned integer.
+///
+/// `out` must not be NULL; it is untouched on failure. TL_STATUS_TYPE_MISMATCH: the value is not such a number (the
+/// message has the key, its type and what would be valid). TL_STATUS_INVALID_ARGUMENT: gguf or out is NULL, or the
+/// index is invalid. All getters return these statuses. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_get_u64(const tl_gguf *gguf, size_t index, uint64_t *out,
         tl_error *err);
 
-/**
- * Gets a value of any integer type below 2^63, as a signed integer. Otherwise as tl_gguf_get_u64(). Since 0.1.
- */
+/// Gets a value of any integer type below 2^63, as a signed integer. Otherwise as tl_gguf_get_u64(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_get_i64(const tl_gguf *gguf, size_t index, int64_t *out,
         tl_error *err);
 
-/**
- * Gets a float, or an integer that a double represents exactly. Otherwise as tl_gguf_get_u64(). Since 0.1.
- */
+/// Gets a float, or an integer that a double represents exactly. Otherwise as tl_gguf_get_u64(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_get_f64(const tl_gguf *gguf, size_t index, double *out, tl_error *err);
 
-/**
- * Gets a bool; numbers do not count as bools. Otherwise as tl_gguf_get_u64(). Since 0.1.
- */
+/// Gets a bool; numbers do not count as bools. Otherwise as tl_gguf_get_u64(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_get_bool(const tl_gguf *gguf, size_t index, bool *out, tl_error *err);
 
-/**
- * Gets a string: a pointer to its first byte, with a NUL after its last, and its number of bytes. It may contain
- * any bytes, including NULs. `out` must not be NULL, `size` may be. Lives as long as gguf. Otherwise as
- * tl_gguf_get_u64(). Since 0.1.
- */
+/// Gets a string: a pointer to its first byte, with a NUL after its last, and its number of bytes. It may contain
+/// any bytes, including NULs. `out` must not be NULL, `size` may be. Lives as long as gguf. Otherwise as
+/// tl_gguf_get_u64(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_get_string(const tl_gguf *gguf, size_t index, const char **out,
         size_t *size, tl_error *err);
 
-/**
- * tl_gguf_get_u64() for one element of an array. TL_STATUS_INVALID_ARGUMENT also if the element does not exist.
- * Since 0.1.
- */
+/// tl_gguf_get_u64() for one element of an array. TL_STATUS_INVALID_ARGUMENT also if the element does not exist.
+/// Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_u64(const tl_gguf *gguf, size_t index, uint64_t element,
         uint64_t *out, tl_error *err);
 
-/**
- * tl_gguf_get_i64() for one element of an array. Since 0.1.
- */
+/// tl_gguf_get_i64() for one element of an array. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_i64(const tl_gguf *gguf, size_t index, uint64_t element,
         int64_t *out, tl_error *err);
 
-/**
- * tl_gguf_get_f64() for one element of an array. Since 0.1.
- */
+/// tl_gguf_get_f64() for one element of an array. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_f64(const tl_gguf *gguf, size_t index, uint64_t element,
         double *out, tl_error *err);
 
-/**
- * tl_gguf_get_bool() for one element of an array. Since 0.1.
- */
+/// tl_gguf_get_bool() for one element of an array. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_bool(const tl_gguf *gguf, size_t index, uint64_t element,
         bool *out, tl_error *err);
 
-/**
- * Gets one string of an array: a pointer to its first byte, and its number of bytes. Unlike a string of
- * tl_gguf_get_string() it lies in the file without a NUL at its end, so `size` must not be NULL either. Since 0.1.
- */
+/// Gets one string of an array: a pointer to its first byte, and its number of bytes. Unlike a string of
+/// tl_gguf_get_string() it lies in the file without a NUL at its end, so `size` must not be NULL either. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_string(const tl_gguf *gguf, size_t index, uint64_t element,
         const char **out, size_t *size, tl_error *err);
 
-/**
- * Copies `n` elements of an array of numbers or bools, starting at `first`, to `out`, which may be NULL if n is 0.
- * TL_STATUS_TYPE_MISMATCH: `type` is not exactly that of the elements, or not that of a number or bool.
- * TL_STATUS_INVALID_ARGUMENT: the range ends after the last element. Any thread. Since 0.1.
- */
+/// Copies `n` elements of an array of numbers or bools, starting at `first`, to `out`, which may be NULL if n is 0.
+/// TL_STATUS_TYPE_MISMATCH: `type` is not exactly that of the elements, or not that of a number or bool.
+/// TL_STATUS_INVALID_ARGUMENT: the range ends after the last element. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_array_read(const tl_gguf *gguf, size_t index, tl_gguf_type type,
         uint64_t first, uint64_t n, void *out, tl_error *err);
 
-/**
- * A value's bytes as stored in the file, at any alignment, and their number: the elements of an array, including
- * the headers (type u32, count u64) of nested arrays; the characters of a string; otherwise the value. NULL and 0
- * for an invalid index. `size` may be NULL. Lives as long as gguf. Since 0.1.
- */
+/// A value's bytes as stored in the file, at any alignment, and their number: the elements of an array, including
+/// the headers (type u32, count u64) of nested arrays; the characters of a string; otherwise the value. NULL and 0
+/// for an invalid index. `size` may be NULL. Lives as long as gguf. Since 0.1.
 TL_API const void *tl_gguf_kv_data(const tl_gguf *gguf, size_t index, size_t *size);
 
-/**
- * The number of tensors in all shards; 0 for NULL. Since 0.1.
- */
+/// The number of tensors in all shards; 0 for NULL. Since 0.1.
 TL_API size_t tl_gguf_n_tensors(const tl_gguf *gguf);
 
-/**
- * A tensor's name, UTF-8; NULL if index is not below tl_gguf_n_tensors(). Lives as long as gguf. Since 0.1.
- */
+/// A tensor's name, UTF-8; NULL if index is not below tl_gguf_n_tensors(). Lives as long as gguf. Since 0.1.
 TL_API const char *tl_gguf_tensor_name(const tl_gguf *gguf, size_t index);
 
-/**
- * The index of a tensor, or -1 if it does not exist. Since 0.1.
- */
+/// The index of a tensor, or -1 if it does not exist. Since 0.1.
 TL_API int64_t tl_gguf_tensor_find(const tl_gguf *gguf, const char *name);
 
-/**
- * A tensor's element type; -1 for an invalid index. Since 0.1.
- */
+/// A tensor's element type; -1 for an invalid index. Since 0.1.
 TL_API tl_type tl_gguf_tensor_type(const tl_gguf *gguf, size_t index);
 
-/**
- * A tensor's number of dimensions in the file, 0 to 4; 0 for an invalid index. Since 0.1.
- */
+/// A tensor's number of dimensions in the file, 0 to 4; 0 for an invalid index. Since 0.1.
 TL_API int32_t tl_gguf_tensor_n_dims(const tl_gguf *gguf, size_t index);
 
-/**
- * A tensor's elements in dimension dim; 1 for dimensions that it does not use; 0 for an invalid index, or a dim
- * that is not 0 to 3. Since 0.1.
- */
+/// A tensor's elements in dimension dim; 1 for dimensions that it does not use; 0 for an invalid index, or a dim
+/// that is not 0 to 3. Since 0.1.
 TL_API int64_t tl_gguf_tensor_ne(const tl_gguf *gguf, size_t index, int32_t dim);
 
-/**
- * Bytes of a tensor's data; 0 for an invalid index. Since 0.1.
- */
+/// Bytes of a tensor's data; 0 for an invalid index. Since 0.1.
 TL_API size_t tl_gguf_tensor_nbytes(const tl_gguf *gguf, size_t index);
 
-/**
- * The offset of a tensor's data, in bytes from the first tensor byte of its shard; 0 for an invalid index. Since
- * 0.1.
- */
+/// The offset of a tensor's data, in bytes from the first tensor byte of its shard; 0 for an invalid index. Since
+/// 0.1.
 TL_API uint64_t tl_gguf_tensor_offset(const tl_gguf *gguf, size_t index);
 
-/**
- * A tensor's bytes in the file, tl_gguf_tensor_nbytes() of them, at an alignment that depends on the file; NULL
- * for an invalid index. Read-only. Lives as long as gguf. Since 0.1.
- */
+/// A tensor's bytes in the file, tl_gguf_tensor_nbytes() of them, at an alignment that depends on the file; NULL
+/// for an invalid index. Read-only. Lives as long as gguf. Since 0.1.
 TL_API const void *tl_gguf_tensor_data(const tl_gguf *gguf, size_t index);
 
-/**
- * Makes a leaf with the contents and the name of one of the file's tensors. In host memory the leaf uses the
- * file's bytes, which the context keeps until it is reset or its memory is freed, and only the tensor object
- * counts against the limit. On a device, and if kernels cannot use the data at their address in the file, the leaf
- * is a copy. In a no_alloc context it has data too. Each call makes a new leaf.
- *
- * The leaf is constant from the start: it can be read and computed with like any leaf, but writing to it or to a
- * view of it, and operations that target it, are errors.
- *
- * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: gguf or name is NULL, or the
- * tensor does not exist; TL_STATUS_OUT_OF_MEMORY; TL_STATUS_DEVICE. The context owns the tensor. Any thread. Since
- * 0.1.
- */
+/// Makes a leaf with the contents and the name of one of the file's tensors. In host memory the leaf uses the
+/// file's bytes, which the context keeps until it is reset or its memory is freed, and only the tensor object
+/// counts against the limit. On a device, and if kernels cannot use the data at their address in the file, the leaf
+/// is a copy. In a no_alloc context it has data too. Each call makes a new leaf.
+///
+/// The leaf is constant from the start: it can be read and computed with like any leaf, but writing to it or to a
+/// view of it, and operations that target it, are errors.
+///
+/// Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: gguf or name is NULL, or the
+/// tensor does not exist; TL_STATUS_OUT_OF_MEMORY; TL_STATUS_DEVICE. The context owns the tensor. Any thread. Since
+/// 0.1.
 TL_API tl_tensor *tl_gguf_tensor(tl_gguf *gguf, tl_context *ctx, const char *name);
 
 /* ====================================================================================================
@@ -4589,205 +3493,147 @@ TL_API tl_tensor *tl_gguf_tensor(tl_gguf *gguf, tl_context *ctx, const char *nam
  *
  * First declare keys and tensors, then write the data in portions. The file gets its name when it is complete. */
 
-/**
- * A file being written. tl_gguf_writer_finish() gives it its name in one step, replacing an existing file; until then
- * nobody sees it under that name, and a process that ends earlier leaves the target unchanged. On systems that cannot
- * create files without names, such a process leaves a file .tensorlib-*.tmp in the target's folder.
- *
- * Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of added tensors
- * until it has finished.
- *
- * Threads: one caller at a time.
- */
+/// A file being written. tl_gguf_writer_finish() gives it its name in one step, replacing an existing file; until then
+/// nobody sees it under that name, and a process that ends earlier leaves the target unchanged. On systems that cannot
+/// create files without names, such a process leaves a file .tensorlib-*.tmp in the target's folder.
+///
+/// Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of added tensors
+/// until it has finished.
+///
+/// Threads: one caller at a time.
 typedef struct tl_gguf_writer tl_gguf_writer;
 
-/**
- * Options for writing a file. Fill it with tl_gguf_writer_params_init(), then change what you need.
- */
+/// Options for writing a file. Fill it with tl_gguf_writer_params_init(), then change what you need.
 typedef struct tl_gguf_writer_params {
-    /**
-     * Bytes of this struct, as the caller knows it.
-     */
+    /// Bytes of this struct, as the caller knows it.
     size_t struct_size;
-    /**
-     * The version of the format: 2 or 3; 0 = 3.
-     */
+    /// The version of the format: 2 or 3; 0 = 3.
     uint32_t version;
-    /**
-     * The alignment of tensors: their offsets become multiples of it. A power of two, at least 8; 0 = 32.
-     */
+    /// The alignment of tensors: their offsets become multiples of it. A power of two, at least 8; 0 = 32.
     uint32_t alignment;
-    /**
-     * The most bytes per file: more data go to further shards, NAME-00001-of-00003.gguf for the path NAME.gguf. No
-     * tensor is split, so a file with one tensor may be larger. 0 = one file.
-     */
+    /// The most bytes per file: more data go to further shards, NAME-00001-of-00003.gguf for the path NAME.gguf. No
+    /// tensor is split, so a file with one tensor may be larger. 0 = one file.
     uint64_t split_size;
 } tl_gguf_writer_params;
 
-/**
- * Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
- * params is not shared. Since 0.1.
- */
+/// Sets the defaults. A NULL `params` is ignored; at most `struct_size` bytes are written. Any thread, as long as
+/// params is not shared. Since 0.1.
 TL_API void tl_gguf_writer_params_init(tl_gguf_writer_params *params, size_t struct_size);
 
-/**
- * Begins a file.
- *
- * `path` must not be NULL. `params` may be NULL for the defaults. `out` must not be NULL; it receives the writer, which
- * the caller frees with tl_gguf_writer_free(), or NULL on failure.
- *
- * TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT:
- * a pointer is NULL, the path is empty, or params are out of range. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
- */
+/// Begins a file.
+///
+/// `path` must not be NULL. `params` may be NULL for the defaults. `out` must not be NULL; it receives the writer, which
+/// the caller frees with tl_gguf_writer_free(), or NULL on failure.
+///
+/// TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT:
+/// a pointer is NULL, the path is empty, or params are out of range. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_create(const char *path, const tl_gguf_writer_params *params,
         tl_gguf_writer **out, tl_error *err);
 
-/**
- * Sets a key to a value of this type. Names are UTF-8 of 1 to 65535 bytes, and copied.
- *
- * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the key is already set, has an invalid name, or belongs to the
- * writer (general.alignment and split.*, which params set); data were already written, or the writer has finished
- * or failed. All setters return these statuses. Since 0.1.
- */
+/// Sets a key to a value of this type. Names are UTF-8 of 1 to 65535 bytes, and copied.
+///
+/// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the key is already set, has an invalid name, or belongs to the
+/// writer (general.alignment and split.*, which params set); data were already written, or the writer has finished
+/// or failed. All setters return these statuses. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u8(tl_gguf_writer *writer, const char *key, uint8_t value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i8(tl_gguf_writer *writer, const char *key, int8_t value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u16(tl_gguf_writer *writer, const char *key,
         uint16_t value, tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i16(tl_gguf_writer *writer, const char *key, int16_t value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u32(tl_gguf_writer *writer, const char *key,
         uint32_t value, tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i32(tl_gguf_writer *writer, const char *key, int32_t value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_f32(tl_gguf_writer *writer, const char *key, float value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_bool(tl_gguf_writer *writer, const char *key, bool value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u64(tl_gguf_writer *writer, const char *key,
         uint64_t value, tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i64(tl_gguf_writer *writer, const char *key, int64_t value,
         tl_error *err);
 
-/**
- * tl_gguf_writer_set_u8() for this type. Since 0.1.
- */
+/// tl_gguf_writer_set_u8() for this type. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_f64(tl_gguf_writer *writer, const char *key, double value,
         tl_error *err);
 
-/**
- * Sets a key to a string of `size` bytes, which are copied; `text` may be NULL if size is 0. Otherwise as
- * tl_gguf_writer_set_u8(). Since 0.1.
- */
+/// Sets a key to a string of `size` bytes, which are copied; `text` may be NULL if size is 0. Otherwise as
+/// tl_gguf_writer_set_u8(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string(tl_gguf_writer *writer, const char *key,
         const char *text, size_t size, tl_error *err);
 
-/**
- * Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be
- * NULL if n is 0. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
- */
+/// Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be
+/// NULL if n is 0. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_array(tl_gguf_writer *writer, const char *key,
         tl_gguf_type type, const void *data, uint64_t n, tl_error *err);
 
-/**
- * Sets a key to an array of `n` strings, which are copied. `sizes` has their lengths in bytes, or is NULL if each
- * ends with a NUL. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
- */
+/// Sets a key to an array of `n` strings, which are copied. `sizes` has their lengths in bytes, or is NULL if each
+/// ends with a NUL. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string_array(tl_gguf_writer *writer, const char *key,
         const char *const *texts, const size_t *sizes, size_t n, tl_error *err);
 
-/**
- * Copies all keys of a file, including nested arrays, except those that are already set and those that belong to
- * the writer. `gguf` is not kept. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
- */
+/// Copies all keys of a file, including nested arrays, except those that are already set and those that belong to
+/// the writer. `gguf` is not kept. Otherwise as tl_gguf_writer_set_u8(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_copy_kv(tl_gguf_writer *writer, const tl_gguf *gguf,
         tl_error *err);
 
-/**
- * Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later, by tl_gguf_writer_finish() or
- * by tl_gguf_writer_write_data() for a later tensor, so it may still be computed until then. The writer keeps its
- * context until it has finished.
- *
- * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the name is already used or invalid; data were already written,
- * or the writer has finished or failed. Since 0.1.
- */
+/// Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later, by tl_gguf_writer_finish() or
+/// by tl_gguf_writer_write_data() for a later tensor, so it may still be computed until then. The writer keeps its
+/// context until it has finished.
+///
+/// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL; the name is already used or invalid; data were already written,
+/// or the writer has finished or failed. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_add_tensor(tl_gguf_writer *writer, tl_tensor *tensor,
         tl_error *err);
 
-/**
- * Declares a tensor whose data tl_gguf_writer_write_data() supplies. `ne` has n_dims values, 0 to 4, and may be
- * NULL for 0 dimensions: a scalar. Otherwise as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a
- * shape or type that tl_tensor_new() refuses. Since 0.1.
- */
+/// Declares a tensor whose data tl_gguf_writer_write_data() supplies. `ne` has n_dims values, 0 to 4, and may be
+/// NULL for 0 dimensions: a scalar. Otherwise as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a
+/// shape or type that tl_tensor_new() refuses. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_declare_tensor(tl_gguf_writer *writer, const char *name,
         tl_type type, int32_t n_dims, const int64_t *ne, tl_error *err);
 
-/**
- * Writes the next `size` bytes of the first declared tensor that is incomplete. Tensors are written in the order
- * of declaration, each in any number of portions. After the first call, keys and tensors can no longer be added.
- *
- * TL_STATUS_INVALID_ARGUMENT: data is NULL, or there are more bytes than the tensor lacks (nothing was written);
- * or a tensor added before it cannot be read yet. TL_STATUS_IO: the file could not be written (for example, no
- * space is left); the writer has failed. TL_STATUS_BUSY: an added tensor is in use; the call may be repeated.
- * Since 0.1.
- */
+/// Writes the next `size` bytes of the first declared tensor that is incomplete. Tensors are written in the order
+/// of declaration, each in any number of portions. After the first call, keys and tensors can no longer be added.
+///
+/// TL_STATUS_INVALID_ARGUMENT: data is NULL, or there are more bytes than the tensor lacks (nothing was written);
+/// or a tensor added before it cannot be read yet. TL_STATUS_IO: the file could not be written (for example, no
+/// space is left); the writer has failed. TL_STATUS_BUSY: an added tensor is in use; the call may be repeated.
+/// Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_write_data(tl_gguf_writer *writer, const void *data,
         size_t size, tl_error *err);
 
-/**
- * Writes the remaining data, flushes all files to the disk and gives them their names, the first shard last.
- *
- * TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or an added one cannot be read (it is not computed).
- * TL_STATUS_BUSY: an added tensor is in use. The call may be repeated after either. TL_STATUS_IO: as
- * tl_gguf_writer_write_data(). Since 0.1.
- */
+/// Writes the remaining data, flushes all files to the disk and gives them their names, the first shard last.
+///
+/// TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or an added one cannot be read (it is not computed).
+/// TL_STATUS_BUSY: an added tensor is in use. The call may be repeated after either. TL_STATUS_IO: as
+/// tl_gguf_writer_write_data(). Since 0.1.
 TL_API TL_NODISCARD tl_status tl_gguf_writer_finish(tl_gguf_writer *writer, tl_error *err);
 
-/**
- * The number of shards; 0 before data were written, and for NULL. Since 0.1.
- */
+/// The number of shards; 0 before data were written, and for NULL. Since 0.1.
 TL_API size_t tl_gguf_writer_n_parts(const tl_gguf_writer *writer);
 
-/**
- * Frees the writer; NULL is ignored. A writer that has not finished leaves no file. Since 0.1.
- */
+/// Frees the writer; NULL is ignored. A writer that has not finished leaves no file. Since 0.1.
 TL_API void tl_gguf_writer_free(tl_gguf_writer *writer);
 
 #ifdef __cplusplus

@@ -15,8 +15,6 @@ inline constexpr OpFacts add{
     .name = "add",
     .operands = add_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = g, summed over the repetitions of b",
-    .doc = "Adds b to a, element-wise",
 };
 
 inline constexpr Operand sub_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -25,8 +23,6 @@ inline constexpr OpFacts sub{
     .name = "sub",
     .operands = sub_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db = -g, summed over the repetitions of b",
-    .doc = "Subtracts b from a, element-wise",
 };
 
 inline constexpr Operand mul_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -35,8 +31,6 @@ inline constexpr OpFacts mul{
     .name = "mul",
     .operands = mul_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b; db = g a, summed over the repetitions of b",
-    .doc = "Multiplies a by b, element-wise",
 };
 
 inline constexpr Operand div_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -45,8 +39,6 @@ inline constexpr OpFacts div{
     .name = "div",
     .operands = div_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / b; db = -g c / b, summed over the repetitions of b",
-    .doc = "Divides a by b, element-wise",
 };
 
 inline constexpr Operand maximum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -55,8 +47,6 @@ inline constexpr OpFacts maximum{
     .name = "maximum",
     .operands = maximum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over the repetitions of b",
-    .doc = "Takes the larger of a and b, element-wise",
 };
 
 inline constexpr Operand minimum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -65,8 +55,6 @@ inline constexpr OpFacts minimum{
     .name = "minimum",
     .operands = minimum_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over the repetitions of b",
-    .doc = "Takes the smaller of a and b, element-wise",
 };
 
 inline constexpr Operand pow_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -75,8 +63,6 @@ inline constexpr OpFacts pow{
     .name = "pow",
     .operands = pow_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over the repetitions of b",
-    .doc = "Raises a to the power of b, element-wise",
 };
 
 inline constexpr Operand eq_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -86,8 +72,6 @@ inline constexpr OpFacts eq{
     .name = "eq",
     .operands = eq_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a equals b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand ne_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -97,8 +81,6 @@ inline constexpr OpFacts ne{
     .name = "ne",
     .operands = ne_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a differs from b, element-wise: 1 if it does, 0 otherwise",
 };
 
 inline constexpr Operand lt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -108,8 +90,6 @@ inline constexpr OpFacts lt{
     .name = "lt",
     .operands = lt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a is less than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand le_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -119,8 +99,6 @@ inline constexpr OpFacts le{
     .name = "le",
     .operands = le_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a is at most b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand gt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -130,8 +108,6 @@ inline constexpr OpFacts gt{
     .name = "gt",
     .operands = gt_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand ge_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -141,8 +117,6 @@ inline constexpr OpFacts ge{
     .name = "ge",
     .operands = ge_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Tests whether a is at least b, element-wise: 1 if it is, 0 otherwise",
 };
 
 inline constexpr Operand add1_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -151,8 +125,6 @@ inline constexpr OpFacts add1{
     .name = "add1",
     .operands = add1_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; db is the sum of g",
-    .doc = "Adds the single element of b to each element of a",
 };
 
 inline constexpr Operand where_operands[] = {{.name = "condition", .role = Role::read, .no_gradient = "it only selects elements"},
@@ -162,8 +134,6 @@ inline constexpr OpFacts where{
     .op = Op::where,
     .name = "where",
     .operands = where_operands,
-    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over the repetitions of b",
-    .doc = "Selects elements of a where condition is not 0, and elements of b elsewhere",
 };
 
 inline constexpr Operand scale_operands[] = {{.name = "a", .role = Role::read}};
@@ -177,8 +147,6 @@ inline constexpr OpFacts scale{
     .operands = scale_operands,
     .attrs = scale_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g scale",
-    .doc = "Multiplies each element by scale and adds bias",
 };
 
 inline constexpr Operand clamp_operands[] = {{.name = "a", .role = Role::read}};
@@ -192,8 +160,6 @@ inline constexpr OpFacts clamp{
     .operands = clamp_operands,
     .attrs = clamp_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g where min <= a <= max, 0 elsewhere",
-    .doc = "Limits each element to the range from min to max",
 };
 
 inline constexpr Operand fill_operands[] = {
@@ -207,8 +173,6 @@ inline constexpr OpFacts fill{
     .operands = fill_operands,
     .attrs = fill_attrs,
     .result = ResultType::of_first,
-    .gradient = "none: the result does not depend on the elements of a",
-    .doc = "Fills a tensor of the shape and type of a with one value",
 };
 
 // ---- mul_mat
@@ -223,8 +187,6 @@ inline constexpr OpFacts mul_mat{
     .operands = mul_mat_operands,
     .attrs = mul_mat_attrs,
     .result = ResultType::f32,
-    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
-    .doc = "Multiplies matrices: each element of the result is the dot product of a row of a and a row of b",
 };
 
 inline constexpr Operand mul_mat_id_operands[] = {{.name = "a", .role = Role::read},
@@ -239,10 +201,6 @@ inline constexpr OpFacts mul_mat_id{
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "da is, for each expert, the sum over its rows of b g; db is the sum over m and the experts that use the row of a g. Indices of -1 "
-        "contribute nothing",
-    .doc = "Multiplies each row of b by a matrix of a that ids selects (mixture of experts)",
 };
 
 inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -251,8 +209,6 @@ inline constexpr OpFacts out_prod{
     .name = "out_prod",
     .operands = out_prod_operands,
     .result = ResultType::f32,
-    .gradient = "da is the sum over n, and over the slices that share a slice of a, of b g; db is the sum over m of a g",
-    .doc = "Sums outer products: of each row of a and the row of b with the same index",
 };
 
 inline constexpr Operand out_prod_id_operands[] = {{.name = "a", .role = Role::read},
@@ -267,9 +223,6 @@ inline constexpr OpFacts out_prod_id{
     .operands = out_prod_id_operands,
     .attrs = out_prod_id_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "da is the sum over m and the experts that use the row of b g; db is the sum over n of a g. Indices of -1 contribute nothing",
-    .doc = "Sums, for each expert, the outer products of the rows of a and b that ids assigns to it",
 };
 
 // ---- views
@@ -287,8 +240,6 @@ inline constexpr OpFacts view{
     .operands = view_operands,
     .attrs = view_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g in the window and 0 elsewhere",
-    .doc = "Returns a view of a window of the memory of a",
 };
 
 inline constexpr Operand reshape_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -301,8 +252,6 @@ inline constexpr OpFacts reshape{
     .operands = reshape_operands,
     .attrs = reshape_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g in the shape of a",
-    .doc = "Returns the elements of a in another shape",
 };
 
 inline constexpr Operand permute_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -315,8 +264,6 @@ inline constexpr OpFacts permute{
     .operands = permute_operands,
     .attrs = permute_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g permuted back",
-    .doc = "Returns a with its dimensions in another order",
 };
 
 inline constexpr Operand transpose_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -325,8 +272,6 @@ inline constexpr OpFacts transpose{
     .name = "transpose",
     .operands = transpose_operands,
     .result = ResultType::of_first,
-    .gradient = "da is g transposed",
-    .doc = "Swaps dimensions 0 and 1 of a",
 };
 
 inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .no_gradient = "gradients stop here"}};
@@ -335,8 +280,6 @@ inline constexpr OpFacts stop_gradient{
     .name = "stop_gradient",
     .operands = stop_gradient_operands,
     .result = ResultType::of_first,
-    .gradient = "none: gradients stop here",
-    .doc = "Returns a, and stops gradients",
 };
 
 // ---- copies
@@ -347,8 +290,6 @@ inline constexpr OpFacts cont{
     .name = "cont",
     .operands = cont_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g",
-    .doc = "Copies a into contiguous memory",
 };
 
 inline constexpr Operand cpy_operands[] = {{.name = "src", .role = Role::read},
@@ -357,8 +298,6 @@ inline constexpr OpFacts cpy{
     .op = Op::cpy,
     .name = "cpy",
     .operands = cpy_operands,
-    .gradient = "dsrc is g in the shape and type of src",
-    .doc = "Copies the elements of src into dst",
 };
 
 inline constexpr Operand dup_operands[] = {{.name = "a", .role = Role::read}};
@@ -367,8 +306,6 @@ inline constexpr OpFacts dup{
     .name = "dup",
     .operands = dup_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g",
-    .doc = "Copies a",
 };
 
 inline constexpr Operand cast_operands[] = {{.name = "a", .role = Role::read}};
@@ -380,8 +317,6 @@ inline constexpr OpFacts cast{
     .name = "cast",
     .operands = cast_operands,
     .attrs = cast_attrs,
-    .gradient = "da is g in the type of a",
-    .doc = "Converts the elements of a to another type",
 };
 
 // ---- rows
@@ -392,8 +327,6 @@ inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
     .name = "get_rows",
     .operands = get_rows_operands,
-    .gradient = "da is g added to the rows that were taken",
-    .doc = "Gathers rows of a by index",
 };
 
 inline constexpr Operand set_rows_operands[] = {{.name = "a", .role = Role::written, .no_gradient = "overwritten by the operation"},
@@ -404,8 +337,6 @@ inline constexpr OpFacts set_rows{
     .name = "set_rows",
     .operands = set_rows_operands,
     .result = ResultType::of_first,
-    .gradient = "db is the rows of g with these indices",
-    .doc = "Stores the rows of b in a by index",
 };
 
 // ---- unary
@@ -416,8 +347,6 @@ inline constexpr OpFacts abs{
     .name = "abs",
     .operands = abs_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g sgn(a)",
-    .doc = "Takes the absolute value of each element",
 };
 
 inline constexpr Operand neg_operands[] = {{.name = "a", .role = Role::read}};
@@ -426,8 +355,6 @@ inline constexpr OpFacts neg{
     .name = "neg",
     .operands = neg_operands,
     .result = ResultType::of_first,
-    .gradient = "da = -g",
-    .doc = "Negates each element",
 };
 
 inline constexpr Operand sqr_operands[] = {{.name = "a", .role = Role::read}};
@@ -436,8 +363,6 @@ inline constexpr OpFacts sqr{
     .name = "sqr",
     .operands = sqr_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 2 g a",
-    .doc = "Squares each element",
 };
 
 inline constexpr Operand sqrt_operands[] = {{.name = "a", .role = Role::read}};
@@ -446,8 +371,6 @@ inline constexpr OpFacts sqrt{
     .name = "sqrt",
     .operands = sqrt_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / (2 c), 0 where g is 0",
-    .doc = "Takes the square root of each element",
 };
 
 inline constexpr Operand log_operands[] = {{.name = "a", .role = Role::read}};
@@ -456,8 +379,6 @@ inline constexpr OpFacts log{
     .name = "log",
     .operands = log_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / a, 0 where g is 0",
-    .doc = "Takes the natural logarithm of each element",
 };
 
 inline constexpr Operand exp_operands[] = {{.name = "a", .role = Role::read}};
@@ -466,8 +387,6 @@ inline constexpr OpFacts exp{
     .name = "exp",
     .operands = exp_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g c",
-    .doc = "Raises e to the power of each element",
 };
 
 inline constexpr Operand expm1_operands[] = {{.name = "a", .role = Role::read}};
@@ -476,8 +395,6 @@ inline constexpr OpFacts expm1{
     .name = "expm1",
     .operands = expm1_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g (c + 1)",
-    .doc = "Raises e to the power of each element and subtracts 1, with full precision near 0",
 };
 
 inline constexpr Operand sin_operands[] = {{.name = "a", .role = Role::read}};
@@ -486,8 +403,6 @@ inline constexpr OpFacts sin{
     .name = "sin",
     .operands = sin_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g cos(a)",
-    .doc = "Takes the sine of each element, in radians",
 };
 
 inline constexpr Operand cos_operands[] = {{.name = "a", .role = Role::read}};
@@ -496,8 +411,6 @@ inline constexpr OpFacts cos{
     .name = "cos",
     .operands = cos_operands,
     .result = ResultType::of_first,
-    .gradient = "da = -g sin(a)",
-    .doc = "Takes the cosine of each element, in radians",
 };
 
 inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -506,8 +419,6 @@ inline constexpr OpFacts sgn{
     .name = "sgn",
     .operands = sgn_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Takes the sign of each element: -1, 0 or 1",
 };
 
 inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -516,8 +427,6 @@ inline constexpr OpFacts step{
     .name = "step",
     .operands = step_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Maps positive elements to 1 and all others to 0",
 };
 
 inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -526,8 +435,6 @@ inline constexpr OpFacts floor{
     .name = "floor",
     .operands = floor_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Rounds each element down to an integer",
 };
 
 inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -536,8 +443,6 @@ inline constexpr OpFacts ceil{
     .name = "ceil",
     .operands = ceil_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Rounds each element up to an integer",
 };
 
 inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -546,8 +451,6 @@ inline constexpr OpFacts round{
     .name = "round",
     .operands = round_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Rounds each element to the nearest integer, and halves away from 0",
 };
 
 inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -556,8 +459,6 @@ inline constexpr OpFacts trunc{
     .name = "trunc",
     .operands = trunc_operands,
     .result = ResultType::of_first,
-    .gradient = "none: the result is piecewise constant",
-    .doc = "Rounds each element toward 0 to an integer",
 };
 
 inline constexpr Operand erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -566,8 +467,6 @@ inline constexpr OpFacts erf{
     .name = "erf",
     .operands = erf_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g 2 / sqrt(pi) e^(-a^2)",
-    .doc = "Applies the error function to each element",
 };
 
 // ---- activations
@@ -578,8 +477,6 @@ inline constexpr OpFacts relu{
     .name = "relu",
     .operands = relu_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a > 0, 0 elsewhere",
-    .doc = "Applies the rectified linear unit (ReLU): negative elements become 0",
 };
 
 inline constexpr Operand sigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -588,8 +485,6 @@ inline constexpr OpFacts sigmoid{
     .name = "sigmoid",
     .operands = sigmoid_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g c (1 - c)",
-    .doc = "Applies the logistic function to each element",
 };
 
 inline constexpr Operand tanh_operands[] = {{.name = "a", .role = Role::read}};
@@ -598,8 +493,6 @@ inline constexpr OpFacts tanh{
     .name = "tanh",
     .operands = tanh_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g (1 - c^2)",
-    .doc = "Takes the hyperbolic tangent of each element",
 };
 
 inline constexpr Operand elu_operands[] = {{.name = "a", .role = Role::read}};
@@ -608,8 +501,6 @@ inline constexpr OpFacts elu{
     .name = "elu",
     .operands = elu_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g where a > 0, g (c + 1) elsewhere",
-    .doc = "Applies the exponential linear unit (ELU) to each element",
 };
 
 inline constexpr Operand softplus_operands[] = {{.name = "a", .role = Role::read}};
@@ -618,8 +509,6 @@ inline constexpr OpFacts softplus{
     .name = "softplus",
     .operands = softplus_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g sigmoid(a)",
-    .doc = "Applies the softplus function to each element",
 };
 
 inline constexpr Operand silu_operands[] = {{.name = "a", .role = Role::read}};
@@ -628,8 +517,6 @@ inline constexpr OpFacts silu{
     .name = "silu",
     .operands = silu_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g s (1 + a (1 - s)), s = sigmoid(a)",
-    .doc = "Multiplies each element by its sigmoid (SiLU, swish)",
 };
 
 inline constexpr Operand gelu_operands[] = {{.name = "a", .role = Role::read}};
@@ -638,8 +525,6 @@ inline constexpr OpFacts gelu{
     .name = "gelu",
     .operands = gelu_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g ((1 + t) / 2 + a (1 - t^2) h / 2), t = tanh(sqrt(2 / pi) (a + 0.044715 a^3)), h = sqrt(2 / pi) (1 + 0.134145 a^2)",
-    .doc = "Applies the Gaussian error linear unit (GELU), approximated with tanh",
 };
 
 inline constexpr Operand gelu_erf_operands[] = {{.name = "a", .role = Role::read}};
@@ -648,8 +533,6 @@ inline constexpr OpFacts gelu_erf{
     .name = "gelu_erf",
     .operands = gelu_erf_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g ((1 + erf(a / sqrt(2))) / 2 + a e^(-a^2 / 2) / sqrt(2 pi))",
-    .doc = "Applies the Gaussian error linear unit (GELU), with the error function",
 };
 
 inline constexpr Operand gelu_quick_operands[] = {{.name = "a", .role = Role::read}};
@@ -658,8 +541,6 @@ inline constexpr OpFacts gelu_quick{
     .name = "gelu_quick",
     .operands = gelu_quick_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g s (1 + 1.702 a (1 - s)), s = sigmoid(1.702 a)",
-    .doc = "Applies the Gaussian error linear unit (GELU), approximated with sigmoid",
 };
 
 inline constexpr Operand hardswish_operands[] = {{.name = "a", .role = Role::read}};
@@ -668,8 +549,6 @@ inline constexpr OpFacts hardswish{
     .name = "hardswish",
     .operands = hardswish_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 in between",
-    .doc = "Multiplies each element by its hardsigmoid",
 };
 
 inline constexpr Operand hardsigmoid_operands[] = {{.name = "a", .role = Role::read}};
@@ -678,8 +557,6 @@ inline constexpr OpFacts hardsigmoid{
     .name = "hardsigmoid",
     .operands = hardsigmoid_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / 6 for -3 < a < 3, 0 elsewhere",
-    .doc = "Approximates the sigmoid of each element by three straight lines",
 };
 
 inline constexpr Operand leaky_relu_operands[] = {{.name = "a", .role = Role::read}};
@@ -692,8 +569,6 @@ inline constexpr OpFacts leaky_relu{
     .operands = leaky_relu_operands,
     .attrs = leaky_relu_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g where a > 0, slope g elsewhere",
-    .doc = "Applies the leaky rectified linear unit: negative elements are multiplied by slope",
 };
 
 inline constexpr Operand xielu_operands[] = {{.name = "a", .role = Role::read}};
@@ -709,8 +584,6 @@ inline constexpr OpFacts xielu{
     .operands = xielu_operands,
     .attrs = xielu_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g (2 alpha_p a + beta) where a > 0, g (alpha_n (h - 1) + beta) elsewhere, h = e^a where a < eps and 0 elsewhere",
-    .doc = "Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element",
 };
 
 inline constexpr Operand glu_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read, .optional = true}};
@@ -728,8 +601,6 @@ inline constexpr OpFacts glu{
     .operands = glu_operands,
     .attrs = glu_attrs,
     .result = ResultType::of_first,
-    .gradient = "g up activation'(gate) for the gate and g activation(gate) for up. With swiglu_oai they are 0 beyond limit",
-    .doc = "Applies an activation to a gate and multiplies the result by another operand (gated linear unit)",
 };
 
 // ---- norms
@@ -744,8 +615,6 @@ inline constexpr OpFacts norm{
     .operands = norm_operands,
     .attrs = norm_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = s (g - mean(g) - c mean(g c)) by rows, s = 1 / sqrt(variance(a) + eps)",
-    .doc = "Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and bias)",
 };
 
 inline constexpr Operand rms_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -758,8 +627,6 @@ inline constexpr OpFacts rms_norm{
     .operands = rms_norm_operands,
     .attrs = rms_norm_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = s (g - c mean(g c)) by rows, s = 1 / sqrt(mean(a^2) + eps)",
-    .doc = "Divides each row by its root mean square",
 };
 
 inline constexpr Operand l2_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -772,8 +639,6 @@ inline constexpr OpFacts l2_norm{
     .operands = l2_norm_operands,
     .attrs = l2_norm_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = s (g - c sum(g c)) by rows where the length is above eps, s g elsewhere; s = 1 / max(sqrt(sum(a^2)), eps)",
-    .doc = "Divides each row by its Euclidean length",
 };
 
 inline constexpr Operand group_norm_operands[] = {{.name = "a", .role = Role::read}};
@@ -787,8 +652,6 @@ inline constexpr OpFacts group_norm{
     .operands = group_norm_operands,
     .attrs = group_norm_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = s (g - mean(g) - c mean(g c)) by groups, s = 1 / sqrt(variance(G) + eps)",
-    .doc = "Subtracts the mean of each group of channels and divides by the standard deviation",
 };
 
 inline constexpr Operand soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -797,8 +660,6 @@ inline constexpr OpFacts soft_max{
     .name = "soft_max",
     .operands = soft_max_operands,
     .result = ResultType::of_first,
-    .gradient = "da = c (g - sum(g c)) by rows",
-    .doc = "Computes the softmax of each row: weights that sum to 1",
 };
 
 inline constexpr Operand soft_max_ext_operands[] = {{.name = "a", .role = Role::read},
@@ -814,10 +675,6 @@ inline constexpr OpFacts soft_max_ext{
     .operands = soft_max_ext_operands,
     .attrs = soft_max_ext_attrs,
     .result = ResultType::of_first,
-    .gradient =
-        "with d = c (g - sum(g c)) by rows: da = scale d; dmask = slope d, summed over the rows that read it; dsinks = -w sum(g c), w the "
-        "weight of the sink, summed over the rows of the head",
-    .doc = "Scales and masks each row and computes its softmax (attention weights)",
 };
 
 inline constexpr Operand log_soft_max_operands[] = {{.name = "a", .role = Role::read}};
@@ -826,8 +683,6 @@ inline constexpr OpFacts log_soft_max{
     .name = "log_soft_max",
     .operands = log_soft_max_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g - e^c sum(g) by rows",
-    .doc = "Computes the logarithm of the soft_max of each row",
 };
 
 // ---- attention
@@ -856,8 +711,6 @@ inline constexpr OpFacts rope{
     .operands = rope_operands,
     .attrs = rope_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g rotated in the opposite direction",
-    .doc = "Rotates pairs of elements of each row by angles that are proportional to its position (rotary position embedding)",
 };
 
 inline constexpr Operand flash_attn_ext_operands[] = {{.name = "q", .role = Role::read},
@@ -876,10 +729,6 @@ inline constexpr OpFacts flash_attn_ext{
     .operands = flash_attn_ext_operands,
     .attrs = flash_attn_ext_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q and dv = w^T g, each summed over "
-        "the heads and batches that share it; dmask = slope e",
-    .doc = "Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the keys",
 };
 
 // ---- reductions
@@ -890,8 +739,6 @@ inline constexpr OpFacts sum{
     .name = "sum",
     .operands = sum_operands,
     .result = ResultType::f32,
-    .gradient = "da = g for each element",
-    .doc = "Sums all elements of a",
 };
 
 inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
@@ -900,8 +747,6 @@ inline constexpr OpFacts sum_rows{
     .name = "sum_rows",
     .operands = sum_rows_operands,
     .result = ResultType::f32,
-    .gradient = "da = g, repeated along the rows",
-    .doc = "Sums each row of a",
 };
 
 inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
@@ -910,8 +755,6 @@ inline constexpr OpFacts mean{
     .name = "mean",
     .operands = mean_operands,
     .result = ResultType::f32,
-    .gradient = "da = g / n, repeated along the rows",
-    .doc = "Computes the mean of each row of a",
 };
 
 inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
@@ -920,8 +763,6 @@ inline constexpr OpFacts cumsum{
     .name = "cumsum",
     .operands = cumsum_operands,
     .result = ResultType::f32,
-    .gradient = "da is the running sum of g from the end of each row",
-    .doc = "Computes the running sums of each row of a",
 };
 
 inline constexpr Operand argmax_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
@@ -930,8 +771,6 @@ inline constexpr OpFacts argmax{
     .name = "argmax",
     .operands = argmax_operands,
     .result = ResultType::i32,
-    .gradient = "none: the result holds indices",
-    .doc = "Finds the index of the largest element of each row of a",
 };
 
 inline constexpr Operand argsort_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
@@ -945,8 +784,6 @@ inline constexpr OpFacts argsort{
     .operands = argsort_operands,
     .attrs = argsort_attrs,
     .result = ResultType::i32,
-    .gradient = "none: the result holds indices",
-    .doc = "Computes the indices that sort each row of a",
 };
 
 inline constexpr Operand top_k_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
@@ -959,8 +796,6 @@ inline constexpr OpFacts top_k{
     .operands = top_k_operands,
     .attrs = top_k_attrs,
     .result = ResultType::i32,
-    .gradient = "none: the result holds indices",
-    .doc = "Finds the indices of the k largest elements of each row of a, the largest first",
 };
 
 inline constexpr Operand count_equal_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is a count"},
@@ -970,8 +805,6 @@ inline constexpr OpFacts count_equal{
     .name = "count_equal",
     .operands = count_equal_operands,
     .result = ResultType::i64,
-    .gradient = "none: the result is a count",
-    .doc = "Counts the positions at which a and b are equal",
 };
 
 inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -980,8 +813,6 @@ inline constexpr OpFacts cross_entropy_loss{
     .name = "cross_entropy_loss",
     .operands = cross_entropy_loss_operands,
     .result = ResultType::f32,
-    .gradient = "da = g (soft_max(a) * sum of the row of b - b) / rows; db = -g log(soft_max(a)) / rows",
-    .doc = "Computes the mean over all rows of the cross entropy of the labels b and the softmax of the logits a",
 };
 
 // ---- layout
@@ -996,8 +827,6 @@ inline constexpr OpFacts repeat{
     .operands = repeat_operands,
     .attrs = repeat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g summed over the repetitions of a",
-    .doc = "Repeats a until it fills a shape",
 };
 
 inline constexpr Operand concat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1010,8 +839,6 @@ inline constexpr OpFacts concat{
     .operands = concat_operands,
     .attrs = concat_attrs,
     .result = ResultType::of_first,
-    .gradient = "da and db are the parts of g that come from a and b",
-    .doc = "Concatenates a and b along a dimension",
 };
 
 inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
@@ -1024,8 +851,6 @@ inline constexpr OpFacts pad{
     .operands = pad_operands,
     .attrs = pad_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is the part of g that comes from a",
-    .doc = "Appends zeros to a in each dimension",
 };
 
 inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1039,8 +864,6 @@ inline constexpr OpFacts pad_reflect_1d{
     .operands = pad_reflect_1d_operands,
     .attrs = pad_reflect_1d_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g, with each element added to the one that it is a copy of",
-    .doc = "Extends each row of a at both ends by its mirror image",
 };
 
 inline constexpr Operand roll_operands[] = {{.name = "a", .role = Role::read}};
@@ -1053,8 +876,6 @@ inline constexpr OpFacts roll{
     .operands = roll_operands,
     .attrs = roll_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g shifted back",
-    .doc = "Shifts a cyclically in each dimension",
 };
 
 inline constexpr Operand diag_operands[] = {{.name = "a", .role = Role::read}};
@@ -1063,8 +884,6 @@ inline constexpr OpFacts diag{
     .name = "diag",
     .operands = diag_operands,
     .result = ResultType::of_first,
-    .gradient = "da is the diagonals of g",
-    .doc = "Makes matrices that have the rows of a as their diagonals",
 };
 
 inline constexpr Operand tri_operands[] = {{.name = "a", .role = Role::read}};
@@ -1078,8 +897,6 @@ inline constexpr OpFacts tri{
     .operands = tri_operands,
     .attrs = tri_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is the same triangle of g",
-    .doc = "Keeps a triangle of each matrix of a and sets all other elements to 0",
 };
 
 inline constexpr Operand diag_mask_inf_operands[] = {{.name = "a", .role = Role::read}};
@@ -1092,8 +909,6 @@ inline constexpr OpFacts diag_mask_inf{
     .operands = diag_mask_inf_operands,
     .attrs = diag_mask_inf_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "Sets the attention scores of later positions to -infinity (causal mask)",
 };
 
 inline constexpr Operand diag_mask_zero_operands[] = {{.name = "a", .role = Role::read}};
@@ -1106,8 +921,6 @@ inline constexpr OpFacts diag_mask_zero{
     .operands = diag_mask_zero_operands,
     .attrs = diag_mask_zero_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g where a is kept, 0 elsewhere",
-    .doc = "Sets the attention scores of later positions to 0 (causal mask)",
 };
 
 inline constexpr Operand acc_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1123,8 +936,6 @@ inline constexpr OpFacts acc{
     .operands = acc_operands,
     .attrs = acc_attrs,
     .result = ResultType::of_first,
-    .gradient = "da = g; db is the window of g",
-    .doc = "Adds b to a window of a copy of a",
 };
 
 inline constexpr Operand set_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1140,8 +951,6 @@ inline constexpr OpFacts set{
     .operands = set_operands,
     .attrs = set_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g with zeros in the window; db is the window of g",
-    .doc = "Stores b in a window of a copy of a",
 };
 
 inline constexpr Operand gather_operands[] = {{.name = "a", .role = Role::read},
@@ -1155,8 +964,6 @@ inline constexpr OpFacts gather{
     .operands = gather_operands,
     .attrs = gather_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is g added to the elements that were taken",
-    .doc = "Gathers elements of a by index along a dimension",
 };
 
 inline constexpr Operand add_id_operands[] = {{.name = "a", .role = Role::read},
@@ -1167,8 +974,6 @@ inline constexpr OpFacts add_id{
     .name = "add_id",
     .operands = add_id_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g; each row of db is the sum of the rows of g that it was added to",
-    .doc = "Adds to each row of a the row of b that ids selects",
 };
 
 inline constexpr AttrDef arange_attrs[] = {
@@ -1181,8 +986,6 @@ inline constexpr OpFacts arange{
     .name = "arange",
     .attrs = arange_attrs,
     .result = ResultType::f32,
-    .gradient = "none: the result is constant",
-    .doc = "Makes a vector of equally spaced numbers",
 };
 
 inline constexpr Operand scatter_add_operands[] = {{.name = "a", .role = Role::read},
@@ -1197,8 +1000,6 @@ inline constexpr OpFacts scatter_add{
     .operands = scatter_add_operands,
     .attrs = scatter_add_attrs,
     .result = ResultType::f32,
-    .gradient = "da = g; db is the elements of g with these indices",
-    .doc = "Adds the elements of b to elements of a copy of a, by index along a dimension",
 };
 
 // ---- convolution
@@ -1215,8 +1016,6 @@ inline constexpr OpFacts upscale{
     .operands = upscale_operands,
     .attrs = upscale_attrs,
     .result = ResultType::of_first,
-    .gradient = "each element of da is the sum of the pixels of g, weighted by its share in them",
-    .doc = "Enlarges images by a factor, in width and height",
 };
 
 inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1234,10 +1033,6 @@ inline constexpr OpFacts pool_1d{
     .operands = pool_1d_operands,
     .attrs = pool_1d_attrs,
     .result = ResultType::of_first,
-    .gradient =
-        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
-        "the elements of the window",
-    .doc = "Takes the maximum or the average of each window that slides along the rows of a",
 };
 
 inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
@@ -1257,10 +1052,6 @@ inline constexpr OpFacts pool_2d{
     .operands = pool_2d_operands,
     .attrs = pool_2d_attrs,
     .result = ResultType::of_first,
-    .gradient =
-        "for a maximum, g is added to the largest element of the window, or to the first of several; for an average, it is divided among "
-        "the elements of the window",
-    .doc = "Takes the maximum or the average of each window that slides over the matrices of a",
 };
 
 inline constexpr Operand im2col_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
@@ -1281,8 +1072,6 @@ inline constexpr OpFacts im2col{
     .name = "im2col",
     .operands = im2col_operands,
     .attrs = im2col_attrs,
-    .gradient = "db is g, with each element added to the one that it is a copy of",
-    .doc = "Copies the elements under each window of a convolution into a row of the result",
 };
 
 inline constexpr Operand conv_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1297,8 +1086,6 @@ inline constexpr OpFacts conv_1d{
     .operands = conv_1d_operands,
     .attrs = conv_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_1d of g with a",
-    .doc = "Convolves the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1316,8 +1103,6 @@ inline constexpr OpFacts conv_2d{
     .operands = conv_2d_operands,
     .attrs = conv_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da is the sum of the products of g and the im2col of b; db is the conv_transpose_2d of g with a",
-    .doc = "Convolves the images b with the kernel a",
 };
 
 inline constexpr Operand conv_1d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1332,10 +1117,6 @@ inline constexpr OpFacts conv_1d_dw{
     .operands = conv_1d_dw_operands,
     .attrs = conv_1d_dw_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
-        "elements of a that it is multiplied by",
-    .doc = "Convolves each channel of the signals b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_2d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1353,10 +1134,6 @@ inline constexpr OpFacts conv_2d_dw{
     .operands = conv_2d_dw_operands,
     .attrs = conv_2d_dw_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "each element of da is the sum of g times the elements of b that it is multiplied by; each element of db is the sum of g times the "
-        "elements of a that it is multiplied by",
-    .doc = "Convolves each channel of the images b with the same channel of the kernel a (depthwise)",
 };
 
 inline constexpr Operand conv_transpose_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1371,8 +1148,6 @@ inline constexpr OpFacts conv_transpose_1d{
     .operands = conv_transpose_1d_operands,
     .attrs = conv_transpose_1d_attrs,
     .result = ResultType::f32,
-    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_1d of g with a",
-    .doc = "Computes the transposed convolution of the signals b with the kernel a",
 };
 
 inline constexpr Operand conv_transpose_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -1389,8 +1164,6 @@ inline constexpr OpFacts conv_transpose_2d{
     .operands = conv_transpose_2d_operands,
     .attrs = conv_transpose_2d_attrs,
     .result = ResultType::f32,
-    .gradient = "da is the sum of the products of b and the im2col of g; db is the conv_2d of g with a",
-    .doc = "Computes the transposed convolution of the images b with the kernel a",
 };
 
 // ---- random
@@ -1408,8 +1181,6 @@ inline constexpr OpFacts random_uniform{
     .operands = random_uniform_operands,
     .attrs = random_uniform_attrs,
     .result = ResultType::f32,
-    .gradient = "none: the result is constant",
-    .doc = "Draws random numbers that are uniformly distributed between two bounds",
 };
 
 inline constexpr Operand random_normal_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
@@ -1425,8 +1196,6 @@ inline constexpr OpFacts random_normal{
     .operands = random_normal_operands,
     .attrs = random_normal_attrs,
     .result = ResultType::f32,
-    .gradient = "none: the result is constant",
-    .doc = "Draws normally distributed random numbers",
 };
 
 inline constexpr Operand dropout_operands[] = {{.name = "a", .role = Role::read},
@@ -1441,8 +1210,6 @@ inline constexpr OpFacts dropout{
     .operands = dropout_operands,
     .attrs = dropout_attrs,
     .result = ResultType::of_first,
-    .gradient = "da is the dropout of g with the same state, p and stream",
-    .doc = "Sets random elements of a to 0 and scales the others up to keep the mean",
 };
 
 // ---- optimisers
@@ -1456,8 +1223,6 @@ inline constexpr OpFacts opt_step_sgd{
     .name = "opt_step_sgd",
     .operands = opt_step_sgd_operands,
     .result = ResultType::f32,
-    .gradient = "none: optimiser steps are not differentiated",
-    .doc = "Updates a by a step of gradient descent",
 };
 
 inline constexpr Operand opt_step_momentum_operands[] = {
@@ -1474,8 +1239,6 @@ inline constexpr OpFacts opt_step_momentum{
     .operands = opt_step_momentum_operands,
     .attrs = opt_step_momentum_attrs,
     .result = ResultType::f32,
-    .gradient = "none: optimiser steps are not differentiated",
-    .doc = "Updates a by a step of gradient descent with momentum",
 };
 
 inline constexpr Operand opt_step_adamw_operands[] = {
@@ -1489,8 +1252,6 @@ inline constexpr OpFacts opt_step_adamw{
     .name = "opt_step_adamw",
     .operands = opt_step_adamw_operands,
     .result = ResultType::f32,
-    .gradient = "none: optimiser steps are not differentiated",
-    .doc = "Updates a by a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019)",
 };
 
 inline constexpr Operand opt_step_lion_operands[] = {
@@ -1503,8 +1264,6 @@ inline constexpr OpFacts opt_step_lion{
     .name = "opt_step_lion",
     .operands = opt_step_lion_operands,
     .result = ResultType::f32,
-    .gradient = "none: optimiser steps are not differentiated",
-    .doc = "Updates a by a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
 };
 
 // ---- sparse
@@ -1527,10 +1286,6 @@ inline constexpr OpFacts mul_mat_sparse{
     .operands = mul_mat_sparse_operands,
     .attrs = mul_mat_sparse_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "da is the sum over t of b g and db the sum over i of a g, both over active neurons only. Which neurons are active is treated as "
-        "constant",
-    .doc = "Computes the elements of a matrix product whose neurons are active, and sets all others to 0",
 };
 
 inline constexpr Operand axpy_operands[] = {
@@ -1548,10 +1303,6 @@ inline constexpr OpFacts axpy{
     .operands = axpy_operands,
     .attrs = axpy_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "da_t is the sum over t of g h and dh the sum over k of a_t g, both over active neurons only. Which neurons are active is treated "
-        "as constant",
-    .doc = "Sums the rows of a_t, each multiplied by the activation of its neuron, over the active neurons",
 };
 
 inline constexpr Operand sparse_ffn_operands[] = {
@@ -1575,10 +1326,6 @@ inline constexpr OpFacts sparse_ffn{
     .operands = sparse_ffn_operands,
     .attrs = sparse_ffn_attrs,
     .result = ResultType::f32,
-    .gradient =
-        "follows from the operations that the block consists of: mul_mat_sparse, the activation, mul and axpy. Which neurons are active is "
-        "treated as constant",
-    .doc = "Computes a gated feed-forward block over its active neurons only",
 };
 
 }  // namespace facts

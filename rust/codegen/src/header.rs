@@ -97,11 +97,32 @@ fn assemble(prologue: &str, chapters: &[Chapter]) -> String {
     for Chapter { intro, items, .. } in chapters {
         let _ = write!(out, "\n/* {}\n * {} */\n", "=".repeat(100), intro.trim_end().replace('\n', "\n * "));
         for Item { comment, body, .. } in items {
-            let _ = write!(out, "\n{comment}{body}\n");
+            let _ = write!(out, "\n{}{}\n", line_comments(comment), line_comments(body));
         }
     }
     out.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* TENSORLIB_H */\n");
     out.lines().map(|l| l.trim_end().to_string() + "\n").collect()
+}
+
+/// cbindgen's block comments as line comments, which take two lines less each.
+fn line_comments(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        match code {
+            "/**" | "*/" => {}
+            "*" => out.extend([&" ".repeat(indent.len() / 4 * 4), "///\n"]),
+            _ => match code.strip_prefix("* ") {
+                Some(words) => out.extend([&" ".repeat(indent.len() / 4 * 4), "/// ", words, "\n"]),
+                None => out.extend([line, "\n"]),
+            },
+        }
+    }
+    if !text.ends_with('\n') {
+        out.pop();
+    }
+    out
 }
 
 /// The chapters are the crate's modules in the order of its `mod` lines. The module of operations is in `gen`.
@@ -235,6 +256,14 @@ fn rewrap(body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_are_lines() {
+        let text = "/**\n * A struct.\n *\n * More.\n */\n";
+        assert_eq!(line_comments(text), "/// A struct.\n///\n/// More.\n");
+        let body = "typedef struct {\n    /**\n     * A field.\n     */\n    int x;\n} t;";
+        assert_eq!(line_comments(body), "typedef struct {\n    /// A field.\n    int x;\n} t;");
+    }
 
     #[test]
     fn chapters_are_the_modules() {
