@@ -230,7 +230,7 @@ private:
 }  // namespace
 
 void report_sparse(const Bench &bench) {
-    std::printf("\nsparse products, constants {4096, 11008}, cold, one column, beside the dense packed product; microseconds\n");
+    std::printf("\nsparse products, constants {4096, 11008}, cold, one column, compared with the dense packed product; microseconds\n");
     std::printf("%c %-14s %-5s %7s %3s  %6s  %9s %9s %7s  %9s  %6s %6s  %7s\n", ' ', "operation", "type", "active", "thr", "GB/s", "best",
                 "median", "spread", "dense", "times", "median", "dense of read");
     for (const DType type : {DType::q4_0, DType::q4_K, DType::q8_0, DType::f16}) {

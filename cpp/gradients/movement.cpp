@@ -51,7 +51,7 @@ std::string view_refusal(const Tensor &node) {
     const Tensor &a = *node.src[0];
     std::size_t end;
     if (node.layout.end_from(node.root_offset - a.root_offset, end) && end <= a.layout.nbytes()) return "";
-    return "it reaches behind its operand, " + tensor_text(a) + ", into memory that the operand does not show";
+    return "it reaches past its operand, " + tensor_text(a) + ", into memory that the operand does not show";
 }
 
 // `whole`, contiguous, with `part` added to its elements starting at `start`.

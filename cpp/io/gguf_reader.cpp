@@ -170,7 +170,7 @@ void GgufReader::read_tensor() {
     if (!type) {
         const bool retired = (id >= 4 && id <= 5) || (id >= 31 && id <= 33) || (id >= 36 && id <= 38);
         reader_.fail_at(type_field, format_text("%s has type %d, which %s", text.c_str(), id,
-                                                retired ? "was retired: convert the file anew with a present type" : "there is not"));
+                                                retired ? "was retired: convert the file again with a present type" : "there is not"));
     }
     try {
         tensor.layout = contiguous_layout(text.c_str(), type->type, {ne.data(), std::max<std::size_t>(n_dims, 1)});

@@ -147,7 +147,7 @@ void window_infer(const OpFacts &def, std::span<Tensor *const> src, const A &att
              size);
     std::size_t end;
     if (!window.layout.end_from(window.offset, end) || end > result.layout.nbytes())
-        fail(Status::invalid_argument, "%s: %s: it ends behind the result, which has %zu bytes", def.name, given().c_str(),
+        fail(Status::invalid_argument, "%s: %s: it ends past the result, which has %zu bytes", def.name, given().c_str(),
              result.layout.nbytes());
     if (overlaps_itself(window.layout) != Overlap::no) {
         fail(Status::invalid_argument,

@@ -76,7 +76,7 @@ void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &
     std::size_t end;
     if (!layout.end_from(static_cast<std::size_t>(offset), end) || end > available) {
         fail(Status::invalid_argument,
-             "view: shape %s with strides %zu, %zu, %zu at offset %lld ends behind %s, which has %zu bytes from there",
+             "view: shape %s with strides %zu, %zu, %zu at offset %lld ends past %s, which has %zu bytes from there",
              shape_text(layout.ne).c_str(), layout.nb[1], layout.nb[2], layout.nb[3], static_cast<long long>(offset),
              tensor_text(a).c_str(), available);
     }

@@ -14,7 +14,7 @@ std::string recomputation_text(const Recomputation &r) {
     if (r.before == 0 && !r.limit) return "";
     const std::string limit = r.limit ? format_text(" (at most %zu are to be)", *r.limit) : "";
     return format_text(
-        "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu behind%s, each node by "
+        "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu after%s, each node by "
         "itself\n",
         r.kept, r.n_clones, r.before, r.after, limit.c_str());
 }

@@ -82,7 +82,7 @@ TEST(Encode, no_worse_than_the_reference) {
     const std::size_t columns = 1024, rows = x.size() / columns;
     double whole = 0;
     int n = 0;
-    std::printf("squared error beside the reference's, row by row\n");
+    std::printf("squared error compared with the reference's, row by row\n");
     for (const DTypeTraits *type : block_types()) {
         const std::string name = type->name;
         if (!vectors.has(name + ".y")) continue;

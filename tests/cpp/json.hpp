@@ -37,7 +37,7 @@ public:
         if (core_valid(text) != text.size()) throw std::runtime_error("no UTF-8 at byte " + std::to_string(core_valid(text)));
         Json value = reader.value(0);
         reader.blanks();
-        if (reader.at_ != text.size()) reader.wrong("something behind the value");
+        if (reader.at_ != text.size()) reader.wrong("something after the value");
         return value;
     }
 

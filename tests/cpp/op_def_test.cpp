@@ -43,8 +43,6 @@ TEST(Completeness, every_operation_has_all_its_parts) {
         EXPECT_NE(rust.find("sys::tl_" + name + "("), std::string::npos) << name << " has no Rust method";
         EXPECT_NE(cpp.find("Tensor " + name + "("), std::string::npos) << name << " has no C++ function";
         EXPECT_NE(cases.find(" " + name + " "), std::string::npos) << name << " is in no case";
-        EXPECT_GT(std::string(def->gradient).size(), 3u) << name << " says nothing of its gradient";
-        EXPECT_GT(std::string(def->doc).size(), 3u) << name;
         // By it functions find their context; an operation without operands is a method of one.
         EXPECT_TRUE(def->operands.empty() || !def->operands[0].optional) << name << " has no operand that is always there";
         for (const Operand &operand : def->operands) {

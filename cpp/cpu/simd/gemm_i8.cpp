@@ -11,7 +11,7 @@
 // 16 k, 80 %. Offsets cost the same again. A superblock's sums are scaled into a tile in the first-level cache, another 1/64. 2 N = 12
 // chains are in flight; 2 per cycle at 5 cycles of latency need 10.
 //
-// Without dot products of bytes (AVX2), sums of products have 16 bits. A dot product is then two instructions, and two more widen the
+// Without dot products of bytes, sums of products have 16 bits. A dot product is then two instructions, and two more widen the
 // sums before they can overflow: after 8 products for codes up to 15, 4 for codes up to 31, 2 for codes up to 63. Codes up to 255 are
 // multiplied in 16 bits, which takes as many instructions again.
 //
@@ -194,7 +194,7 @@ inline int32_t started_from(const int32_t *starts, int j) {
 }
 
 // Multiplies one group and adds its scaled sums to the superblock's. Inlined by hand: GCC 12 otherwise keeps some of q1_0's 12
-// accumulators on the stack, which takes a quarter more time on AVX2.
+// accumulators on the stack, which takes a quarter more time with 16 registers.
 template <class Way, class Panel, int N = Way::columns>
 [[gnu::always_inline]] inline void multiply_group(Panel &panel, ColumnCursor &at, Totals<N> &total) {
     constexpr bool offsets = Panel::has_offsets;

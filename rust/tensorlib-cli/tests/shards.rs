@@ -119,7 +119,7 @@ fn an_index_that_is_not_true() {
     };
     let table: Vec<(serde_json::Value, i32, &[&str])> = vec![
         (good.clone(), 0, &["tensors: 2"]),
-        (with("x", "c.safetensors".into()), 3, &["not beside it: c.safetensors", "hint"]),
+        (with("x", "c.safetensors".into()), 3, &["not in its folder: c.safetensors", "hint"]),
         (with("x", "a.safetensors".into()), 4, &["'x' is to be in", "a.safetensors, and no shard has it", "hint"]),
         (with("t0", "b.safetensors".into()), 4, &["no shard has it"]),
         (json!({ "t0": "b.safetensors", "t1": "a.safetensors" }), 4, &["'t0' is to be in", "and is in"]),

@@ -247,7 +247,7 @@ fn bad_tokens_and_full_contexts() {
     assert!(session.is_empty());
     session.feed(&[1; 8]).unwrap();
     let full = session.feed(&[1; 3]).unwrap_err();
-    assert_eq!(full.to_string(), "3 tokens behind 8: the context has room for 10");
+    assert_eq!(full.to_string(), "3 tokens after 8: the context has room for 10");
     assert_eq!(session.len(), 8);
     session.feed(&[1; 2]).unwrap();
     // Heads of 16 elements are not a whole block.

@@ -19,7 +19,7 @@ impl Workspace {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.ancestors().nth(2).ok_or("xtask must lie in rust/xtask")?.to_path_buf();
         if !root.join("capi/prologue.h").exists() {
-            return Err(format!("{} is not tensorlib's source tree any more: build xtask anew", root.display()));
+            return Err(format!("{} is not tensorlib's source tree any more: build xtask again", root.display()));
         }
         let out = root.join("target/xtask");
         std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;

@@ -243,8 +243,8 @@ def windows():
         yield m.refused("stride", "INVALID_ARGUMENT", ("strides are 6, 48, 48", "multiples of f32's size 4"), (4, 3), (2, 2), nb1=6)
         yield m.refused("offset", "INVALID_ARGUMENT", ("offset is 2", "multiples"), (4, 3), (2, 2), offset=2)
         yield m.refused("negative", "INVALID_ARGUMENT", ("attribute offset is -4",), (4, 3), (2, 2), offset=-4)
-        yield m.refused("end", "INVALID_ARGUMENT", ("ends behind the result", "48 bytes"), (4, 3), (2, 3), offset=12)
-        yield m.refused("far", "INVALID_ARGUMENT", ("ends behind",), (4, 3), (2, 2), nb1=1 << 62, offset=1 << 61)
+        yield m.refused("end", "INVALID_ARGUMENT", ("ends past the result", "48 bytes"), (4, 3), (2, 3), offset=12)
+        yield m.refused("far", "INVALID_ARGUMENT", ("ends past",), (4, 3), (2, 2), nb1=1 << 62, offset=1 << 61)
         yield m.refused("overlap", "INVALID_ARGUMENT", ("share memory",), (4, 3), (2, 2), nb1=4)
     yield Moved("acc").made("bf16", (6, 3), (2, 2), dtype="bf16", offset=14)
     for types in (("f16", "f32"), ("f32", "f16"), ("bf16", "f16")):

@@ -37,7 +37,7 @@ pub fn printable(text: &str) -> String {
 
 /// A size as users write it: a number, and K, M, G or T for powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size: a number above 0 with K, M, G or T behind it is valid, as 4G");
+    let wrong = || format!("'{text}' is no size: a number above 0, also with K, M, G or T, is valid, as 4G");
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
     let at = upper.find(|c: char| !c.is_ascii_digit()).unwrap_or(upper.len());

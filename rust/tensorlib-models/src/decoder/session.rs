@@ -121,7 +121,7 @@ impl Session {
             return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
         }
         if n > most - used.min(most) {
-            let message = format!("{n} tokens behind {used}: the context has room for {most}");
+            let message = format!("{n} tokens after {used}: the context has room for {most}");
             return Err(
                 Error::invalid(message).with_hint("a larger context can be asked for, at the cost of its memory")
             );

@@ -76,7 +76,7 @@ impl Numbered {
             return Ok(self.paths());
         }
         let (path, count) = (self.like.display(), self.count);
-        let message = format!("{path}: is one of {count} shards, and beside it there is no {}", listed(names));
+        let message = format!("{path}: is one of {count} shards, and its folder has no {}", listed(names));
         Err(Error::no_file(message)
             .with_hint("get the missing ones too; a shard is read alone under a name that does not count it"))
     }
@@ -128,7 +128,7 @@ impl Index {
             return Ok(there.into_iter().map(|name| self.file(name)).collect());
         }
         let names = listed(missing.into_iter().cloned().collect());
-        let message = format!("{}: names shards that are not beside it: {names}", self.path.display());
+        let message = format!("{}: names shards that are not in its folder: {names}", self.path.display());
         Err(Error::no_file(message).with_hint("get the missing ones too"))
     }
 

@@ -52,7 +52,7 @@ fn lib64(run: &mut Run) -> Result<(), String> {
     to("lib")?; // where the other suites look
     installed?;
     if prefix.join("lib").exists() {
-        return Err("there is a lib beside lib64".into());
+        return Err("there is a lib next to lib64".into());
     }
     let builds = prefix.join("builds");
     // On a system without its own lib64, find_package looks elsewhere.
