@@ -1,7 +1,7 @@
 // NVFP4: 64 elements, 36 bytes: 4-bit floats (E2M1) with an 8-bit float (UE4M3) as the scale of each 16.
 //
 //   off 0  u8 d[4]     scales: bits 3..6 the exponent, bias 7, bits 0..2 the fraction; 0x7f counts as 0; bit 7 is
-//   ignored
+//                      ignored
 //       4  u8 qs[32]   eight bytes a sub-block: byte i holds its elements i (low nibble) and i + 8 (high)
 //
 // y = table[q] * (scale / 2); the table's values are doubled as in MXFP4

@@ -145,8 +145,8 @@ public:
     void release_plan_data(void *block, std::size_t size) noexcept;
     void count_plan(std::size_t bytes);
     void uncount_plan(std::size_t bytes) noexcept;
-    // Takes the build lock, or the plan store's lock, to free something. A forked child gets no lock if it is taken, because the
-    // holder may be a thread that the child does not have.
+    // Takes the build lock, or the plan store's lock, to free something. A forked child gets no lock if it is taken,
+    // because the holder may be a thread that the child does not have.
     std::unique_lock<std::mutex> lock_to_release(std::mutex &mutex) const noexcept;
 
     void watch(TensorWatcher &watcher);

@@ -1,8 +1,7 @@
 // Writes GGUF files.
 //
-//   keys and tensors are declared | the heads are made, parts are planned | data come, in the declared order | all
-//   files
-//   are on the disk | they get their names
+//   keys and tensors are declared | the heads are made, parts are planned | data come, in the declared order |
+//   all files are on the disk | they get their names
 //
 // Each tensor's data come from a tensor in memory, read in pieces, or from the caller, in pieces, so no more than a
 // piece is held. No file has the target's name before finish(). The head is written with the first data; after that,

@@ -1,10 +1,10 @@
 // axpy: sums of the active neurons' rows, each multiplied by its activation.
 //
-//   prepare:  the list of active neurons of a round's columns, whose activations are not 0              one thread
-//   compute:  for each slice of 128 of the list and span of 1,024 outputs (a chunk): 8 rows at a time   the thread's
-//   workspace
-//             become floats, 4 KiB each, and are added to each column's sums, which are partial sums
-//   combine:  the slices' sums, in their order                                                         shared workspace
+//   prepare:  the list of active neurons of a round's columns, whose activations are not 0   one thread
+//   compute:  for each slice of 128 of the list and span of 1,024 outputs (a chunk): 8 rows  the thread's workspace
+//             at a time become floats, 4 KiB each, and are added to each column's sums,
+//             which are partial sums
+//   combine:  the slices' sums, in their order                                               shared workspace
 //
 // For few columns, a constant of a quantised type has packed rows (cpu/simd/packed_rows_i8.hpp), which are multiplied
 // as they are unpacked, a whole row at a time. Slices are 64 entries of the list, or a 32nd of it, and combine puts

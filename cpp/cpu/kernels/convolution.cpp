@@ -5,9 +5,9 @@
 //   for each phase (one but for transposed convolutions), and each block of NC outputs: a round
 //     prepare:  B panels of the kernel  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each image and block of MC positions (a chunk):
-//       for each block of KC of K, the channels' taps (its B panels stay in the second-level cache):
+//       for each block of KC of K, the channels' taps (its B panels stay in the L2 cache):
 //         for each tile of MR positions:
-//           A panel                     [KC][MR]                     gathered from the image, in the first-level cache
+//           A panel                     [KC][MR]                     gathered from the image, in the L1 cache
 //           for each B panel: micro-kernel, sums into a tile         [MC / MR][NC][MR]: the thread's workspace
 //       the last block of k goes on to the result
 //

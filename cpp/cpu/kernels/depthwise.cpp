@@ -2,8 +2,8 @@
 // its weight. Limited by memory, or, for kernels with many taps, by loads from the L1 cache.
 //
 //   stride 1      the part of the image that a piece's windows span is copied to a stage, as floats and surrounded by
-//   the padding's zeros
-//                 (if it has both already, it stays in place): then each tap's elements are contiguous for a whole row
+//                 the padding's zeros (if it has both already, it stays in place): then each tap's elements are
+//                 contiguous for a whole row
 //   otherwise     each tap's elements of a row are gathered
 //
 // A sum is taken in the order of rows and columns of taps.

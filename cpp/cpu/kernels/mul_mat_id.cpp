@@ -1,12 +1,11 @@
 // mul_mat_id: multiplies each column of b by the matrix that an index selects, an expert's. The columns of one expert
 // are multiplied together, so its weights are read, and unpacked or packed, once for all of them.
 //
-//   set up:     the slots (u, t) of ids, sorted by their experts; the runs of one expert      one thread
-//   for each round of places in that order:
-//     prepare:  b's columns in that order, as bytes or floats                                 shared workspace, all
-//     threads
+//   set up:     the slots (u, t) of ids, sorted by their experts; the runs of one expert   one thread
+//   for each round of positions in that order:
+//     prepare:  b's columns in that order, as bytes or floats                        shared workspace, all threads
 //     compute:  for each run and range of rows (a chunk): the expert's rows by the run's columns,
-//               a tile at a time, from which each column goes to its place in c               the thread's workspace
+//               a tile at a time, from which each column goes to its position in c   the thread's workspace
 //
 // The number of chunks is fixed before the set-up counts each expert's columns. There are chunks for as many runs as a
 // round can have, the smaller of its positions and the experts; chunks without a run end at once. Weights of quantised

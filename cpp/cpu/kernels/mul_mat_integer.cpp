@@ -6,9 +6,8 @@
 //     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
 //         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the
-//         second-level cache
-//                                                                                (few columns read a constant's packed
-//                                                                                copy instead)
+//                                                                                L2 cache (few columns read a
+//                                                                                constant's packed copy instead)
 //         for each group of columns: micro-kernel
 //
 // A panel's codes are decoded once per block of NC columns, which share the cost. An element's sum is taken in blocks

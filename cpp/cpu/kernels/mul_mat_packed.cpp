@@ -5,10 +5,10 @@
 //   for each block of NC columns of a batch, several blocks a round:
 //     prepare:  B panels of the block  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each block of MC rows (a chunk):
-//       for each block of KC of k (its B panels stay in the second-level cache):
-//         for each panel of MR rows (in the first-level cache):
+//       for each block of KC of k (its B panels stay in the L2 cache):
+//         for each panel of MR rows (in the L1 cache):
 //           A panel                    [KC][MR]                     the thread's workspace, or the constant's copy in
-//           place
+//                                                                   place
 //           for each B panel: micro-kernel, sums into a tile        [MR / MR][NC][MR]: the thread's workspace
 //       the last block of k goes on to C
 //

@@ -1,9 +1,9 @@
 // out_prod_id: sums of outer products, for each expert over its own columns.
 //
 //   set up:   the slots (u, t) of ids, sorted by their experts, in the order of their numbers   one thread
-//   compute:  for each expert and range of rows of its matrix (a chunk): a block of its columns after the other, a's
-//   rows of it as
-//             panels, b's as groups of columns of c, and their product                          the thread's workspace
+//   compute:  for each expert and range of rows of its matrix (a chunk): one block of its       the thread's workspace
+//             columns after the other, a's rows of it as panels, b's as groups of columns
+//             of c, and their product
 //
 // An expert without columns gets zeros, and its chunks read nothing. A sum is taken in the order of the columns,
 // regardless of threads.

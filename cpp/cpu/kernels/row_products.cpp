@@ -1,18 +1,13 @@
 // Products of selected rows of a matrix with a round's columns.
 //
 //   rows       of a quantised constant, few columns: each active row is a stream of its own, and the next one's lines
-//   are prefetched
-//              with this one's (cpu/simd/packed_rows_i8.hpp).
+//              are prefetched with this one's (cpu/simd/packed_rows_i8.hpp).
 //   integers   quantised weights, if the ISA has their product (mul_mat_integer.cpp): the blocks of a panel's rows are
-//   copied next to
-//              each other into the second-level cache, each while the next one's lines are prefetched, then unpacked
-//              into a panel of
-//              codes, and multiplied by the columns' bytes. Neighbouring rows are unpacked in place; a whole panel of a
-//              constant's copy
-//              may be read instead.
+//              copied next to each other into the L2 cache, each while the next one's lines are prefetched,
+//              then unpacked into a panel of codes, and multiplied by the columns' bytes. Neighbouring rows are
+//              unpacked in place; a whole panel of a constant's copy may be read instead.
 //   floats     all others: one column by rows of F32, F16 and BF16 one by one, in place, while later ones' lines are
-//   prefetched; more
-//              columns by neighbouring rows together; other rows are decoded, four at a time.
+//              prefetched; more columns by neighbouring rows together; other rows are decoded, four at a time.
 //
 // A group of 32 rows of 4,096 weights of Q4_0 has 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the
 // order of k regardless of its group, so its bits depend on neither threads nor chunks nor which other rows are active.

@@ -1,9 +1,9 @@
 // mul_mat_sparse: computes the elements of a product whose neurons are active.
 //
 //   for each round of 128 columns:
-//     prepare:  the list of active neurons                                        one thread
-//               the columns as the products read them, and zeros in c             all threads
-//     compute:  for each group of active rows (a chunk): their products, of which  the thread's workspace
+//     prepare:  the list of active neurons                                   one thread
+//               the columns as the products read them, and zeros in c        all threads
+//     compute:  for each group of active rows (a chunk): their products;     the thread's workspace
 //               each column takes those that are active in it
 //
 // The number of chunks is fixed before the list exists. The list is divided among as many chunks as there are; if it is

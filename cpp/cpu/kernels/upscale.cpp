@@ -2,7 +2,7 @@
 //
 //   nearest    each element is repeated; rows of the result that are equal, and short, are made once
 //   bilinear   two rows of a are mixed into one, then its neighbours, for each of the `factor` positions between two
-//   pixels in turn
+//              pixels in turn
 #include "base/checked.hpp"
 #include "cpu/kernels/units.hpp"
 #include "ops/gen/op_facts.hpp"

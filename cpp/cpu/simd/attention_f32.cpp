@@ -2,9 +2,9 @@
 // values for few queries.
 //
 //   weights     s: key 0 | q0 .. q(2W-1) |, key 1 | .. |     each query has a lane: maxima, e ^ x and sums run along
-//   the keys
+//                                                            the keys
 //   weighted    y: | d0 .. d(8W-1) |, or half of it for some columns: all of them share a load of a key's values;
-//   limited by memory
+//               limited by memory
 //
 // weights() reads s twice, from the L1 cache. Two registers of e ^ x take some 25 operations, whereas the products take
 // 4 n for keys of n elements. There are four sums per lane, so that an addition need not wait for the previous one.

@@ -1,13 +1,12 @@
 // Products of packed rows with activations in the same order.
 //
-//   sum over superblocks, groups, lanes: activation_scale[group][lane] * scale[group][lane] * sum (code - zero) *
-//   integer
+//   sum over superblocks, groups, lanes:
+//     activation_scale[group][lane] * scale[group][lane] * sum (code - zero) * integer
 //
 // A column stores, group by group, what the packed row's group is multiplied by. Both are therefore read as streams,
 // and the column comes from the L1 cache:
 //
-//   scales [lane] | what sums start from [lane], or the factors of the weights' offsets | k4: 4 integers a lane | k4 |
-//   ..
+//   scales [lane] | starts of sums [lane], or the factors of the weights' offsets | k4: 4 integers a lane | k4 | ..
 //
 // Integers have a scale for each group of a lane: its largest magnitude / 127 for 8 bits, / (127 * 256) for 16. The
 // latter are two bytes that are multiplied one after the other, [k4][high, low][lane][4]. If products of bytes do not

@@ -3,7 +3,7 @@
 //   superblock | k4 of all lanes | element 0 of each: [lane] | element 1: [lane] | ..            2 W floats each
 //
 //   zero:     sum += (weight * scale) * (code - zero)             a step for 16 weights: 2 shifts, a conversion, a
-//   multiply-add
+//                                                                 multiply-add
 //   offsets:  sum += weight * (scale * code + offset)             one multiply-add more, which keeps what would cancel
 //
 // If a table of 16 floats can give a code's value (4 bits and fewer, stored together), a table lookup replaces the

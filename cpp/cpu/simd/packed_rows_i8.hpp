@@ -3,9 +3,9 @@
 // which lane l has the n elements from l n.
 //
 //   superblock   lane 0: elements 0 .. n-1 | lane 1: n .. 2n-1 | ..           n = 256, 128, 64, .. down to `least`, the
-//   largest that fits
-//   in it   the bytes of a panel's superblock of n elements                   the last one, of `least`, is filled up
-//   with zeros
+//                                                                             largest that fits
+//   in it        the bytes of a panel's superblock of n elements              the last one, of `least`, is filled up
+//                                                                             with zeros
 //
 // A row is therefore one stream of the size of its blocks, and is unpacked as panels are. Its product is 2 W sums at a
 // time, which are added once at its end: 4,096 weights of Q4_0 are one superblock of n = 128 at W = 16, and some 350

@@ -3,7 +3,7 @@
 //   F32   k = 0 | row 0 | row 1 | .. | row 2W-1 |, k = 1 | ..          words, as products read them
 //   BF16  k = 0, 1 | row 0 | row 1 | .. |, k = 2, 3 | ..               likewise; a word is two of k
 //   F16   k = 0 | row 0 | .. | row 2W-1 |, k = 1 | ..                  half a word each, so that a load widens a vector
-//   of them
+//                                                                      of them
 //
 // No bit is changed, so rows can be rebuilt.
 #include "cpu/simd/rows.hpp"

@@ -3,15 +3,14 @@
 // Unpacked panels are made on the way for one product, with a byte per code.
 //
 //   codes:   k = 0..3 | row 0 | row 1 | .. | row 2W-1 |, k = 4..7 | ..          scales, offsets: [group][row] floats,
-//   apart
-//                                                                               (offsets in steps: superblocks of units
-//                                                                               and steps as below)
+//                                                                               apart (offsets in steps: superblocks of
+//                                                                               units and steps as below)
 //
 // Packed panels are a constant's copy, which is read as one stream: superblocks of 256 k (the last may be shorter),
 // each
 //
 //   units | scales [group][row] | offsets [group][row] | chunk | chunk | ..     a chunk: 8 k4s of k, or a group where
-//   that is less
+//                                                                               that is less
 //   chunk:  high bits of all its k4s | low bits of the first k4s | ..       each 2 vectors: rows 0..W-1, rows W..2W-1
 //
 // Offsets in steps are stored as [group / 2][row][2], so that a dot product of 16 bits takes two groups. A byte of a

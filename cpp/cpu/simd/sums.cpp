@@ -1,11 +1,10 @@
 // Sums of floats (parts.hpp), and running sums, whose order does not depend on the ISA either.
 //
 //   x0 | x0 + x1 | (x0 + x1) + x2 | (x0 + x1) + (x2 + x3) | ..     a run of 16: four steps over its lanes, a
-//   permutation and an addition
-//   each
+//                                                                  permutation and an addition each
 //
-// The sum before a run is a chain of additions of 4 cycles for 64 bytes. The permutations are the limit, one for 2 to 3
-// floats.
+// The sum before a run is a chain of additions of 4 cycles for 64 bytes. The permutations are the limit, one for 2 to
+// 3 floats.
 #include "cpu/simd/parts.hpp"
 #include "cpu/simd/streams.hpp"
 

@@ -3,8 +3,8 @@
 //   scores    a warp a key, its lanes along it; then cap and mask: shared memory, 1 KiB
 //   weights   a thread a key: e ^ (score - largest so far), their largest and sum over the block (device/block.cuh)
 //   values    a thread an element of the result, or a run of 8 if v is quantised, down the tile's keys: next to each
-//   other in v's rows. The
-//             earlier sum, which is stored in the result itself, is rescaled to the new largest on the way
+//             other in v's rows. The earlier sum, which is stored in the result itself, is rescaled to the new largest
+//             on the way
 //
 // Keys and values are read again for each query, from the L2 cache as long as a head's fit in it. That, and the sums
 // over warps, limit it. The shape alone determines all orders.

@@ -1,7 +1,7 @@
 // gather, add_id: elements, or rows to add, selected by index. Limited by memory.
 //
 //   gather     a thread owns an element of the result; neighbours read neighbouring indices, and a's elements where
-//   these say
+//              these say
 //   add_rows   a thread owns an element of the result
 //
 // An index outside a is recorded as a fault, and zeros replace its elements.

@@ -3,8 +3,7 @@
 // Limited by memory.
 //
 //   move   a thread owns a word of the result: of 16 to 1 bytes if all sources' rows are contiguous and aligned to it,
-//   otherwise an
-//          element. Neighbours read and write neighbours, unless a source's elements are not contiguous
+//          otherwise an element. Neighbours read and write neighbours, unless a source's elements are not contiguous
 //   band   a thread owns an element of the result
 #include "cuda/kernels/layout.hpp"
 

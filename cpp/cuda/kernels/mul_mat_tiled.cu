@@ -6,7 +6,7 @@
 //
 //   shared    2 stages x (BM + BN) x 20 floats = 40,960 bytes for 128 x 128, 20,480 for 64 x 64: no opt-in needed
 //   banks     8 lanes read 16 bytes each of rows x, x + 1, ...: 20 x mod 32 = 0, 20, 8, 28, 16, 4, 24, 12, all
-//   different
+//             different
 //   registers 64 sums, 4 float4 of a and one of b: 84 and addresses; two blocks a multiprocessor have 128
 //   per 4 k   24 loads of 16 bytes feed 256 multiply-adds a thread: a third of what shared memory could deliver
 //

@@ -7,7 +7,7 @@
 //   norm_rows           a row of dimension 0: norm, rms_norm, l2_norm
 //   norm_groups         some of dimension 2, all of dimensions 0 and 1: group_norm
 //   soft_max_rows       the largest, the sum of exponentials, the weights: exponentials are computed twice rather than
-//   stored
+//                       stored
 //   log_soft_max_rows   the largest, the sum of exponentials, the differences minus its logarithm
 #include "base/checked.hpp"
 #include "cuda/cuda_kernel.hpp"

@@ -2,14 +2,13 @@
 // entries are equal, so the results are the CPU's, regardless of the order of the work.
 //
 //   argmax     32 or 256 threads own a row, each the least entry of every 32nd or 256th element; then the least of a
-//   warp, and of its warps
+//              warp, and of its warps
 //   argsort    a bitonic sort of the next power of two of entries: tiles of 2048 in shared memory (16 KiB), a thread a
-//   pair at a time;
-//              steps over distances of a tile and more go through memory, a launch each. Rows of a tile or less need no
-//              other memory
+//              pair at a time; steps over distances of a tile and more go through memory, a launch each. Rows of a tile
+//              or less need no other memory
 //   top_k      for k up to 1024: a block owns a row, and keeps its best 256 to 1024 entries sorted in shared memory; as
-//   many new ones
-//              are read next to them (up to 16 KiB in all), and sorted with them if one of these is among the first k
+//              many new ones are read next to them (up to 16 KiB in all), and sorted with them if one of these is among
+//              the first k
 //
 // Limited by memory (argmax, top_k of long rows), and by the passes of the sort: 66 and more for a tile.
 #include "cuda/cuda_kernel.hpp"

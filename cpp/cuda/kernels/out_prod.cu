@@ -1,10 +1,8 @@
 // out_prod: mul_mat's kernels for any strides with both operands transposed, and a kernel for a quantised a.
 //
 //   out_prod_blocks   a thread owns 8 neighbours of a column of c: a run of a's blocks, decoded for each k, times one
-//   element of b.
-//                     Neighbouring threads read neighbouring runs and one element of b. Sums in F32 in the order of k.
-//                     Limited by
-//                     decoding
+//                     element of b. Neighbouring threads read neighbouring runs and one element of b. Sums in F32 in
+//                     the order of k. Limited by decoding
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"

@@ -1,10 +1,8 @@
 // scatter_add: copies a, then adds the elements of b to the elements that indices select. Limited by memory.
 //
 //   scatter_add  a thread owns an element of b's shape without the dimension, and adds all elements along that
-//   dimension in order. No two
-//                threads add to one element, so the sums' bits are always equal; neighbours read neighbouring elements
-//                of b
-//                (for dimension 0, each its own row)
+//                dimension in order. No two threads add to one element, so the sums' bits are always equal; neighbours
+//                read neighbouring elements of b (for dimension 0, each its own row)
 //
 // An index outside a is recorded as a fault, and nothing is added for it.
 #include "cuda/cuda_kernel.hpp"

@@ -1,12 +1,10 @@
 // What the kernels of sparse products share: which neurons are active, their list, and the sums of their rows.
 //
 //   list_active  one block of 256 threads: each takes a row of the weights, and the block's votes give the active ones
-//   their positions
+//                their positions
 //   sum_slices   a thread owns an output of a column (or a run of 8 if weights are quantised): it adds the rows of a
-//   slice of 128 of the
-//                list, each times its activation, in order. With few columns, slices are separate blocks, whose partial
-//                sums add_slices
-//                adds up; with many, a thread goes through all of them
+//                slice of 128 of the list, each times its activation, in order. With few columns, slices are separate
+//                blocks, whose partial sums add_slices adds up; with many, a thread goes through all of them
 //
 // Shared memory: 8 counts of warps. list_active is limited by reading scores in one block, some 2 us for 10,000 of one
 // column. sum_slices is limited by reading the rows; neighbours read neighbouring elements.

@@ -1,8 +1,7 @@
 // sparse_ffn: a gated block of only the active neurons, as a sequence of launches.
 //
 //   project      a warp a neuron, by each of the columns in which it is active: its lanes take elements of k, or runs
-//   of 8; lane 0
-//                applies the activation to the sum, or multiplies it by the result of the other projection
+//                of 8; lane 0 applies the activation to the sum, or multiplies it by the result of the other projection
 //   list_active  which neurons are active, by scores, or by the first projection of all neurons
 //   sum_slices   sums of the active rows, as in axpy (sparse.cuh)
 //

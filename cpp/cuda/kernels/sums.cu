@@ -1,14 +1,12 @@
 // sum, sum_rows, mean and cumsum, in the CPU's order (cpp/cpu/kernels/sums.cpp), for identical bits. Limited by memory.
 //
 //   sums      a warp owns a segment of a row of up to 64 blocks of 1024 elements: lane l adds elements l, l + 32, .. of
-//   a block in F32,
-//             the lanes are added pairwise, and blocks in F64. A second launch joins rows of several segments, a thread
-//             a row.
+//             a block in F32, the lanes are added pairwise, and blocks in F64. A second launch joins rows of several
+//             segments, a thread a row.
 //   running   a warp owns a segment too, 512 elements at a time in shared memory: read along the row, then a lane adds
-//   up a run of 16,
-//             and all lanes add the sum before their runs: in F32 up to 16 of them, before these in F64. For rows of
-//             several segments,
-//             a previous launch makes the segments' sums; within one, a block's are made in the same way.
+//             up a run of 16, and all lanes add the sum before their runs: in F32 up to 16 of them, before these in
+//             F64. For rows of several segments, a previous launch makes the segments' sums; within one, a block's are
+//             made in the same way.
 //
 // Shared memory: 32 runs of 16 + 1 floats per warp, 17,408 bytes per block. Lanes read their runs 17 floats apart, so
 // from different banks.

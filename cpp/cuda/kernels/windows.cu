@@ -1,7 +1,7 @@
 // acc, set: copies a, then adds or stores b into a window of the copy. Limited by memory.
 //
 //   set_window   a thread owns a word of b: of 16 to 1 bytes if rows are contiguous and aligned to it, otherwise an
-//   element
+//                element
 //   add_window   a thread owns an element of b
 //
 // No two of the window's elements share memory, so their order does not matter.
