@@ -1462,7 +1462,6 @@ typedef struct tl_sparse_ffn_params {
 /// Adds `b` to `a`, element-wise.
 ///
 /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1474,7 +1473,6 @@ TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Subtracts `b` from `a`, element-wise.
 ///
 /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1486,7 +1484,6 @@ TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Multiplies `a` by `b`, element-wise.
 ///
 /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1500,7 +1497,6 @@ TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
 ///
 /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1514,7 +1510,6 @@ TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1528,7 +1523,6 @@ TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1543,7 +1537,6 @@ TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
 /// Any element, even NaN, to the power of 0 gives 1.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
@@ -1557,7 +1550,6 @@ TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1571,7 +1563,6 @@ TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 1. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1585,7 +1576,6 @@ TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1599,7 +1589,6 @@ TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1613,7 +1602,6 @@ TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1627,7 +1615,6 @@ TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
 ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1639,7 +1626,6 @@ TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Adds the single element of `b` to each element of `a`.
 ///
 /// Computes `c[i] = a[i] + b[0]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` has one element.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1652,7 +1638,6 @@ TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
 ///
 /// A NaN in `condition` counts as not 0.
-///
 /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
 ///   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
 ///   `a`.
@@ -1665,7 +1650,6 @@ TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, 
 /// Multiplies each element by `scale` and adds `bias`.
 ///
 /// Computes `c[i] = a[i] * scale + bias`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
 /// - Result: The type of `a`.
@@ -1679,7 +1663,6 @@ TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl
 /// Computes `c[i] = min(max, max(min, a[i]))`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1692,7 +1675,6 @@ TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max
 /// Fills a tensor of the shape and type of `a` with one value.
 ///
 /// Computes `c[i] = value`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. The value is rounded to this type.
 /// - Result: The type of `a`.
@@ -1708,7 +1690,6 @@ TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 /// This is tl_mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed
 /// in F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory
 /// for all of it.
-///
 /// - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for
 ///   tl_mul_mat().
 /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or
@@ -1725,7 +1706,6 @@ TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read.
 /// Products and sums are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No
 /// operand is rounded.
-///
 /// - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x
 ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row
 ///   of its own.
@@ -1742,7 +1722,6 @@ TL_API tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl
 /// Swaps dimensions 0 and 1 of `a`.
 ///
 /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
-///
 /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
 /// - Types: Any type that is not quantised.
 /// - Result: A view of `a`. Nothing is computed.
@@ -1753,7 +1732,6 @@ TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 /// Returns `a`, and stops gradients.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape and the strides of `a`.
 /// - Types: Any type.
 /// - Result: A view of `a`. Nothing is computed.
@@ -1764,7 +1742,6 @@ TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
 /// Copies `a` into contiguous memory.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1779,7 +1756,6 @@ TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be
 /// constant, and no two of its elements may share memory. `src` must not share memory with `dst`,
 /// unless both are the same elements.
-///
 /// - Shapes: `src` and `dst` have the same number of elements.
 /// - Types: Any type into any type, converted as by tl_cast().
 /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output
@@ -1793,7 +1769,6 @@ TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 /// Copies `a`.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1804,7 +1779,6 @@ TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 /// Gathers rows of `a` by index.
 ///
 /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
-///
 /// - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of
 ///   times.
 /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer
@@ -1821,7 +1795,6 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 ///
 /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its
 /// elements may share memory. `a` must not share memory with `b` or `rows`.
-///
 /// - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
 /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by tl_cast(). `rows` is
 ///   I32 or I64.
@@ -1837,7 +1810,6 @@ TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_te
 /// Takes the absolute value of each element.
 ///
 /// Computes `c[i] = |a[i]|`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1850,7 +1822,6 @@ TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = -a[i]`.
 ///
 /// The negation of 0 is -0.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1861,7 +1832,6 @@ TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 /// Squares each element.
 ///
 /// Computes `c[i] = a[i] * a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1874,7 +1844,6 @@ TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = sqrt(a[i])`.
 ///
 /// Negative elements give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1887,7 +1856,6 @@ TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = log(a[i])`.
 ///
 /// 0 gives -infinity. Negative elements give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -1898,7 +1866,6 @@ TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
 /// Raises e to the power of each element.
 ///
 /// Computes `c[i] = e ^ a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -1909,7 +1876,6 @@ TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
 /// Raises e to the power of each element and subtracts 1, with full precision near 0.
 ///
 /// Computes `c[i] = e ^ a[i] - 1`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -1922,7 +1888,6 @@ TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = sin(a[i])`.
 ///
 /// Infinities give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -1935,7 +1900,6 @@ TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = cos(a[i])`.
 ///
 /// Infinities give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -1948,7 +1912,6 @@ TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
 ///
 /// -0 and NaN are kept.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1961,7 +1924,6 @@ TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = 1 if a[i] > 0 else 0`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1972,7 +1934,6 @@ TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 /// Rounds each element down to an integer.
 ///
 /// Computes `c[i] = floor(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1983,7 +1944,6 @@ TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 /// Rounds each element up to an integer.
 ///
 /// Computes `c[i] = ceil(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -1994,7 +1954,6 @@ TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 /// Rounds each element to the nearest integer, and halves away from 0.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -2005,7 +1964,6 @@ TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 /// Rounds each element toward 0 to an integer.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -2016,7 +1974,6 @@ TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
 /// Applies the error function to each element.
 ///
 /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -2029,7 +1986,6 @@ TL_API tl_tensor *tl_erf(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = max(a[i], 0)`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -2040,7 +1996,6 @@ TL_API tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a);
 /// Applies the logistic function to each element.
 ///
 /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2052,7 +2007,6 @@ TL_API tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a);
 /// Takes the hyperbolic tangent of each element.
 ///
 /// Computes `c[i] = tanh(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -2063,7 +2017,6 @@ TL_API tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a);
 /// Applies the exponential linear unit (ELU) to each element.
 ///
 /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2075,7 +2028,6 @@ TL_API tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a);
 /// Applies the softplus function to each element.
 ///
 /// Computes `c[i] = log(1 + e ^ a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2087,7 +2039,6 @@ TL_API tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a);
 /// Multiplies each element by its tl_sigmoid() (SiLU, swish).
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2099,7 +2050,6 @@ TL_API tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a);
 /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2111,7 +2061,6 @@ TL_API tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a);
 /// Applies the Gaussian error linear unit (GELU), with the error function.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2123,7 +2072,6 @@ TL_API tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a);
 /// Applies the Gaussian error linear unit (GELU), approximated with tl_sigmoid().
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2135,7 +2083,6 @@ TL_API tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a);
 /// Multiplies each element by its tl_hardsigmoid().
 ///
 /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2147,7 +2094,6 @@ TL_API tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a);
 /// Approximates the tl_sigmoid() of each element by three straight lines.
 ///
 /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
 ///   once.
@@ -2161,7 +2107,6 @@ TL_API tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
@@ -2174,7 +2119,6 @@ TL_API tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope);
 ///
 /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 -
 /// a[i]) + beta a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two
 ///   summands, and rounded once.
@@ -2191,7 +2135,6 @@ TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double
 /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
 ///
 /// Computes `c[i] = activation(gate[i]) * up[i]`.
-///
 /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without
 ///   `b`: `a` is {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a`
 ///   and up the second half.
@@ -2210,7 +2153,6 @@ TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op 
 ///
 /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
 /// mean(x))^2)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2223,7 +2165,6 @@ TL_API tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps);
 /// Divides each row by its root mean square.
 ///
 /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2236,7 +2177,6 @@ TL_API tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps);
 /// Divides each row by its Euclidean length.
 ///
 /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2252,7 +2192,6 @@ TL_API tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps);
 ///
 /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j
 /// has the channels j k to j k + k - 1; the last groups have the channels that remain.
-///
 /// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2269,7 +2208,6 @@ TL_API tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, d
 ///
 /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes
 /// NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2289,7 +2227,6 @@ TL_API tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a);
 /// < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train
 /// Short, Test Long, 2022). -infinity has the weight 0. Without `sinks`, a row that has only -infinity
 /// becomes NaN. A row with NaN or infinity in it becomes NaN.
-///
 /// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`.
 ///   m' is at least m; further rows of `mask` are not read. x divides heads and y divides batch.
 /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by
@@ -2306,7 +2243,6 @@ TL_API tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask
 /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
 ///
 /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
 ///   rounded once.
@@ -2327,7 +2263,6 @@ TL_API tl_tensor *tl_log_soft_max(tl_context *ctx, tl_tensor *a);
 /// ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low =
 /// max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims
 /// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-///
 /// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors`
 ///   {n_dims / 2}. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or
 ///   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
@@ -2356,7 +2291,6 @@ TL_API tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, t
 /// for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN
 /// if the value is not finite. A query without keys becomes NaN unless there are `sinks`. A query with
 /// NaN or infinity among its products becomes NaN.
-///
 /// - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v`
 ///   {m, keys, heads', batch'}, `mask` {keys, tokens', x, y}, `sinks` {heads}, `c`
 ///   {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least
@@ -2378,7 +2312,6 @@ TL_API tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k,
 /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
 /// pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
 /// order depends on the positions of the elements alone.
-///
 /// - Shapes: `c` {1}. The sum of no elements is 0.
 /// - Types: `a` is F32, F16 or BF16.
 /// - Result: F32.
@@ -2389,7 +2322,6 @@ TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a);
 /// Sums each row of `a`.
 ///
 /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
 /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
 /// - Result: F32.
@@ -2400,7 +2332,6 @@ TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
 /// Computes the mean of each row of `a`.
 ///
 /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
 /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
 /// - Result: F32.
@@ -2415,7 +2346,6 @@ TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
 /// The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
 /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
 /// error is at most 2^-18.7 of the sum of the magnitudes up to the element.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
 ///   16 bits hold.
@@ -2429,7 +2359,6 @@ TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
 /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
 ///
 /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
 /// - Types: `a` is F32, F16 or BF16.
 /// - Result: I32.
@@ -2444,7 +2373,6 @@ TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a);
 ///
 /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
 /// directions.
-///
 /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
 /// - Types: `a` is F32, F16 or BF16.
 /// - Result: I32.
@@ -2458,7 +2386,6 @@ TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_par
 ///
 /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
 /// less than everything else.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
 /// - Types: `a` is F32, F16 or BF16.
 /// - Result: I32.
@@ -2472,7 +2399,6 @@ TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
 /// Computes `c[0] = number of i with a[i] = b[i]`.
 ///
 /// NaN equals nothing. -0 and 0 are equal.
-///
 /// - Shapes: `a` and `b` have the same shape. `c` {1}.
 /// - Types: `a` and `b` have the same type, which is not quantised.
 /// - Result: I64.
@@ -2487,7 +2413,6 @@ TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0
 /// nothing is added, even if `a` is -infinity. NaN in either operand makes the result NaN.
-///
 /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows
 ///   the result is NaN.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by tl_sum().
@@ -2502,7 +2427,6 @@ TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor
 ///
 /// Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
 /// repeats rows without copying them.
-///
 /// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
 ///   that of `a`.
 /// - Types: Any type. Elements are copied exactly.
@@ -2517,7 +2441,6 @@ TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
 /// Computes `c[i] = a[i] if i < n else b[i - n]`.
 ///
 /// i is the index in dimension `dim`, and n is the size of `a` there.
-///
 /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
 ///   sizes.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -2530,7 +2453,6 @@ TL_API tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t
 /// Appends zeros to `a` in each dimension.
 ///
 /// Computes `c[i] = a[i] if a has element i else 0`.
-///
 /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
 /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied
 ///   exactly.
@@ -2544,7 +2466,6 @@ TL_API tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p);
 ///
 /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
 /// a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
-///
 /// - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -2557,7 +2478,6 @@ TL_API tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, i
 /// Shifts `a` cyclically in each dimension.
 ///
 /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are
 ///   copied exactly.
@@ -2570,7 +2490,6 @@ TL_API tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift);
 /// Makes matrices that have the rows of `a` as their diagonals.
 ///
 /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
-///
 /// - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -2581,7 +2500,6 @@ TL_API tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a);
 /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
-///
 /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -2593,7 +2511,6 @@ TL_API tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part);
 /// Sets the attention scores of later positions to -infinity (causal mask).
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
-///
 /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -2605,7 +2522,6 @@ TL_API tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past
 /// Sets the attention scores of later positions to 0 (causal mask).
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
-///
 /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
 /// - Types: F32, F16 or BF16. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -2620,7 +2536,6 @@ TL_API tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_pas
 ///
 /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
 /// `nb3`. `a` is not changed.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
 ///   of the window may share memory.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
@@ -2635,7 +2550,6 @@ TL_API tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_a
 ///
 /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
 /// `nb3`. `a` is not changed.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
 ///   of the window may share memory.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -2649,7 +2563,6 @@ TL_API tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_s
 /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-///
 /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as
 ///   large as `a`.
 /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied
@@ -2665,7 +2578,6 @@ TL_API tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, i
 /// Adds to each row of `a` the row of `b` that `ids` selects.
 ///
 /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
-///
 /// - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
 /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded
 ///   once to the type of `a`.
@@ -2679,7 +2591,6 @@ TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tens
 /// Makes a vector of equally spaced numbers.
 ///
 /// Computes `c[i] = start + i step`.
-///
 /// - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if
 ///   `start` equals `stop`.
 /// - Types: F32. Computed in F64 and rounded once.
@@ -2698,7 +2609,6 @@ TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double s
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
 /// Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
-///
 /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
 ///   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
 ///   `b`.
@@ -2719,7 +2629,6 @@ TL_API tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl
 /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
 /// around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
 /// at the edge are used.
-///
 /// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
 /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
 ///   computed in F32, first between rows and then between columns, and rounded once.
@@ -2737,7 +2646,6 @@ TL_API tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor,
 /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
 /// average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
 /// with `count_padding` over all `k`, as in PyTorch.
-///
 /// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
 ///   each window has an element.
 /// - Types: F32, F16 or BF16.
@@ -2756,7 +2664,6 @@ TL_API tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, in
 /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
 /// average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
 /// as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
-///
 /// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
 ///   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
 /// - Types: F32, F16 or BF16.
@@ -2776,7 +2683,6 @@ TL_API tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, in
 ///
 /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
 /// convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
-///
 /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
 ///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
 ///   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
@@ -2794,7 +2700,6 @@ TL_API tl_tensor *tl_im2col(tl_context *ctx, tl_tensor *a, tl_tensor *b, const t
 /// b[x s + t d - p, channel, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -2809,7 +2714,6 @@ TL_API tl_tensor *tl_conv_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const 
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
 ///   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
 ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
@@ -2824,7 +2728,6 @@ TL_API tl_tensor *tl_conv_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const 
 /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -2840,7 +2743,6 @@ TL_API tl_tensor *tl_conv_1d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
 ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
 ///   both rounded down.
@@ -2855,7 +2757,6 @@ TL_API tl_tensor *tl_conv_2d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b,
 ///
 /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
 /// a[t, m, channel] b[x, channel, n]`.
-///
 /// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
 ///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -2869,7 +2770,6 @@ TL_API tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor 
 ///
 /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
 /// tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
-///
 /// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
 ///   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
 ///   stride - 2 p1 + (kh - 1) d1 + 1.
@@ -2892,7 +2792,6 @@ TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor 
 /// Operations with the same stream draw the same words, and those with another stream draw others. low
 /// <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
 /// and high is above 2^-126.
-///
 /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
 /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
 ///   formula, so the bits are the same on every device.
@@ -2914,7 +2813,6 @@ TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int
 ///
 /// Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
 /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
-///
 /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
 /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
 ///   `c` is then rounded to F32, so the bits are the same on every device.
@@ -2935,7 +2833,6 @@ TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int6
 ///
 /// Words are those of tl_random_uniform(), with i counted along dimension 0 first. An element that is
 /// dropped becomes 0 even if it is NaN.
-///
 /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
 /// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and
 ///   the quotient is rounded to F32 and then to the type of `a`, so the bits are the same on every
@@ -2955,7 +2852,6 @@ TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, do
 /// Operands that are written must be contiguous and not constant, and must not share memory with
 /// another operand. A node that was differentiated reads the values from before the step, regardless of
 /// the order of the outputs of the graph.
-///
 /// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
 /// - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
 ///   formula is rounded to F32, so the bits are the same on every device.
@@ -2973,7 +2869,6 @@ TL_API tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad
 /// Operands that are written must be contiguous and not constant, and must not share memory with
 /// another operand. A node that was differentiated reads the values from before the step, regardless of
 /// the order of the outputs of the graph.
-///
 /// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step.
 ///   `settings` {3} holds rate, decay and momentum.
 /// - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each
@@ -2995,7 +2890,6 @@ TL_API tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor 
 /// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and
 /// must not share memory with another operand. A node that was differentiated reads the values from
 /// before the step, regardless of the order of the outputs of the graph.
-///
 /// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step.
 ///   `settings` {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 /
 ///   (1 - beta2^t), where t is 1 in the first step.
@@ -3018,7 +2912,6 @@ TL_API tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *gr
 /// Operands that are written must be contiguous and not constant, and must not share memory with
 /// another operand. A node that was differentiated reads the values from before the step, regardless of
 /// the order of the outputs of the graph.
-///
 /// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings`
 ///   {4} holds rate, beta1, beta2 and decay.
 /// - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of
@@ -3038,7 +2931,6 @@ TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *gra
 /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
 /// these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
 /// required, and all of its neurons are active. k = 0 gives zeros.
-///
 /// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
 ///   that of `scores` or the attribute `n`.
 /// - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
@@ -3060,7 +2952,6 @@ TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b,
 /// With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
 /// zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
 /// is rounded.
-///
 /// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
 /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
 ///   BF16, `scores` is F32, and `rows` is I32.
@@ -3083,7 +2974,6 @@ TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tens
 /// has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
 /// all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
 /// activation. `rows` must then be left out.
-///
 /// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
 ///   `rows` {r}, the matrices have r rows instead of n.
 /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and

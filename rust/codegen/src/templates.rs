@@ -92,10 +92,13 @@ fn rendered(file: &File, families: &[Family]) -> Result<String, String> {
     // A tab is eight columns wide.
     let width_after = move |prefix: &str| width - 7 * prefix.matches('\t').count();
     environment.add_filter("wrap", move |text: &str, prefix: &str| wrapped(text, prefix, width_after(prefix)));
+    let language = file.language;
     environment.add_filter("comment", move |comment: Serde<model::Comment>, prefix: &str, options: Kwargs| {
         let indent = options.get::<Option<&str>>("indent")?.unwrap_or("");
         options.assert_all_used()?;
-        Ok::<String, Error>(comment_text(&comment, prefix, indent, width))
+        // gofmt sets lists off by a blank line; elsewhere that line would be the only one without words.
+        let list_after_blank = language == Language::Go;
+        Ok::<String, Error>(comment_text(&comment, prefix, indent, list_after_blank, width))
     });
     environment.add_filter("listed", move |arguments: Vec<String>, head: &str, tail: &str| {
         let blanks = head.len() - head.trim_start().len();
@@ -112,10 +115,13 @@ fn rendered(file: &File, families: &[Family]) -> Result<String, String> {
 }
 
 /// A comment in lines that begin with `prefix`, with its points as a list.
-fn comment_text(comment: &model::Comment, prefix: &str, indent: &str, width: usize) -> String {
+fn comment_text(comment: &model::Comment, prefix: &str, indent: &str, list_after_blank: bool, width: usize) -> String {
     let blank = format!("{}\n", prefix.trim_end());
     let paragraphs: Vec<String> = comment.paragraphs.iter().map(|text| wrapped(text, prefix, width)).collect();
-    let mut text = paragraphs.join(&blank) + &blank;
+    let mut text = paragraphs.join(&blank);
+    if list_after_blank {
+        text += &blank;
+    }
     for point in &comment.points {
         text += &filled(point, &format!("{prefix}{indent}- "), &format!("{prefix}{indent}  "), width);
     }

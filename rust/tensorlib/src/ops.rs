@@ -9,6 +9,32 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::ptr;
 use tensorlib_sys as sys;
 
+/// Defines the builder of an operation's optional attributes, over the struct of the C ABI with their zeros.
+macro_rules! options {
+    ($(#[$doc:meta])* $name:ident($raw:ident { $($member:ident: $zero:expr),* $(,)? })) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            raw: sys::$raw,
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { raw: sys::$raw { struct_size: size_of::<sys::$raw>(), $($member: $zero),* } }
+            }
+        }
+
+        impl $name {
+            /// All defaults.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+        }
+    };
+}
+pub(crate) use options;
+
 /// The names of all operations, as [`Context::op`] takes them.
 pub fn op_names() -> Vec<String> {
     // SAFETY: no arguments; names are static.

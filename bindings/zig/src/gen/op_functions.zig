@@ -9,7 +9,6 @@ const Error = status.Error;
 /// Adds `b` to `a`, element-wise.
 ///
 /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -21,7 +20,6 @@ pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Subtracts `b` from `a`, element-wise.
 ///
 /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -33,7 +31,6 @@ pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Multiplies `a` by `b`, element-wise.
 ///
 /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -47,7 +44,6 @@ pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
 ///
 /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -61,7 +57,6 @@ pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -75,7 +70,6 @@ pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
@@ -90,7 +84,6 @@ pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
 /// element, even NaN, to the power of 0 gives 1.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
@@ -104,7 +97,6 @@ pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -118,7 +110,6 @@ pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 1. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -132,7 +123,6 @@ pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -146,7 +136,6 @@ pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -160,7 +149,6 @@ pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -174,7 +162,6 @@ pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-///
 /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
 ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
@@ -186,7 +173,6 @@ pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Adds the single element of `b` to each element of `a`.
 ///
 /// Computes `c[i] = a[i] + b[0]`.
-///
 /// - Shapes: `c` has the shape of `a`. `b` has one element.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -199,7 +185,6 @@ pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
 ///
 /// A NaN in `condition` counts as not 0.
-///
 /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
 ///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
 /// - Types: `condition`, `a` and `b` are each f32, f16 or bf16. `c` has the type of `a`, to which `b` is rounded.
@@ -216,7 +201,6 @@ pub const ScaleOptions = struct {
 /// Multiplies each element by `factor` and adds `bias`.
 ///
 /// Computes `c[i] = a[i] * scale + bias`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32, where the product and the sum are each rounded.
 /// - Result: The type of `a`.
@@ -233,7 +217,6 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
 /// Computes `c[i] = min(max, max(min, a[i]))`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -246,7 +229,6 @@ pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
 /// Fills a tensor of the shape and type of `a` with one value.
 ///
 /// Computes `c[i] = value`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. The value is rounded to this type.
 /// - Result: The type of `a`.
@@ -261,7 +243,6 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
 ///
 /// This is `mulMat` of both operands transposed. k = 0 gives zeros. Products and sums are computed in f32, and no
 /// operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
-///
 /// - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for `mulMat`.
 /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is f32, f16 or bf16.
 /// - Result: f32.
@@ -275,7 +256,6 @@ pub fn outProd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
 /// are computed in f32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
-///
 /// - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x divides used:
 ///   with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
 /// - Types: `a` and `b` are each f32, f16 or bf16. `ids` is i32 or i64.
@@ -290,7 +270,6 @@ pub fn outProdId(self: Context, a: Tensor, b: Tensor, ids: Tensor, experts: i64)
 /// Swaps dimensions 0 and 1 of `a`.
 ///
 /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
-///
 /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
 /// - Types: Any type that is not quantised.
 /// - Result: A view of `a`. Nothing is computed.
@@ -301,7 +280,6 @@ pub fn transpose(self: Context, a: Tensor) Error!Tensor {
 /// Returns `a`, and stops gradients.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape and the strides of `a`.
 /// - Types: Any type.
 /// - Result: A view of `a`. Nothing is computed.
@@ -312,7 +290,6 @@ pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
 /// Copies `a` into contiguous memory.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -327,7 +304,6 @@ pub fn cont(self: Context, a: Tensor) Error!Tensor {
 /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
 /// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
 /// elements.
-///
 /// - Shapes: `src` and `dst` have the same number of elements.
 /// - Types: Any type into any type, converted as by `cast`.
 /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
@@ -341,7 +317,6 @@ pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
 /// Copies `a`.
 ///
 /// Computes `c[i] = a[i]`.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -352,7 +327,6 @@ pub fn dup(self: Context, a: Tensor) Error!Tensor {
 /// Gathers rows of `a` by index.
 ///
 /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
-///
 /// - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of times.
 /// - Types: `a` has any type, and `rows` is i32 or i64. `c` has the type of `a` if that is an integer type, and is
 ///   f32 otherwise. The conversion is exact, except that f64 is rounded.
@@ -368,7 +342,6 @@ pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
 ///
 /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
 /// memory. `a` must not share memory with `b` or `rows`.
-///
 /// - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
 /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by `cast`. `rows` is i32 or i64.
 /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the
@@ -382,7 +355,6 @@ pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
 /// Takes the absolute value of each element.
 ///
 /// Computes `c[i] = |a[i]|`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -395,7 +367,6 @@ pub fn abs(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = -a[i]`.
 ///
 /// The negation of 0 is -0.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -406,7 +377,6 @@ pub fn neg(self: Context, a: Tensor) Error!Tensor {
 /// Squares each element.
 ///
 /// Computes `c[i] = a[i] * a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -419,7 +389,6 @@ pub fn sqr(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = sqrt(a[i])`.
 ///
 /// Negative elements give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -432,7 +401,6 @@ pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = log(a[i])`.
 ///
 /// 0 gives -infinity. Negative elements give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -443,7 +411,6 @@ pub fn log(self: Context, a: Tensor) Error!Tensor {
 /// Raises e to the power of each element.
 ///
 /// Computes `c[i] = e ^ a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 1 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -454,7 +421,6 @@ pub fn exp(self: Context, a: Tensor) Error!Tensor {
 /// Raises e to the power of each element and subtracts 1, with full precision near 0.
 ///
 /// Computes `c[i] = e ^ a[i] - 1`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -467,7 +433,6 @@ pub fn expm1(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = sin(a[i])`.
 ///
 /// Infinities give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -480,7 +445,6 @@ pub fn sin(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = cos(a[i])`.
 ///
 /// Infinities give NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -493,7 +457,6 @@ pub fn cos(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
 ///
 /// -0 and NaN are kept.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -506,7 +469,6 @@ pub fn sgn(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = 1 if a[i] > 0 else 0`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -517,7 +479,6 @@ pub fn step(self: Context, a: Tensor) Error!Tensor {
 /// Rounds each element down to an integer.
 ///
 /// Computes `c[i] = floor(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -528,7 +489,6 @@ pub fn floor(self: Context, a: Tensor) Error!Tensor {
 /// Rounds each element up to an integer.
 ///
 /// Computes `c[i] = ceil(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -539,7 +499,6 @@ pub fn ceil(self: Context, a: Tensor) Error!Tensor {
 /// Rounds each element to the nearest integer, and halves away from 0.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -550,7 +509,6 @@ pub fn round(self: Context, a: Tensor) Error!Tensor {
 /// Rounds each element toward 0 to an integer.
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -561,7 +519,6 @@ pub fn trunc(self: Context, a: Tensor) Error!Tensor {
 /// Applies the error function to each element.
 ///
 /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -574,7 +531,6 @@ pub fn erf(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = max(a[i], 0)`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -585,7 +541,6 @@ pub fn relu(self: Context, a: Tensor) Error!Tensor {
 /// Applies the logistic function to each element.
 ///
 /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -596,7 +551,6 @@ pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
 /// Takes the hyperbolic tangent of each element.
 ///
 /// Computes `c[i] = tanh(a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
@@ -607,7 +561,6 @@ pub fn tanh(self: Context, a: Tensor) Error!Tensor {
 /// Applies the exponential linear unit (ELU) to each element.
 ///
 /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -618,7 +571,6 @@ pub fn elu(self: Context, a: Tensor) Error!Tensor {
 /// Applies the softplus function to each element.
 ///
 /// Computes `c[i] = log(1 + e ^ a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -629,7 +581,6 @@ pub fn softplus(self: Context, a: Tensor) Error!Tensor {
 /// Multiplies each element by its `sigmoid` (SiLU, swish).
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -640,7 +591,6 @@ pub fn silu(self: Context, a: Tensor) Error!Tensor {
 /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -651,7 +601,6 @@ pub fn gelu(self: Context, a: Tensor) Error!Tensor {
 /// Applies the Gaussian error linear unit (GELU), with the error function.
 ///
 /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -662,7 +611,6 @@ pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
 /// Applies the Gaussian error linear unit (GELU), approximated with `sigmoid`.
 ///
 /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -673,7 +621,6 @@ pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
 /// Multiplies each element by its `hardsigmoid`.
 ///
 /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -684,7 +631,6 @@ pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
 /// Approximates the `sigmoid` of each element by three straight lines.
 ///
 /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the result, and rounded once.
 /// - Result: The type of `a`.
@@ -697,7 +643,6 @@ pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
 ///
 /// NaN stays NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
@@ -710,7 +655,6 @@ pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
 ///
 /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
 /// a[i]`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 with an error of at most 1e-6 of the larger of the two summands, and
 ///   rounded once.
@@ -755,7 +699,6 @@ pub const GluOptions = struct {
 /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
 ///
 /// Computes `c[i] = activation(gate[i]) * up[i]`.
-///
 /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
 ///   {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a` and up the second half.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32: the activation has an error of at most 1e-6 of
@@ -778,7 +721,6 @@ pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions)
 ///
 /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
 /// mean(x))^2)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -790,7 +732,6 @@ pub fn norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
 /// Divides each row by its root mean square.
 ///
 /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -802,7 +743,6 @@ pub fn rmsNorm(self: Context, a: Tensor, eps: f64) Error!Tensor {
 /// Divides each row by its Euclidean length.
 ///
 /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -817,7 +757,6 @@ pub fn l2Norm(self: Context, a: Tensor, eps: f64) Error!Tensor {
 ///
 /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
 /// channels j k to j k + k - 1; the last groups have the channels that remain.
-///
 /// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -832,7 +771,6 @@ pub fn groupNorm(self: Context, a: Tensor, groups: i64, eps: f64) Error!Tensor {
 /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
 ///
 /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -858,7 +796,6 @@ pub const SoftMaxExtOptions = struct {
 /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) /
 /// (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
 /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
-///
 /// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`. m' is at
 ///   least m; further rows of `mask` are not read. x divides heads and y divides batch.
 /// - Types: `a` and `mask` are each f32, f16 or bf16, and `sinks` is f32. Sums are computed as by `sum`,
@@ -884,7 +821,6 @@ pub fn softMaxExt(
 /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
 ///
 /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Sums are computed as by `sum`, everything else in f32. The result is rounded once.
 /// - Result: The type of `a`.
@@ -943,7 +879,6 @@ pub const RopeOptions = struct {
 /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
 /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
 /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-///
 /// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors` {n_dims / 2}.
 ///   `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or {4 tokens, batch}: all positions
 ///   of the first section, then all of the second, and so on.
@@ -999,7 +934,6 @@ pub const FlashAttnExtOptions = struct {
 /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
 /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
 /// `sinks`. A query with NaN or infinity among its products becomes NaN.
-///
 /// - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v` {m, keys, heads', batch'}, `mask`
 ///   {keys, tokens', x, y}, `sinks` {heads}, `c` {m, heads, tokens, batch}. heads' divides heads and batch'
 ///   divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y divides
@@ -1033,7 +967,6 @@ pub fn flashAttnExt(
 /// Elements are summed in f32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
 /// are summed in f64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the
 /// positions of the elements alone.
-///
 /// - Shapes: `c` {1}. The sum of no elements is 0.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: f32.
@@ -1044,7 +977,6 @@ pub fn sum(self: Context, a: Tensor) Error!Tensor {
 /// Sums each row of `a`.
 ///
 /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
 /// - Types: `a` is f32, f16 or bf16. Summed as by `sum`.
 /// - Result: f32.
@@ -1055,7 +987,6 @@ pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
 /// Computes the mean of each row of `a`.
 ///
 /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
 /// - Types: `a` is f32, f16 or bf16. Summed as by `sum`, divided in f64 and rounded once.
 /// - Result: f32.
@@ -1070,7 +1001,6 @@ pub fn mean(self: Context, a: Tensor) Error!Tensor {
 /// The sum of the preceding blocks of 1024 elements is computed as by `sum`. Within such a block, elements are
 /// summed in f32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at most 2^-18.7
 /// of the sum of the magnitudes up to the element.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: `a` is f32, f16 or bf16. `c` is f32, like all sums, because a long sum has more digits than 16 bits
 ///   hold.
@@ -1084,7 +1014,6 @@ pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
 /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
 ///
 /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: i32.
@@ -1111,7 +1040,6 @@ pub const ArgsortOptions = struct {
 /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
 ///
 /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
-///
 /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: i32.
@@ -1128,7 +1056,6 @@ pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
 ///
 /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
 /// everything else.
-///
 /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: i32.
@@ -1142,7 +1069,6 @@ pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
 /// Computes `c[0] = number of i with a[i] = b[i]`.
 ///
 /// NaN equals nothing. -0 and 0 are equal.
-///
 /// - Shapes: `a` and `b` have the same shape. `c` {1}.
 /// - Types: `a` and `b` have the same type, which is not quantised.
 /// - Result: i64.
@@ -1156,7 +1082,6 @@ pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is
 /// added, even if `a` is -infinity. NaN in either operand makes the result NaN.
-///
 /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows the result
 ///   is NaN.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Sums are computed as by `sum`.
@@ -1171,7 +1096,6 @@ pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Element-wise operations broadcast operands without `repeat`, and a `view` with strides of 0 repeats rows
 /// without copying them.
-///
 /// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `shape`, each dimension of which is a multiple of that of
 ///   `a`.
 /// - Types: Any type. Elements are copied exactly.
@@ -1186,7 +1110,6 @@ pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
 /// Computes `c[i] = a[i] if i < n else b[i - n]`.
 ///
 /// i is the index in dimension `dim`, and n is the size of `a` there.
-///
 /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1198,7 +1121,6 @@ pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
 /// Appends zeros to `a` in each dimension.
 ///
 /// Computes `c[i] = a[i] if a has element i else 0`.
-///
 /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
 /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1211,7 +1133,6 @@ pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
 ///
 /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
 /// a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
-///
 /// - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1224,7 +1145,6 @@ pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
 /// Shifts `a` cyclically in each dimension.
 ///
 /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
-///
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied
 ///   exactly.
@@ -1237,7 +1157,6 @@ pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
 /// Makes matrices that have the rows of `a` as their diagonals.
 ///
 /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
-///
 /// - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1260,7 +1179,6 @@ pub const TriType = enum(i32) {
 /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
-///
 /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
 /// - Types: Any type that is not quantised. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1272,7 +1190,6 @@ pub fn tri(self: Context, a: Tensor, part: TriType) Error!Tensor {
 /// Sets the attention scores of later positions to -infinity (causal mask).
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
-///
 /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1284,7 +1201,6 @@ pub fn diagMaskInf(self: Context, a: Tensor, n_past: i64) Error!Tensor {
 /// Sets the attention scores of later positions to 0 (causal mask).
 ///
 /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
-///
 /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1311,7 +1227,6 @@ pub const AccOptions = struct {
 ///
 /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
 /// is not changed.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the
 ///   window may share memory.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once to the type of `a`.
@@ -1344,7 +1259,6 @@ pub const SetOptions = struct {
 ///
 /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
 /// is not changed.
-///
 /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the
 ///   window may share memory.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -1364,7 +1278,6 @@ pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tenso
 /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-///
 /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
 /// - Types: `a` has any type that is not quantised, and `indices` is i32 or i64. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1378,7 +1291,6 @@ pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor 
 /// Adds to each row of `a` the row of `b` that `ids` selects.
 ///
 /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
-///
 /// - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
 /// - Types: `a` and `b` are each f32, f16 or bf16, and `ids` is i32 or i64. Computed in f32 and rounded once to
 ///   the type of `a`.
@@ -1392,7 +1304,6 @@ pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
 /// Makes a vector of equally spaced numbers.
 ///
 /// Computes `c[i] = start + i step`.
-///
 /// - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if `start`
 ///   equals `stop`.
 /// - Types: f32. Computed in f64 and rounded once.
@@ -1410,7 +1321,6 @@ pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are
 /// added in f32 in the order of `b`, so the bits are always the same. `a` is not changed.
-///
 /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
 ///   {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
 /// - Types: `a` is f32, `b` is f32, f16 or bf16, and `indices` is i32 or i64.
@@ -1442,7 +1352,6 @@ pub const UpscaleOptions = struct {
 ///
 /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
 /// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-///
 /// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
 /// - Types: f32, f16 or bf16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
 ///   f32, first between rows and then between columns, and rounded once.
@@ -1480,7 +1389,6 @@ pub const Pool1dOptions = struct {
 /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
 /// summed in f64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
 /// over all `k`, as in PyTorch.
-///
 /// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each
 ///   window has an element.
 /// - Types: f32, f16 or bf16.
@@ -1517,7 +1425,6 @@ pub const Pool2dOptions = struct {
 /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
 /// summed in f64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
 /// and PyTorch, or with `skip_padding` over the elements inside `a`.
-///
 /// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must
 ///   be less than k0 and p1 less than k1, so that each window has an element.
 /// - Types: f32, f16 or bf16.
@@ -1565,7 +1472,6 @@ pub const Im2colOptions = struct {
 ///
 /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
 /// product of the result and the kernel, reshaped to {kw kh channels, outputs}.
-///
 /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
 ///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
 ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
@@ -1600,7 +1506,6 @@ pub const Conv1dOptions = struct {
 /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1636,7 +1541,6 @@ pub const Conv2dOptions = struct {
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
 ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1668,7 +1572,6 @@ pub const Conv1dDwOptions = struct {
 /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1704,7 +1607,6 @@ pub const Conv2dDwOptions = struct {
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
 ///
 /// Elements outside `b` count as zeros.
-///
 /// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images}, with w' =
 ///   (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1735,7 +1637,6 @@ pub const ConvTranspose1dOptions = struct {
 ///
 /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
 /// a[t, m, channel] b[x, channel, n]`.
-///
 /// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
 ///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1767,7 +1668,6 @@ pub const ConvTranspose2dOptions = struct {
 ///
 /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
 /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
-///
 /// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
 ///   = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -1794,7 +1694,6 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
 /// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
 /// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it,
 /// and never if low is 0 and high is above 2^-126.
-///
 /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
 /// - Types: `state` is i64, `c` is f32. The bounds are rounded to f32, and so is each operation of the formula, so
 ///   the bits are the same on every device.
@@ -1815,7 +1714,6 @@ pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high
 ///
 /// Words are those of `randomUniform`. The quantile is computed by the rational functions of M. J. Wichura (AS
 /// 241, 1988). The largest |z| is 6.338, at 2^-33.
-///
 /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
 /// - Types: `state` is i64, `c` is f32. Everything is computed in f64, with each operation rounded, and `c` is
 ///   then rounded to f32, so the bits are the same on every device.
@@ -1842,7 +1740,6 @@ pub fn randomNormal(
 ///
 /// Words are those of `randomUniform`, with i counted along dimension 0 first. An element that is dropped becomes
 /// 0 even if it is NaN.
-///
 /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
 /// - Types: `a` is f32, f16 or bf16 with any strides, and `state` is i64. 1 - p is rounded to f32, and the
 ///   quotient is rounded to f32 and then to the type of `a`, so the bits are the same on every device.
@@ -1861,7 +1758,6 @@ pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Err
 /// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
 /// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
 /// the graph.
-///
 /// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
 /// - Types: `a` is f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula is
 ///   rounded to f32, so the bits are the same on every device.
@@ -1884,7 +1780,6 @@ pub const OptStepMomentumOptions = struct {
 /// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
 /// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
 /// the graph.
-///
 /// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step. `settings`
 ///   {3} holds rate, decay and momentum.
 /// - Types: `a` and `velocity` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the
@@ -1914,7 +1809,6 @@ pub fn optStepMomentum(
 /// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not
 /// share memory with another operand. A node that was differentiated reads the values from before the step,
 /// regardless of the order of the outputs of the graph.
-///
 /// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step. `settings`
 ///   {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where
 ///   t is 1 in the first step.
@@ -1935,7 +1829,6 @@ pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor
 /// Operands that are written must be contiguous and not constant, and must not share memory with another operand.
 /// A node that was differentiated reads the values from before the step, regardless of the order of the outputs of
 /// the graph.
-///
 /// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings` {4} holds
 ///   rate, beta1, beta2 and decay.
 /// - Types: `a` and `m` are f32, `grad` is f32, f16 or bf16, and `settings` is f32. Each operation of the formula
@@ -1976,7 +1869,6 @@ pub const MulMatSparseOptions = struct {
 /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these
 /// neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of
 /// its neurons are active. k = 0 gives zeros.
-///
 /// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is that of
 ///   `scores` or the attribute `n`.
 /// - Types: `a` and `b` as for `mulMat`, and with the same rounding of `b`. `scores` is f32, and `rows` is i32.
@@ -2017,7 +1909,6 @@ pub const AxpyOptions = struct {
 /// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With
 /// `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without
 /// `scores`, `h` itself is tested. Products and sums are computed in f32, and no operand is rounded.
-///
 /// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
 /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is f32, f16 or bf16,
 ///   `scores` is f32, and `rows` is i32.
@@ -2069,7 +1960,6 @@ pub const SparseFfnOptions = struct {
 /// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
 /// operation finds the active neurons itself: it computes one projection of all neurons, which `first` selects,
 /// and tests it. The projection by `gate` is tested after the activation. `rows` must then be left out.
-///
 /// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With `rows`
 ///   {r}, the matrices have r rows instead of n.
 /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is

@@ -447,7 +447,6 @@ public:
     // Makes a vector of equally spaced numbers.
     //
     // Computes c[i] = start + i step.
-    //
     // - Shapes: c {n}, n = (stop - start) / step, rounded up. stop itself is not included. n is 0 if start equals stop.
     // - Types: F32. Computed in F64 and rounded once.
     // - Result: F32.
@@ -554,7 +553,6 @@ public:
 // Adds b to a, element-wise.
 //
 // Computes c[i] = a[i] + b[i mod shape(b)].
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -563,7 +561,6 @@ Tensor add(const Tensor &a, const Tensor &b);
 // Subtracts b from a, element-wise.
 //
 // Computes c[i] = a[i] - b[i mod shape(b)].
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -572,7 +569,6 @@ Tensor sub(const Tensor &a, const Tensor &b);
 // Multiplies a by b, element-wise.
 //
 // Computes c[i] = a[i] * b[i mod shape(b)].
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -583,7 +579,6 @@ Tensor mul(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i] / b[i mod shape(b)].
 //
 // Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -594,7 +589,6 @@ Tensor div(const Tensor &a, const Tensor &b);
 // Computes c[i] = max(a[i], b[i mod shape(b)]).
 //
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -605,7 +599,6 @@ Tensor maximum(const Tensor &a, const Tensor &b);
 // Computes c[i] = min(a[i], b[i mod shape(b)]).
 //
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -617,7 +610,6 @@ Tensor minimum(const Tensor &a, const Tensor &b);
 //
 // Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any element, even NaN, to the power
 // of 0 gives 1.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
@@ -628,7 +620,6 @@ Tensor pow(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] == b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -639,7 +630,6 @@ Tensor eq(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] != b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 1. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -650,7 +640,6 @@ Tensor ne(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] < b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -661,7 +650,6 @@ Tensor lt(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] <= b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -672,7 +660,6 @@ Tensor le(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] > b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -683,7 +670,6 @@ Tensor gt(const Tensor &a, const Tensor &b);
 // Computes c[i] = 1 if a[i] >= b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
-//
 // - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1 or divides that of a, and its elements repeat. A dimension of
 //   0 in b requires one of 0 in a.
 // - Types: a and b are each F32, F16 or BF16. Compared in F32.
@@ -692,7 +678,6 @@ Tensor ge(const Tensor &a, const Tensor &b);
 // Adds the single element of b to each element of a.
 //
 // Computes c[i] = a[i] + b[0].
-//
 // - Shapes: c has the shape of a. b has one element.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -702,7 +687,6 @@ Tensor add1(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)].
 //
 // A NaN in condition counts as not 0.
-//
 // - Shapes: c has the shape of a. condition and b are broadcast: each of their dimensions is 1 or divides that of a, and their elements
 //   repeat. A dimension of 0 in either requires one of 0 in a.
 // - Types: condition, a and b are each F32, F16 or BF16. c has the type of a, to which b is rounded.
@@ -710,7 +694,6 @@ Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b);
 // Multiplies each element by scale and adds bias.
 //
 // Computes c[i] = a[i] * scale + bias.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
 // - Result: The type of a.
@@ -721,7 +704,6 @@ Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {});
 // Computes c[i] = min(max, max(min, a[i])).
 //
 // NaN stays NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -731,7 +713,6 @@ Tensor clamp(const Tensor &a, double min, double max);
 // Fills a tensor of the shape and type of a with one value.
 //
 // Computes c[i] = value.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. The value is rounded to this type.
 // - Result: The type of a.
@@ -743,7 +724,6 @@ Tensor fill(const Tensor &a, double value);
 //
 // This is mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed in F32, and no operand is rounded. A
 // quantised a is decoded first; on the CPU this takes memory for all of it.
-//
 // - Shapes: a {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}. x divides X and y divides Y, as for mul_mat().
 // - Types: a has a float type, or a quantised type other than Q8_1 and Q8_K. b is F32, F16 or BF16.
 // - Result: F32.
@@ -754,7 +734,6 @@ Tensor out_prod(const Tensor &a, const Tensor &b);
 //
 // An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums are computed in F32, in
 // the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
-//
 // - Shapes: a {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}. x divides used: with x = 1 all experts of a token
 //   share its row of a, with x = used each has a row of its own.
 // - Types: a and b are each F32, F16 or BF16. ids is I32 or I64.
@@ -765,7 +744,6 @@ Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int
 // Swaps dimensions 0 and 1 of a.
 //
 // Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
-//
 // - Shapes: c has the shape of a with the first two dimensions swapped.
 // - Types: Any type that is not quantised.
 // - Result: A view of a. Nothing is computed.
@@ -773,7 +751,6 @@ Tensor transpose(const Tensor &a);
 // Returns a, and stops gradients.
 //
 // Computes c[i] = a[i].
-//
 // - Shapes: c has the shape and the strides of a.
 // - Types: Any type.
 // - Result: A view of a. Nothing is computed.
@@ -781,7 +758,6 @@ Tensor stop_gradient(const Tensor &a);
 // Copies a into contiguous memory.
 //
 // Computes c[i] = a[i].
-//
 // - Shapes: c has the shape of a and is contiguous.
 // - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
@@ -792,7 +768,6 @@ Tensor cont(const Tensor &a);
 //
 // Later nodes of the graph that read dst, through any view, see the new elements. dst must not be constant, and no two of its elements may
 // share memory. src must not share memory with dst, unless both are the same elements.
-//
 // - Shapes: src and dst have the same number of elements.
 // - Types: Any type into any type, converted as by cast().
 // - Result: A view of dst, which is overwritten when the node is computed. Make the result an output of the graph, or use it in another
@@ -802,7 +777,6 @@ Tensor cpy(const Tensor &src, const Tensor &dst);
 // Copies a.
 //
 // Computes c[i] = a[i].
-//
 // - Shapes: c has the shape of a and is contiguous.
 // - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
@@ -810,7 +784,6 @@ Tensor dup(const Tensor &a);
 // Gathers rows of a by index.
 //
 // Computes c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3].
-//
 // - Shapes: a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}. A row may be taken any number of times.
 // - Types: a has any type, and rows is I32 or I64. c has the type of a if that is an integer type, and is F32 otherwise. The conversion is
 //   exact, except that F64 is rounded.
@@ -822,7 +795,6 @@ Tensor get_rows(const Tensor &a, const Tensor &rows);
 //
 // If an index occurs twice, the later row remains. a must not be constant, and no two of its elements may share memory. a must not share
 // memory with b or rows.
-//
 // - Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}. x' divides x and y' divides y.
 // - Types: a and b have any types: b is converted to the type of a as by cast(). rows is I32 or I64.
 // - Result: A view of a, which is overwritten when the node is computed. Make the result an output of the graph, or use it in another node:
@@ -833,7 +805,6 @@ Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
 // Takes the absolute value of each element.
 //
 // Computes c[i] = |a[i]|.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -843,7 +814,6 @@ Tensor abs(const Tensor &a);
 // Computes c[i] = -a[i].
 //
 // The negation of 0 is -0.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -851,7 +821,6 @@ Tensor neg(const Tensor &a);
 // Squares each element.
 //
 // Computes c[i] = a[i] * a[i].
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -861,7 +830,6 @@ Tensor sqr(const Tensor &a);
 // Computes c[i] = sqrt(a[i]).
 //
 // Negative elements give NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -871,7 +839,6 @@ Tensor sqrt(const Tensor &a);
 // Computes c[i] = log(a[i]).
 //
 // 0 gives -infinity. Negative elements give NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -879,7 +846,6 @@ Tensor log(const Tensor &a);
 // Raises e to the power of each element.
 //
 // Computes c[i] = e ^ a[i].
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
 // - Result: The type of a.
@@ -887,7 +853,6 @@ Tensor exp(const Tensor &a);
 // Raises e to the power of each element and subtracts 1, with full precision near 0.
 //
 // Computes c[i] = e ^ a[i] - 1.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -897,7 +862,6 @@ Tensor expm1(const Tensor &a);
 // Computes c[i] = sin(a[i]).
 //
 // Infinities give NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -907,7 +871,6 @@ Tensor sin(const Tensor &a);
 // Computes c[i] = cos(a[i]).
 //
 // Infinities give NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -917,7 +880,6 @@ Tensor cos(const Tensor &a);
 // Computes c[i] = a[i] / |a[i]| if a[i] != 0 else a[i].
 //
 // -0 and NaN are kept.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -927,7 +889,6 @@ Tensor sgn(const Tensor &a);
 // Computes c[i] = 1 if a[i] > 0 else 0.
 //
 // NaN stays NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -935,7 +896,6 @@ Tensor step(const Tensor &a);
 // Rounds each element down to an integer.
 //
 // Computes c[i] = floor(a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -943,7 +903,6 @@ Tensor floor(const Tensor &a);
 // Rounds each element up to an integer.
 //
 // Computes c[i] = ceil(a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -951,7 +910,6 @@ Tensor ceil(const Tensor &a);
 // Rounds each element to the nearest integer, and halves away from 0.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -959,7 +917,6 @@ Tensor round(const Tensor &a);
 // Rounds each element toward 0 to an integer.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]|).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -967,7 +924,6 @@ Tensor trunc(const Tensor &a);
 // Applies the error function to each element.
 //
 // Computes c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -977,7 +933,6 @@ Tensor erf(const Tensor &a);
 // Computes c[i] = max(a[i], 0).
 //
 // NaN stays NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -985,7 +940,6 @@ Tensor relu(const Tensor &a);
 // Applies the logistic function to each element.
 //
 // Computes c[i] = 1 / (1 + e ^ -a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -993,7 +947,6 @@ Tensor sigmoid(const Tensor &a);
 // Takes the hyperbolic tangent of each element.
 //
 // Computes c[i] = tanh(a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 // - Result: The type of a.
@@ -1001,7 +954,6 @@ Tensor tanh(const Tensor &a);
 // Applies the exponential linear unit (ELU) to each element.
 //
 // Computes c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1009,7 +961,6 @@ Tensor elu(const Tensor &a);
 // Applies the softplus function to each element.
 //
 // Computes c[i] = log(1 + e ^ a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1017,7 +968,6 @@ Tensor softplus(const Tensor &a);
 // Multiplies each element by its sigmoid() (SiLU, swish).
 //
 // Computes c[i] = a[i] / (1 + e ^ -a[i]).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1025,7 +975,6 @@ Tensor silu(const Tensor &a);
 // Applies the Gaussian error linear unit (GELU), approximated with tanh.
 //
 // Computes c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3))).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1033,7 +982,6 @@ Tensor gelu(const Tensor &a);
 // Applies the Gaussian error linear unit (GELU), with the error function.
 //
 // Computes c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1041,7 +989,6 @@ Tensor gelu_erf(const Tensor &a);
 // Applies the Gaussian error linear unit (GELU), approximated with sigmoid().
 //
 // Computes c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1049,7 +996,6 @@ Tensor gelu_quick(const Tensor &a);
 // Multiplies each element by its hardsigmoid().
 //
 // Computes c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1057,7 +1003,6 @@ Tensor hardswish(const Tensor &a);
 // Approximates the sigmoid() of each element by three straight lines.
 //
 // Computes c[i] = min(max(a[i] + 3, 0), 6) / 6.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
 // - Result: The type of a.
@@ -1067,7 +1012,6 @@ Tensor hardsigmoid(const Tensor &a);
 // Computes c[i] = a[i] if a[i] > 0 else slope * a[i].
 //
 // NaN stays NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 and rounded once.
 // - Result: The type of a.
@@ -1076,7 +1020,6 @@ Tensor leaky_relu(const Tensor &a, double slope);
 // Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
 //
 // Computes c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i].
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and rounded once.
 // - Result: The type of a.
@@ -1088,7 +1031,6 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 // Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
 //
 // Computes c[i] = activation(gate[i]) * up[i].
-//
 // - Shapes: With b: a, b and c have the same shape, the gate is a and up is b. Without b: a is {2 n, m, x, y} and c is {n, m, x, y}, the
 //   gate is the first half of each row of a and up the second half.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of its value, and the product is
@@ -1100,7 +1042,6 @@ Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluO
 // Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and bias).
 //
 // Computes c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps); variance(x) = mean((x - mean(x))^2).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1109,7 +1050,6 @@ Tensor norm(const Tensor &a, double eps);
 // Divides each row by its root mean square.
 //
 // Computes c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1118,7 +1058,6 @@ Tensor rms_norm(const Tensor &a, double eps);
 // Divides each row by its Euclidean length.
 //
 // Computes c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps).
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1130,7 +1069,6 @@ Tensor l2_norm(const Tensor &a, double eps);
 //
 // G is the group of a[i]. The channels are dimension 2. With k = ceil(channels / groups), group j has the channels j k to j k + k - 1; the
 // last groups have the channels that remain.
-//
 // - Shapes: a {n, m, channels, batch}. c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1142,7 +1080,6 @@ Tensor group_norm(const Tensor &a, std::int64_t groups, double eps);
 // Computes c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r])).
 //
 // -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1156,7 +1093,6 @@ Tensor soft_max(const Tensor &a);
 // (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
 // 2022). -infinity has the weight 0. Without sinks, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes
 // NaN.
-//
 // - Shapes: a {n, m, heads, batch}, mask {n, m', x, y}, sinks {heads}. c has the shape of a. m' is at least m; further rows of mask are not
 //   read. x divides heads and y divides batch.
 // - Types: a and mask are each F32, F16 or BF16, and sinks is F32. Sums are computed as by sum(), everything else in F32. The result is
@@ -1170,7 +1106,6 @@ Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const st
 // Computes c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)); m = max(a[r]).
 //
 // -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-//
 // - Shapes: c has the shape of a.
 // - Types: F32, F16 or BF16. Sums are computed as by sum(), everything else in F32. The result is rounded once.
 // - Result: The type of a.
@@ -1184,7 +1119,6 @@ Tensor log_soft_max(const Tensor &a);
 // Without ext_factor, r(k) = 0 and m = attn_factor. With ext_factor (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 /
 // freq_scale)) and r(k) = ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0,
 // floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-//
 // - Shapes: a {n, heads, tokens, batch}, positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}. c has the shape of a. If mode is
 //   mrope, positions is {4 tokens} or {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
 // - Types: a is F32, F16 or BF16, positions I32 or I64, freq_factors F32. Angles are computed in F64 and the rest in F32, with an error of
@@ -1204,7 +1138,6 @@ Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor
 // with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN if the
 // value is not finite. A query without keys becomes NaN unless there are sinks. A query with NaN or infinity among its products becomes
 // NaN.
-//
 // - Shapes: q {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}, mask {keys, tokens', x, y}, sinks
 //   {heads}, c {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least tokens; further rows of mask
 //   are not read. x divides heads and y divides batch.
@@ -1220,7 +1153,6 @@ Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const s
 //
 // Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks are summed in F64. The
 // error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the positions of the elements alone.
-//
 // - Shapes: c {1}. The sum of no elements is 0.
 // - Types: a is F32, F16 or BF16.
 // - Result: F32.
@@ -1228,7 +1160,6 @@ Tensor sum(const Tensor &a);
 // Sums each row of a.
 //
 // Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
-//
 // - Shapes: a {n, m, x, y}, c {1, m, x, y}. The sum of an empty row is 0.
 // - Types: a is F32, F16 or BF16. Summed as by sum().
 // - Result: F32.
@@ -1236,7 +1167,6 @@ Tensor sum_rows(const Tensor &a);
 // Computes the mean of each row of a.
 //
 // Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
-//
 // - Shapes: a {n, m, x, y}, c {1, m, x, y}. The mean of an empty row is NaN.
 // - Types: a is F32, F16 or BF16. Summed as by sum(), divided in F64 and rounded once.
 // - Result: F32.
@@ -1247,7 +1177,6 @@ Tensor mean(const Tensor &a);
 //
 // The sum of the preceding blocks of 1024 elements is computed as by sum(). Within such a block, elements are summed in F32 in blocks of
 // 256: runs of 16 pairwise, and these one after another. The error is at most 2^-18.7 of the sum of the magnitudes up to the element.
-//
 // - Shapes: c has the shape of a.
 // - Types: a is F32, F16 or BF16. c is F32, like all sums, because a long sum has more digits than 16 bits hold.
 // - Result: F32.
@@ -1257,7 +1186,6 @@ Tensor cumsum(const Tensor &a);
 // Computes c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest.
 //
 // NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-//
 // - Shapes: a {n, m, x, y}, c {m, x, y}. n is 1 to 2^31 - 1.
 // - Types: a is F32, F16 or BF16.
 // - Result: I32.
@@ -1267,7 +1195,6 @@ Tensor argmax(const Tensor &a);
 // Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order.
 //
 // Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
-//
 // - Shapes: c has the shape of a. Rows have at most 2^31 - 1 elements.
 // - Types: a is F32, F16 or BF16.
 // - Result: I32.
@@ -1277,7 +1204,6 @@ Tensor argsort(const Tensor &a, const ArgsortOptions &options = {});
 // Computes c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a.
 //
 // Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than everything else.
-//
 // - Shapes: a {n, m, x, y}, c {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
 // - Types: a is F32, F16 or BF16.
 // - Result: I32.
@@ -1288,7 +1214,6 @@ Tensor top_k(const Tensor &a, std::int64_t k);
 // Computes c[0] = number of i with a[i] = b[i].
 //
 // NaN equals nothing. -0 and 0 are equal.
-//
 // - Shapes: a and b have the same shape. c {1}.
 // - Types: a and b have the same type, which is not quantised.
 // - Result: I64.
@@ -1299,7 +1224,6 @@ Tensor count_equal(const Tensor &a, const Tensor &b);
 //
 // Each row is taken relative to its largest element, so no exponential overflows. Where b is 0 nothing is added, even if a is -infinity.
 // NaN in either operand makes the result NaN.
-//
 // - Shapes: a (logits) and b (labels, as probabilities) have the same shape. c {1}. Without rows the result is NaN.
 // - Types: a and b are each F32, F16 or BF16. Sums are computed as by sum().
 // - Result: F32.
@@ -1309,7 +1233,6 @@ Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
 // Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
 //
 // Element-wise operations broadcast operands without repeat(), and a view() with strides of 0 repeats rows without copying them.
-//
 // - Shapes: a {n0, n1, n2, n3}. c has the shape ne, each dimension of which is a multiple of that of a.
 // - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
@@ -1320,7 +1243,6 @@ Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
 // Computes c[i] = a[i] if i < n else b[i - n].
 //
 // i is the index in dimension dim, and n is the size of a there.
-//
 // - Shapes: a and b have the same shape except in dimension dim, where c has the sum of their sizes.
 // - Types: Any type, the same for a and b. Elements are copied exactly.
 // - Result: The type of a.
@@ -1329,7 +1251,6 @@ Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
 // Appends zeros to a in each dimension.
 //
 // Computes c[i] = a[i] if a has element i else 0.
-//
 // - Shapes: Dimension d of c has the size of that of a plus p[d].
 // - Types: Any type. For a quantised type p[0] is a multiple of the block size. Elements are copied exactly.
 // - Result: The type of a.
@@ -1338,7 +1259,6 @@ Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
 // Extends each row of a at both ends by its mirror image.
 //
 // Computes c[i] = a[p0 - i] for i < p0; c[i] = a[i - p0] for p0 <= i < p0 + n; c[i] = a[2 (n - 1) - (i - p0)] for i >= p0 + n.
-//
 // - Shapes: a {n, ..}, c {p0 + n + p1, ..}. p0 and p1 must be less than n.
 // - Types: Any type that is not quantised. Elements are copied exactly.
 // - Result: The type of a.
@@ -1348,7 +1268,6 @@ Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1);
 // Shifts a cyclically in each dimension.
 //
 // Computes c[(i + shift) mod n] = a[i] in each dimension, of size n.
-//
 // - Shapes: c has the shape of a.
 // - Types: Any type. For a quantised type shift[0] is a multiple of the block size. Elements are copied exactly.
 // - Result: The type of a.
@@ -1357,7 +1276,6 @@ Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift);
 // Makes matrices that have the rows of a as their diagonals.
 //
 // Computes c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0.
-//
 // - Shapes: a {n, 1, x, y}, c {n, n, x, y}.
 // - Types: Any type that is not quantised. Elements are copied exactly.
 // - Result: The type of a.
@@ -1365,7 +1283,6 @@ Tensor diag(const Tensor &a);
 // Keeps a triangle of each matrix of a and sets all other elements to 0.
 //
 // Computes c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0.
-//
 // - Shapes: c has the shape of a. Matrices need not be square.
 // - Types: Any type that is not quantised. Elements are copied exactly.
 // - Result: The type of a.
@@ -1374,7 +1291,6 @@ Tensor tri(const Tensor &a, TriType part);
 // Sets the attention scores of later positions to -infinity (causal mask).
 //
 // Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity.
-//
 // - Shapes: a {keys, queries, ..}. c has the shape of a.
 // - Types: F32, F16 or BF16. Elements are copied exactly.
 // - Result: The type of a.
@@ -1383,7 +1299,6 @@ Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past);
 // Sets the attention scores of later positions to 0 (causal mask).
 //
 // Computes c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0.
-//
 // - Shapes: a {keys, queries, ..}. c has the shape of a.
 // - Types: F32, F16 or BF16. Elements are copied exactly.
 // - Result: The type of a.
@@ -1394,7 +1309,6 @@ Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past);
 // Computes c = a; window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3].
 //
 // The window starts offset bytes after the first element of c and has the strides nb1, nb2 and nb3. a is not changed.
-//
 // - Shapes: c has the shape of a and is contiguous. b has any shape that fits. No two elements of the window may share memory.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once to the type of a.
 // - Result: The type of a.
@@ -1404,7 +1318,6 @@ Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {});
 // Computes c = a; window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3].
 //
 // The window starts offset bytes after the first element of c and has the strides nb1, nb2 and nb3. a is not changed.
-//
 // - Shapes: c has the shape of a and is contiguous. b has any shape that fits. No two elements of the window may share memory.
 // - Types: Any type, the same for a and b. Elements are copied exactly.
 // - Result: The type of a.
@@ -1414,7 +1327,6 @@ Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {});
 // Computes c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3].
 //
 // The formula is for dim 0. For another dimension, the index takes the place of i1, i2 or i3.
-//
 // - Shapes: c has the shape of indices. In dimensions other than dim, indices is at most as large as a.
 // - Types: a has any type that is not quantised, and indices is I32 or I64. Elements are copied exactly.
 // - Result: The type of a.
@@ -1424,7 +1336,6 @@ Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim);
 // Adds to each row of a the row of b that ids selects.
 //
 // Computes c[i, u, t] = a[i, u, t] + b[i, ids[u, t]].
-//
 // - Shapes: a {n, used, tokens}, b {n, experts}, ids {used, tokens}. c has the shape of a.
 // - Types: a and b are each F32, F16 or BF16, and ids is I32 or I64. Computed in F32 and rounded once to the type of a.
 // - Result: The type of a.
@@ -1436,7 +1347,6 @@ Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 //
 // The formula is for dim 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are added in F32 in the order of b,
 // so the bits are always the same. a is not changed.
-//
 // - Shapes: c has the shape of a. In dimensions other than dim, b is at most as large as a. indices {n0, n1, n2, n3} is broadcast to b:
 //   each of its dimensions is 1 or divides that of b.
 // - Types: a is F32, b is F32, F16 or BF16, and indices is I32 or I64.
@@ -1451,7 +1361,6 @@ Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std:
 //
 // The formula is for nearest. With bilinear, an element is interpolated between the pixels of a around the point ((i0 + 1/2) / factor -
 // 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-//
 // - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
 // - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With bilinear, they are computed in F32, first between rows and
 //   then between columns, and rounded once.
@@ -1464,7 +1373,6 @@ Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &optio
 //
 // Only elements inside a take part. The maximum is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded once.
 // It is taken over the elements inside a, as in ggml, or with count_padding over all k, as in PyTorch.
-//
 // - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each window has an element.
 // - Types: F32, F16 or BF16.
 // - Result: The type of a.
@@ -1478,7 +1386,6 @@ Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &
 // The maximum is that of the elements inside a. It is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded
 // once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml and PyTorch, or with skip_padding over the elements
 // inside a.
-//
 // - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must be less than k0 and p1 less
 //   than k1, so that each window has an element.
 // - Types: F32, F16 or BF16.
@@ -1493,7 +1400,6 @@ Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, con
 //
 // Elements outside b count as zeros. a is the kernel, of which only the shape is used. The convolution is the product of the result and the
 // kernel, reshaped to {kw kh channels, outputs}.
-//
 // - Shapes: For images: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {kw kh channels, w', h', images}, with w' = (w + 2
 //   p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: a
 //   {k, channels, outputs}, b {n, channels, signals}, c {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
@@ -1504,7 +1410,6 @@ Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {
 // Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n].
 //
 // Elements outside b count as zeros.
-//
 // - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
@@ -1515,7 +1420,6 @@ Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = 
 // b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
 // Elements outside b count as zeros.
-//
 // - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1)
 //   / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
@@ -1526,7 +1430,6 @@ Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = 
 // Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
 //
 // Elements outside b count as zeros.
-//
 // - Shapes: a {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
@@ -1536,7 +1439,6 @@ Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &optio
 // Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
 //
 // Elements outside b count as zeros.
-//
 // - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c {w', h', channels, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) /
 //   s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
@@ -1545,7 +1447,6 @@ Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &optio
 // Computes the transposed convolution of the signals b with the kernel a.
 //
 // Computes c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of a[t, m, channel] b[x, channel, n].
-//
 // - Shapes: a {k, outputs, channels}, b {n, channels, signals}, c {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
@@ -1554,7 +1455,6 @@ Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1d
 //
 // Computes c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and ty < kh that give these
 // indices, of a[tx, ty, m, channel] b[x, y, channel, n].
-//
 // - Shapes: a {kw, kh, outputs, channels}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 +
 //   (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
@@ -1570,7 +1470,6 @@ Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2d
 // draws the same numbers in each run until the caller advances the counter. Operations with the same stream draw the same words, and those
 // with another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
 // and high is above 2^-126.
-//
 // - Shapes: state {2}: a seed and a counter. c has the shape ne, with at most 2^34 elements.
 // - Types: state is I64, c is F32. The bounds are rounded to F32, and so is each operation of the formula, so the bits are the same on
 //   every device.
@@ -1586,7 +1485,6 @@ Tensor random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne
 //
 // Words are those of random_uniform(). The quantile is computed by the rational functions of M. J. Wichura (AS 241, 1988). The largest |z|
 // is 6.338, at 2^-33.
-//
 // - Shapes: state {2}: a seed and a counter. c has the shape ne, with at most 2^34 elements.
 // - Types: state is I64, c is F32. Everything is computed in F64, with each operation rounded, and c is then rounded to F32, so the bits
 //   are the same on every device.
@@ -1601,7 +1499,6 @@ Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne,
 // Computes c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0.
 //
 // Words are those of random_uniform(), with i counted along dimension 0 first. An element that is dropped becomes 0 even if it is NaN.
-//
 // - Shapes: c has the shape of a, with at most 2^34 elements. state {2}: a seed and a counter.
 // - Types: a is F32, F16 or BF16 with any strides, and state is I64. 1 - p is rounded to F32, and the quotient is rounded to F32 and then
 //   to the type of a, so the bits are the same on every device.
@@ -1615,7 +1512,6 @@ Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stre
 //
 // Operands that are written must be contiguous and not constant, and must not share memory with another operand. A node that was
 // differentiated reads the values from before the step, regardless of the order of the outputs of the graph.
-//
 // - Shapes: a and grad have the same shape. settings {2} holds rate and decay.
 // - Types: a is F32, grad is F32, F16 or BF16, and settings is F32. Each operation of the formula is rounded to F32, so the bits are the
 //   same on every device.
@@ -1628,7 +1524,6 @@ Tensor opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings)
 //
 // Operands that are written must be contiguous and not constant, and must not share memory with another operand. A node that was
 // differentiated reads the values from before the step, regardless of the order of the outputs of the graph.
-//
 // - Shapes: a, grad and velocity have the same shape. velocity is zeros before the first step. settings {3} holds rate, decay and momentum.
 // - Types: a and velocity are F32, grad is F32, F16 or BF16, and settings is F32. Each operation of the formula is rounded to F32, so the
 //   bits are the same on every device.
@@ -1644,7 +1539,6 @@ Tensor opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velo
 //
 // With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not share memory with another
 // operand. A node that was differentiated reads the values from before the step, regardless of the order of the outputs of the graph.
-//
 // - Shapes: a, grad, m and v have the same shape. m and v are zeros before the first step. settings {7} holds rate, beta1, beta2, eps,
 //   decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where t is 1 in the first step.
 // - Types: a, m and v are F32, grad is F32, F16 or BF16, and settings is F32. Each operation of the formula is rounded to F32, so the bits
@@ -1659,7 +1553,6 @@ Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, cons
 //
 // Operands that are written must be contiguous and not constant, and must not share memory with another operand. A node that was
 // differentiated reads the values from before the step, regardless of the order of the outputs of the graph.
-//
 // - Shapes: a, grad and m have the same shape. m is zeros before the first step. settings {4} holds rate, beta1, beta2 and decay.
 // - Types: a and m are F32, grad is F32, F16 or BF16, and settings is F32. Each operation of the formula is rounded to F32, so the bits are
 //   the same on every device.
@@ -1673,7 +1566,6 @@ Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const
 //
 // Row i of a belongs to neuron i, and row t of b to token t. With rows, a has the weights of these neurons only, in ascending order, and c
 // is 0 for all others. Without scores, rows is required, and all of its neurons are active. k = 0 gives zeros.
-//
 // - Shapes: a {k, n}, b {k, T}, scores {n, T}, c {n, T}. With rows {m}: a {k, m}, and n is that of scores or the attribute n.
 // - Types: a and b as for mul_mat(), and with the same rounding of b. scores is F32, and rows is I32.
 // - Result: F32.
@@ -1689,7 +1581,6 @@ Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tens
 // This is the product with the transpose of a_t, of which only the rows of active neurons are read. With rows, a_t has the rows of these
 // neurons only, in ascending order, and all others count as zeros. Without scores, h itself is tested. Products and sums are computed in
 // F32, and no operand is rounded.
-//
 // - Shapes: a_t {k, n}, h {n, T}, scores {n, T}, c {k, T}. With rows {m}: a_t {k, m}.
 // - Types: a_t has a float type, or a quantised type other than Q8_1 and Q8_K. h is F32, F16 or BF16, scores is F32, and rows is I32.
 // - Result: F32.
@@ -1706,7 +1597,6 @@ Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &sco
 // only, in ascending order, out of the neurons that scores has. Without scores, the operation finds the active neurons itself: it computes
 // one projection of all neurons, which first selects, and tests it. The projection by gate is tested after the activation. rows must then
 // be left out.
-//
 // - Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}. With rows {r}, the matrices have r rows instead of n.
 // - Types: gate, up and down_t each have a float type, or a quantised type other than Q8_1 and Q8_K. x is F32, F16 or BF16, scores is F32,
 //   and rows is I32. Kernels may round x, as for mul_mat().

@@ -492,7 +492,6 @@ extern "C" {
     /// Adds `b` to `a`, element-wise.
     ///
     /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -504,7 +503,6 @@ extern "C" {
     /// Subtracts `b` from `a`, element-wise.
     ///
     /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -516,7 +514,6 @@ extern "C" {
     /// Multiplies `a` by `b`, element-wise.
     ///
     /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -530,7 +527,6 @@ extern "C" {
     /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
     ///
     /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -544,7 +540,6 @@ extern "C" {
     /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -558,7 +553,6 @@ extern "C" {
     /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -573,7 +567,6 @@ extern "C" {
     ///
     /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
     /// Any element, even NaN, to the power of 0 gives 1.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
@@ -587,7 +580,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -601,7 +593,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 1. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -615,7 +606,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -629,7 +619,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -643,7 +632,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -657,7 +645,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
     ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -669,7 +656,6 @@ extern "C" {
     /// Adds the single element of `b` to each element of `a`.
     ///
     /// Computes `c[i] = a[i] + b[0]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` has one element.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -682,7 +668,6 @@ extern "C" {
     /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
     ///
     /// A NaN in `condition` counts as not 0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
     ///   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
     ///   `a`.
@@ -700,7 +685,6 @@ extern "C" {
     /// Multiplies each element by `scale` and adds `bias`.
     ///
     /// Computes `c[i] = a[i] * scale + bias`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
     /// - Result: The type of `a`.
@@ -719,7 +703,6 @@ extern "C" {
     /// Computes `c[i] = min(max, max(min, a[i]))`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -732,7 +715,6 @@ extern "C" {
     /// Fills a tensor of the shape and type of `a` with one value.
     ///
     /// Computes `c[i] = value`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. The value is rounded to this type.
     /// - Result: The type of `a`.
@@ -748,7 +730,6 @@ extern "C" {
     /// This is tl_mul_mat() of both operands transposed. k = 0 gives zeros. Products and sums are computed
     /// in F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory
     /// for all of it.
-    ///
     /// - Shapes: `a` {m, k, x, y}, `b` {n, k, X, Y}, `c` {m, n, X, Y}. x divides X and y divides Y, as for
     ///   tl_mul_mat().
     /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or
@@ -765,7 +746,6 @@ extern "C" {
     /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read.
     /// Products and sums are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No
     /// operand is rounded.
-    ///
     /// - Shapes: `a` {n, x, tokens}, `b` {m, used, tokens}, `ids` {used, tokens}, `c` {n, m, experts}. x
     ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row
     ///   of its own.
@@ -787,7 +767,6 @@ extern "C" {
     /// Swaps dimensions 0 and 1 of `a`.
     ///
     /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
-    ///
     /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
     /// - Types: Any type that is not quantised.
     /// - Result: A view of `a`. Nothing is computed.
@@ -798,7 +777,6 @@ extern "C" {
     /// Returns `a`, and stops gradients.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape and the strides of `a`.
     /// - Types: Any type.
     /// - Result: A view of `a`. Nothing is computed.
@@ -809,7 +787,6 @@ extern "C" {
     /// Copies `a` into contiguous memory.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -824,7 +801,6 @@ extern "C" {
     /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be
     /// constant, and no two of its elements may share memory. `src` must not share memory with `dst`,
     /// unless both are the same elements.
-    ///
     /// - Shapes: `src` and `dst` have the same number of elements.
     /// - Types: Any type into any type, converted as by tl_cast().
     /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output
@@ -838,7 +814,6 @@ extern "C" {
     /// Copies `a`.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -849,7 +824,6 @@ extern "C" {
     /// Gathers rows of `a` by index.
     ///
     /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `rows` {r, x, y}, `c` {n, r, x, y}. A row may be taken any number of
     ///   times.
     /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer
@@ -866,7 +840,6 @@ extern "C" {
     ///
     /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its
     /// elements may share memory. `a` must not share memory with `b` or `rows`.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `b` {n, r, x, y}, `rows` {r, x', y'}. x' divides x and y' divides y.
     /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by tl_cast(). `rows` is
     ///   I32 or I64.
@@ -887,7 +860,6 @@ extern "C" {
     /// Takes the absolute value of each element.
     ///
     /// Computes `c[i] = |a[i]|`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -900,7 +872,6 @@ extern "C" {
     /// Computes `c[i] = -a[i]`.
     ///
     /// The negation of 0 is -0.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -911,7 +882,6 @@ extern "C" {
     /// Squares each element.
     ///
     /// Computes `c[i] = a[i] * a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -924,7 +894,6 @@ extern "C" {
     /// Computes `c[i] = sqrt(a[i])`.
     ///
     /// Negative elements give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -937,7 +906,6 @@ extern "C" {
     /// Computes `c[i] = log(a[i])`.
     ///
     /// 0 gives -infinity. Negative elements give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -948,7 +916,6 @@ extern "C" {
     /// Raises e to the power of each element.
     ///
     /// Computes `c[i] = e ^ a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -959,7 +926,6 @@ extern "C" {
     /// Raises e to the power of each element and subtracts 1, with full precision near 0.
     ///
     /// Computes `c[i] = e ^ a[i] - 1`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -972,7 +938,6 @@ extern "C" {
     /// Computes `c[i] = sin(a[i])`.
     ///
     /// Infinities give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -985,7 +950,6 @@ extern "C" {
     /// Computes `c[i] = cos(a[i])`.
     ///
     /// Infinities give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -998,7 +962,6 @@ extern "C" {
     /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
     ///
     /// -0 and NaN are kept.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1011,7 +974,6 @@ extern "C" {
     /// Computes `c[i] = 1 if a[i] > 0 else 0`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1022,7 +984,6 @@ extern "C" {
     /// Rounds each element down to an integer.
     ///
     /// Computes `c[i] = floor(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1033,7 +994,6 @@ extern "C" {
     /// Rounds each element up to an integer.
     ///
     /// Computes `c[i] = ceil(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1044,7 +1004,6 @@ extern "C" {
     /// Rounds each element to the nearest integer, and halves away from 0.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1055,7 +1014,6 @@ extern "C" {
     /// Rounds each element toward 0 to an integer.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1066,7 +1024,6 @@ extern "C" {
     /// Applies the error function to each element.
     ///
     /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1079,7 +1036,6 @@ extern "C" {
     /// Computes `c[i] = max(a[i], 0)`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1090,7 +1046,6 @@ extern "C" {
     /// Applies the logistic function to each element.
     ///
     /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1102,7 +1057,6 @@ extern "C" {
     /// Takes the hyperbolic tangent of each element.
     ///
     /// Computes `c[i] = tanh(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1113,7 +1067,6 @@ extern "C" {
     /// Applies the exponential linear unit (ELU) to each element.
     ///
     /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1125,7 +1078,6 @@ extern "C" {
     /// Applies the softplus function to each element.
     ///
     /// Computes `c[i] = log(1 + e ^ a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1137,7 +1089,6 @@ extern "C" {
     /// Multiplies each element by its tl_sigmoid() (SiLU, swish).
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1149,7 +1100,6 @@ extern "C" {
     /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1161,7 +1111,6 @@ extern "C" {
     /// Applies the Gaussian error linear unit (GELU), with the error function.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1173,7 +1122,6 @@ extern "C" {
     /// Applies the Gaussian error linear unit (GELU), approximated with tl_sigmoid().
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1185,7 +1133,6 @@ extern "C" {
     /// Multiplies each element by its tl_hardsigmoid().
     ///
     /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1197,7 +1144,6 @@ extern "C" {
     /// Approximates the tl_sigmoid() of each element by three straight lines.
     ///
     /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded
     ///   once.
@@ -1211,7 +1157,6 @@ extern "C" {
     /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1224,7 +1169,6 @@ extern "C" {
     ///
     /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 -
     /// a[i]) + beta a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two
     ///   summands, and rounded once.
@@ -1247,7 +1191,6 @@ extern "C" {
     /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
     ///
     /// Computes `c[i] = activation(gate[i]) * up[i]`.
-    ///
     /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without
     ///   `b`: `a` is {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a`
     ///   and up the second half.
@@ -1271,7 +1214,6 @@ extern "C" {
     ///
     /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x -
     /// mean(x))^2)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1284,7 +1226,6 @@ extern "C" {
     /// Divides each row by its root mean square.
     ///
     /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1297,7 +1238,6 @@ extern "C" {
     /// Divides each row by its Euclidean length.
     ///
     /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1313,7 +1253,6 @@ extern "C" {
     ///
     /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j
     /// has the channels j k to j k + k - 1; the last groups have the channels that remain.
-    ///
     /// - Shapes: `a` {n, m, channels, batch}. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1330,7 +1269,6 @@ extern "C" {
     ///
     /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes
     /// NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1350,7 +1288,6 @@ extern "C" {
     /// < p, and 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train
     /// Short, Test Long, 2022). -infinity has the weight 0. Without `sinks`, a row that has only -infinity
     /// becomes NaN. A row with NaN or infinity in it becomes NaN.
-    ///
     /// - Shapes: `a` {n, m, heads, batch}, `mask` {n, m', x, y}, `sinks` {heads}. `c` has the shape of `a`.
     ///   m' is at least m; further rows of `mask` are not read. x divides heads and y divides batch.
     /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by
@@ -1372,7 +1309,6 @@ extern "C" {
     /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
     ///
     /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by tl_sum(), everything else in F32. The result is
     ///   rounded once.
@@ -1393,7 +1329,6 @@ extern "C" {
     /// ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low =
     /// max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims
     /// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-    ///
     /// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors`
     ///   {n_dims / 2}. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or
     ///   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
@@ -1427,7 +1362,6 @@ extern "C" {
     /// for all queries of a block are skipped. Other masked keys multiply their value by 0, which gives NaN
     /// if the value is not finite. A query without keys becomes NaN unless there are `sinks`. A query with
     /// NaN or infinity among its products becomes NaN.
-    ///
     /// - Shapes: `q` {n, tokens, heads, batch}, `k` {n, keys, heads', batch'}, `v`
     ///   {m, keys, heads', batch'}, `mask` {keys, tokens', x, y}, `sinks` {heads}, `c`
     ///   {m, heads, tokens, batch}. heads' divides heads and batch' divides batch. tokens' is at least
@@ -1456,7 +1390,6 @@ extern "C" {
     /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
     /// pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
     /// order depends on the positions of the elements alone.
-    ///
     /// - Shapes: `c` {1}. The sum of no elements is 0.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: F32.
@@ -1467,7 +1400,6 @@ extern "C" {
     /// Sums each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
     /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
     /// - Result: F32.
@@ -1478,7 +1410,6 @@ extern "C" {
     /// Computes the mean of each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
     /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
     /// - Result: F32.
@@ -1493,7 +1424,6 @@ extern "C" {
     /// The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
     /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
     /// error is at most 2^-18.7 of the sum of the magnitudes up to the element.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
     ///   16 bits hold.
@@ -1507,7 +1437,6 @@ extern "C" {
     /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
     ///
     /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -1522,7 +1451,6 @@ extern "C" {
     ///
     /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
     /// directions.
-    ///
     /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -1536,7 +1464,6 @@ extern "C" {
     ///
     /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
     /// less than everything else.
-    ///
     /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -1550,7 +1477,6 @@ extern "C" {
     /// Computes `c[0] = number of i with a[i] = b[i]`.
     ///
     /// NaN equals nothing. -0 and 0 are equal.
-    ///
     /// - Shapes: `a` and `b` have the same shape. `c` {1}.
     /// - Types: `a` and `b` have the same type, which is not quantised.
     /// - Result: I64.
@@ -1565,7 +1491,6 @@ extern "C" {
     ///
     /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0
     /// nothing is added, even if `a` is -infinity. NaN in either operand makes the result NaN.
-    ///
     /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` {1}. Without rows
     ///   the result is NaN.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by tl_sum().
@@ -1580,7 +1505,6 @@ extern "C" {
     ///
     /// Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
     /// repeats rows without copying them.
-    ///
     /// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
     ///   that of `a`.
     /// - Types: Any type. Elements are copied exactly.
@@ -1595,7 +1519,6 @@ extern "C" {
     /// Computes `c[i] = a[i] if i < n else b[i - n]`.
     ///
     /// i is the index in dimension `dim`, and n is the size of `a` there.
-    ///
     /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
     ///   sizes.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -1608,7 +1531,6 @@ extern "C" {
     /// Appends zeros to `a` in each dimension.
     ///
     /// Computes `c[i] = a[i] if a has element i else 0`.
-    ///
     /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
     /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied
     ///   exactly.
@@ -1622,7 +1544,6 @@ extern "C" {
     ///
     /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] =
     /// a[2 (n - 1) - (i - p0)] for i >= p0 + n`.
-    ///
     /// - Shapes: `a` {n, ..}, `c` {p0 + n + p1, ..}. p0 and p1 must be less than n.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1635,7 +1556,6 @@ extern "C" {
     /// Shifts `a` cyclically in each dimension.
     ///
     /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are
     ///   copied exactly.
@@ -1648,7 +1568,6 @@ extern "C" {
     /// Makes matrices that have the rows of `a` as their diagonals.
     ///
     /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
-    ///
     /// - Shapes: `a` {n, 1, x, y}, `c` {n, n, x, y}.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1659,7 +1578,6 @@ extern "C" {
     /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
-    ///
     /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1671,7 +1589,6 @@ extern "C" {
     /// Sets the attention scores of later positions to -infinity (causal mask).
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
-    ///
     /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1683,7 +1600,6 @@ extern "C" {
     /// Sets the attention scores of later positions to 0 (causal mask).
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
-    ///
     /// - Shapes: `a` {keys, queries, ..}. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1698,7 +1614,6 @@ extern "C" {
     ///
     /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
     /// `nb3`. `a` is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
     ///   of the window may share memory.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
@@ -1718,7 +1633,6 @@ extern "C" {
     ///
     /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and
     /// `nb3`. `a` is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements
     ///   of the window may share memory.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -1737,7 +1651,6 @@ extern "C" {
     /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
     ///
     /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-    ///
     /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as
     ///   large as `a`.
     /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied
@@ -1753,7 +1666,6 @@ extern "C" {
     /// Adds to each row of `a` the row of `b` that `ids` selects.
     ///
     /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
-    ///
     /// - Shapes: `a` {n, used, tokens}, `b` {n, experts}, `ids` {used, tokens}. `c` has the shape of `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded
     ///   once to the type of `a`.
@@ -1768,7 +1680,6 @@ extern "C" {
     /// Makes a vector of equally spaced numbers.
     ///
     /// Computes `c[i] = start + i step`.
-    ///
     /// - Shapes: `c` {n}, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if
     ///   `start` equals `stop`.
     /// - Types: F32. Computed in F64 and rounded once.
@@ -1787,7 +1698,6 @@ extern "C" {
     ///
     /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
     /// Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
     ///   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
     ///   `b`.
@@ -1813,7 +1723,6 @@ extern "C" {
     /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a`
     /// around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels
     /// at the edge are used.
-    ///
     /// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
     /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are
     ///   computed in F32, first between rows and then between columns, and rounded once.
@@ -1835,7 +1744,6 @@ extern "C" {
     /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The
     /// average is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or
     /// with `count_padding` over all `k`, as in PyTorch.
-    ///
     /// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that
     ///   each window has an element.
     /// - Types: F32, F16 or BF16.
@@ -1859,7 +1767,6 @@ extern "C" {
     /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The
     /// average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts
     /// as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
-    ///
     /// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
     ///   down. p0 must be less than k0 and p1 less than k1, so that each window has an element.
     /// - Types: F32, F16 or BF16.
@@ -1885,7 +1792,6 @@ extern "C" {
     ///
     /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The
     /// convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
-    ///
     /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
     ///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
     ///   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
@@ -1908,7 +1814,6 @@ extern "C" {
     /// b[x s + t d - p, channel, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
     ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -1928,7 +1833,6 @@ extern "C" {
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
     ///   {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
     ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down.
@@ -1948,7 +1852,6 @@ extern "C" {
     /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
     ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -1968,7 +1871,6 @@ extern "C" {
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images},
     ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1,
     ///   both rounded down.
@@ -1987,7 +1889,6 @@ extern "C" {
     ///
     /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
     /// a[t, m, channel] b[x, channel, n]`.
-    ///
     /// - Shapes: `a` {k, outputs, channels}, `b` {n, channels, signals}, `c`
     ///   {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -2005,7 +1906,6 @@ extern "C" {
     ///
     /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y,
     /// tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
-    ///
     /// - Shapes: `a` {kw, kh, outputs, channels}, `b` {w, h, channels, images}, `c`
     ///   {w', h', outputs, images}, with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1)
     ///   stride - 2 p1 + (kh - 1) d1 + 1.
@@ -2032,7 +1932,6 @@ extern "C" {
     /// Operations with the same stream draw the same words, and those with another stream draw others. low
     /// <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
     /// and high is above 2^-126.
-    ///
     /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
     ///   formula, so the bits are the same on every device.
@@ -2060,7 +1959,6 @@ extern "C" {
     ///
     /// Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
     /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
-    ///
     /// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
     ///   `c` is then rounded to F32, so the bits are the same on every device.
@@ -2087,7 +1985,6 @@ extern "C" {
     ///
     /// Words are those of tl_random_uniform(), with i counted along dimension 0 first. An element that is
     /// dropped becomes 0 even if it is NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` {2}: a seed and a counter.
     /// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and
     ///   the quotient is rounded to F32 and then to the type of `a`, so the bits are the same on every
@@ -2113,7 +2010,6 @@ extern "C" {
     /// Operands that are written must be contiguous and not constant, and must not share memory with
     /// another operand. A node that was differentiated reads the values from before the step, regardless of
     /// the order of the outputs of the graph.
-    ///
     /// - Shapes: `a` and `grad` have the same shape. `settings` {2} holds rate and decay.
     /// - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
     ///   formula is rounded to F32, so the bits are the same on every device.
@@ -2136,7 +2032,6 @@ extern "C" {
     /// Operands that are written must be contiguous and not constant, and must not share memory with
     /// another operand. A node that was differentiated reads the values from before the step, regardless of
     /// the order of the outputs of the graph.
-    ///
     /// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step.
     ///   `settings` {3} holds rate, decay and momentum.
     /// - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each
@@ -2164,7 +2059,6 @@ extern "C" {
     /// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and
     /// must not share memory with another operand. A node that was differentiated reads the values from
     /// before the step, regardless of the order of the outputs of the graph.
-    ///
     /// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step.
     ///   `settings` {7} holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 /
     ///   (1 - beta2^t), where t is 1 in the first step.
@@ -2193,7 +2087,6 @@ extern "C" {
     /// Operands that are written must be contiguous and not constant, and must not share memory with
     /// another operand. A node that was differentiated reads the values from before the step, regardless of
     /// the order of the outputs of the graph.
-    ///
     /// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings`
     ///   {4} holds rate, beta1, beta2 and decay.
     /// - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of
@@ -2218,7 +2111,6 @@ extern "C" {
     /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of
     /// these neurons only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is
     /// required, and all of its neurons are active. k = 0 gives zeros.
-    ///
     /// - Shapes: `a` {k, n}, `b` {k, T}, `scores` {n, T}, `c` {n, T}. With `rows` {m}: `a` {k, m}, and n is
     ///   that of `scores` or the attribute `n`.
     /// - Types: `a` and `b` as for tl_mul_mat(), and with the same rounding of `b`. `scores` is F32, and
@@ -2246,7 +2138,6 @@ extern "C" {
     /// With `rows`, `a_t` has the rows of these neurons only, in ascending order, and all others count as
     /// zeros. Without `scores`, `h` itself is tested. Products and sums are computed in F32, and no operand
     /// is rounded.
-    ///
     /// - Shapes: `a_t` {k, n}, `h` {n, T}, `scores` {n, T}, `c` {k, T}. With `rows` {m}: `a_t` {k, m}.
     /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or
     ///   BF16, `scores` is F32, and `rows` is I32.
@@ -2275,7 +2166,6 @@ extern "C" {
     /// has. Without `scores`, the operation finds the active neurons itself: it computes one projection of
     /// all neurons, which `first` selects, and tests it. The projection by `gate` is tested after the
     /// activation. `rows` must then be left out.
-    ///
     /// - Shapes: `x` {k, T}, `gate` {k, n}, `up` {k, n}, `down_t` {m, n}, `scores` {n, T}, `c` {m, T}. With
     ///   `rows` {r}, the matrices have r rows instead of n.
     /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and

@@ -1,29 +1,15 @@
 //! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-use crate::ops::{raw_or_none, shapes, youngest};
+use crate::ops::{options, raw_or_none, shapes, youngest};
 use crate::{Context, Result, Tensor};
 use tensorlib_sys as sys;
 
-/// Optional attributes of [`Context::scale`].
-#[derive(Clone, Copy, Debug)]
-pub struct ScaleOptions {
-    raw: sys::tl_scale_params,
-}
-
-impl Default for ScaleOptions {
-    fn default() -> Self {
-        let raw = sys::tl_scale_params { struct_size: size_of::<sys::tl_scale_params>(), bias: 0.0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::scale`].
+    ScaleOptions(tl_scale_params { bias: 0.0 })
 }
 
 impl ScaleOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Added to each product. Default: 0.
     #[must_use]
     pub fn bias(mut self, bias: f64) -> Self {
@@ -50,32 +36,12 @@ pub enum GluOp {
     SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
 }
 
-/// Optional attributes of [`Context::glu`].
-#[derive(Clone, Copy, Debug)]
-pub struct GluOptions {
-    raw: sys::tl_glu_params,
-}
-
-impl Default for GluOptions {
-    fn default() -> Self {
-        let raw = sys::tl_glu_params {
-            struct_size: size_of::<sys::tl_glu_params>(),
-            split: false,
-            swapped: false,
-            alpha: 0.0,
-            limit: 0.0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::glu`].
+    GluOptions(tl_glu_params { split: false, swapped: false, alpha: 0.0, limit: 0.0 })
 }
 
 impl GluOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// If true, the gate and up are two operands, and `b` is required. Default: false.
     #[must_use]
     pub fn split(mut self, split: bool) -> Self {
@@ -106,30 +72,12 @@ impl GluOptions {
     }
 }
 
-/// Optional attributes of [`Context::soft_max_ext`].
-#[derive(Clone, Copy, Debug)]
-pub struct SoftMaxExtOptions {
-    raw: sys::tl_soft_max_ext_params,
-}
-
-impl Default for SoftMaxExtOptions {
-    fn default() -> Self {
-        let raw = sys::tl_soft_max_ext_params {
-            struct_size: size_of::<sys::tl_soft_max_ext_params>(),
-            scale: 0.0,
-            max_bias: 0.0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::soft_max_ext`].
+    SoftMaxExtOptions(tl_soft_max_ext_params { scale: 0.0, max_bias: 0.0 })
 }
 
 impl SoftMaxExtOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Factor of `a`. Default: 1.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
@@ -157,39 +105,12 @@ pub enum RopeMode {
     Mrope = sys::TL_ROPE_MODE_MROPE as isize,
 }
 
-/// Optional attributes of [`Context::rope`].
-#[derive(Clone, Copy, Debug)]
-pub struct RopeOptions {
-    raw: sys::tl_rope_params,
-}
-
-impl Default for RopeOptions {
-    fn default() -> Self {
-        let raw = sys::tl_rope_params {
-            struct_size: size_of::<sys::tl_rope_params>(),
-            mode: 0,
-            n_dims: 0,
-            sections: [0; 4],
-            n_ctx_orig: 0,
-            freq_base: 0.0,
-            freq_scale: 0.0,
-            ext_factor: 0.0,
-            attn_factor: 0.0,
-            beta_fast: 0.0,
-            beta_slow: 0.0,
-            inverse: false,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::rope`].
+    RopeOptions(tl_rope_params { mode: 0, n_dims: 0, sections: [0; 4], n_ctx_orig: 0, freq_base: 0.0, freq_scale: 0.0, ext_factor: 0.0, attn_factor: 0.0, beta_fast: 0.0, beta_slow: 0.0, inverse: false })
 }
 
 impl RopeOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The elements that form pair k. Default: normal.
     #[must_use]
     pub fn mode(mut self, mode: RopeMode) -> Self {
@@ -270,31 +191,12 @@ impl RopeOptions {
     }
 }
 
-/// Optional attributes of [`Context::flash_attn_ext`].
-#[derive(Clone, Copy, Debug)]
-pub struct FlashAttnExtOptions {
-    raw: sys::tl_flash_attn_ext_params,
-}
-
-impl Default for FlashAttnExtOptions {
-    fn default() -> Self {
-        let raw = sys::tl_flash_attn_ext_params {
-            struct_size: size_of::<sys::tl_flash_attn_ext_params>(),
-            scale: 0.0,
-            max_bias: 0.0,
-            logit_softcap: 0.0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::flash_attn_ext`].
+    FlashAttnExtOptions(tl_flash_attn_ext_params { scale: 0.0, max_bias: 0.0, logit_softcap: 0.0 })
 }
 
 impl FlashAttnExtOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
     #[must_use]
     pub fn scale(mut self, scale: f64) -> Self {
@@ -327,26 +229,12 @@ pub enum ArgsortOrder {
     Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
 }
 
-/// Optional attributes of [`Context::argsort`].
-#[derive(Clone, Copy, Debug)]
-pub struct ArgsortOptions {
-    raw: sys::tl_argsort_params,
-}
-
-impl Default for ArgsortOptions {
-    fn default() -> Self {
-        let raw = sys::tl_argsort_params { struct_size: size_of::<sys::tl_argsort_params>(), order: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::argsort`].
+    ArgsortOptions(tl_argsort_params { order: 0 })
 }
 
 impl ArgsortOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The direction. Default: asc.
     #[must_use]
     pub fn order(mut self, order: ArgsortOrder) -> Self {
@@ -369,27 +257,12 @@ pub enum TriType {
     UpperDiag = sys::TL_TRI_TYPE_UPPER_DIAG as isize,
 }
 
-/// Optional attributes of [`Context::acc`].
-#[derive(Clone, Copy, Debug)]
-pub struct AccOptions {
-    raw: sys::tl_acc_params,
-}
-
-impl Default for AccOptions {
-    fn default() -> Self {
-        let raw =
-            sys::tl_acc_params { struct_size: size_of::<sys::tl_acc_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::acc`].
+    AccOptions(tl_acc_params { nb1: 0, nb2: 0, nb3: 0, offset: 0 })
 }
 
 impl AccOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
@@ -419,27 +292,12 @@ impl AccOptions {
     }
 }
 
-/// Optional attributes of [`Context::set_window`].
-#[derive(Clone, Copy, Debug)]
-pub struct SetOptions {
-    raw: sys::tl_set_params,
-}
-
-impl Default for SetOptions {
-    fn default() -> Self {
-        let raw =
-            sys::tl_set_params { struct_size: size_of::<sys::tl_set_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::set_window`].
+    SetOptions(tl_set_params { nb1: 0, nb2: 0, nb3: 0, offset: 0 })
 }
 
 impl SetOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride in bytes from one row of the window to the next. 0 selects that of `c`. At least 0. Default: 0.
     #[must_use]
     pub fn nb1(mut self, nb1: i64) -> Self {
@@ -479,26 +337,12 @@ pub enum UpscaleMode {
     Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
 }
 
-/// Optional attributes of [`Context::upscale`].
-#[derive(Clone, Copy, Debug)]
-pub struct UpscaleOptions {
-    raw: sys::tl_upscale_params,
-}
-
-impl Default for UpscaleOptions {
-    fn default() -> Self {
-        let raw = sys::tl_upscale_params { struct_size: size_of::<sys::tl_upscale_params>(), mode: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::upscale`].
+    UpscaleOptions(tl_upscale_params { mode: 0 })
 }
 
 impl UpscaleOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The interpolation. Default: nearest.
     #[must_use]
     pub fn mode(mut self, mode: UpscaleMode) -> Self {
@@ -517,31 +361,12 @@ pub enum PoolOp {
     Avg = sys::TL_POOL_1D_OP_AVG as isize,
 }
 
-/// Optional attributes of [`Context::pool_1d`].
-#[derive(Clone, Copy, Debug)]
-pub struct Pool1dOptions {
-    raw: sys::tl_pool_1d_params,
-}
-
-impl Default for Pool1dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_pool_1d_params {
-            struct_size: size_of::<sys::tl_pool_1d_params>(),
-            s: 0,
-            p: 0,
-            count_padding: false,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::pool_1d`].
+    Pool1dOptions(tl_pool_1d_params { s: 0, p: 0, count_padding: false })
 }
 
 impl Pool1dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows. 0 selects `k`. At least 0. Default: 0.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
@@ -564,33 +389,12 @@ impl Pool1dOptions {
     }
 }
 
-/// Optional attributes of [`Context::pool_2d`].
-#[derive(Clone, Copy, Debug)]
-pub struct Pool2dOptions {
-    raw: sys::tl_pool_2d_params,
-}
-
-impl Default for Pool2dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_pool_2d_params {
-            struct_size: size_of::<sys::tl_pool_2d_params>(),
-            s0: 0,
-            s1: 0,
-            p0: 0,
-            p1: 0,
-            skip_padding: false,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::pool_2d`].
+    Pool2dOptions(tl_pool_2d_params { s0: 0, s1: 0, p0: 0, p1: 0, skip_padding: false })
 }
 
 impl Pool2dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows in dimension 0. 0 selects `k0`. At least 0. Default: 0.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
@@ -639,36 +443,12 @@ pub enum Im2colTo {
     Bf16 = sys::TL_IM2COL_TO_BF16 as isize,
 }
 
-/// Optional attributes of [`Context::im2col`].
-#[derive(Clone, Copy, Debug)]
-pub struct Im2colOptions {
-    raw: sys::tl_im2col_params,
-}
-
-impl Default for Im2colOptions {
-    fn default() -> Self {
-        let raw = sys::tl_im2col_params {
-            struct_size: size_of::<sys::tl_im2col_params>(),
-            s0: 0,
-            s1: 0,
-            p0: 0,
-            p1: 0,
-            d0: 0,
-            d1: 0,
-            is_2d: false,
-            to: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::im2col`].
+    Im2colOptions(tl_im2col_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0, is_2d: false, to: 0 })
 }
 
 impl Im2colOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
@@ -726,26 +506,12 @@ impl Im2colOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_1d`].
-#[derive(Clone, Copy, Debug)]
-pub struct Conv1dOptions {
-    raw: sys::tl_conv_1d_params,
-}
-
-impl Default for Conv1dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_1d_params { struct_size: size_of::<sys::tl_conv_1d_params>(), s: 0, p: 0, d: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_1d`].
+    Conv1dOptions(tl_conv_1d_params { s: 0, p: 0, d: 0 })
 }
 
 impl Conv1dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
@@ -768,34 +534,12 @@ impl Conv1dOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_2d`].
-#[derive(Clone, Copy, Debug)]
-pub struct Conv2dOptions {
-    raw: sys::tl_conv_2d_params,
-}
-
-impl Default for Conv2dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_2d_params {
-            struct_size: size_of::<sys::tl_conv_2d_params>(),
-            s0: 0,
-            s1: 0,
-            p0: 0,
-            p1: 0,
-            d0: 0,
-            d1: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_2d`].
+    Conv2dOptions(tl_conv_2d_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
 impl Conv2dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
@@ -839,26 +583,12 @@ impl Conv2dOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_1d_dw`].
-#[derive(Clone, Copy, Debug)]
-pub struct Conv1dDwOptions {
-    raw: sys::tl_conv_1d_dw_params,
-}
-
-impl Default for Conv1dDwOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_1d_dw_params { struct_size: size_of::<sys::tl_conv_1d_dw_params>(), s: 0, p: 0, d: 0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_1d_dw`].
+    Conv1dDwOptions(tl_conv_1d_dw_params { s: 0, p: 0, d: 0 })
 }
 
 impl Conv1dDwOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
@@ -881,34 +611,12 @@ impl Conv1dDwOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_2d_dw`].
-#[derive(Clone, Copy, Debug)]
-pub struct Conv2dDwOptions {
-    raw: sys::tl_conv_2d_dw_params,
-}
-
-impl Default for Conv2dDwOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_2d_dw_params {
-            struct_size: size_of::<sys::tl_conv_2d_dw_params>(),
-            s0: 0,
-            s1: 0,
-            p0: 0,
-            p1: 0,
-            d0: 0,
-            d1: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_2d_dw`].
+    Conv2dDwOptions(tl_conv_2d_dw_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
 impl Conv2dDwOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Stride of the windows in dimension 0. At least 1. Default: 1.
     #[must_use]
     pub fn s0(mut self, s0: i64) -> Self {
@@ -952,31 +660,12 @@ impl Conv2dDwOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_transpose_1d`].
-#[derive(Clone, Copy, Debug)]
-pub struct ConvTranspose1dOptions {
-    raw: sys::tl_conv_transpose_1d_params,
-}
-
-impl Default for ConvTranspose1dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_transpose_1d_params {
-            struct_size: size_of::<sys::tl_conv_transpose_1d_params>(),
-            s: 0,
-            p: 0,
-            d: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_transpose_1d`].
+    ConvTranspose1dOptions(tl_conv_transpose_1d_params { s: 0, p: 0, d: 0 })
 }
 
 impl ConvTranspose1dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn s(mut self, s: i64) -> Self {
@@ -999,33 +688,12 @@ impl ConvTranspose1dOptions {
     }
 }
 
-/// Optional attributes of [`Context::conv_transpose_2d`].
-#[derive(Clone, Copy, Debug)]
-pub struct ConvTranspose2dOptions {
-    raw: sys::tl_conv_transpose_2d_params,
-}
-
-impl Default for ConvTranspose2dOptions {
-    fn default() -> Self {
-        let raw = sys::tl_conv_transpose_2d_params {
-            struct_size: size_of::<sys::tl_conv_transpose_2d_params>(),
-            stride: 0,
-            p0: 0,
-            p1: 0,
-            d0: 0,
-            d1: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::conv_transpose_2d`].
+    ConvTranspose2dOptions(tl_conv_transpose_2d_params { stride: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
 impl ConvTranspose2dOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Distance in the result of elements that are neighbours in `b`. At least 1. Default: 1.
     #[must_use]
     pub fn stride(mut self, stride: i64) -> Self {
@@ -1062,29 +730,12 @@ impl ConvTranspose2dOptions {
     }
 }
 
-/// Optional attributes of [`Context::opt_step_momentum`].
-#[derive(Clone, Copy, Debug)]
-pub struct OptStepMomentumOptions {
-    raw: sys::tl_opt_step_momentum_params,
-}
-
-impl Default for OptStepMomentumOptions {
-    fn default() -> Self {
-        let raw = sys::tl_opt_step_momentum_params {
-            struct_size: size_of::<sys::tl_opt_step_momentum_params>(),
-            nesterov: false,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::opt_step_momentum`].
+    OptStepMomentumOptions(tl_opt_step_momentum_params { nesterov: false })
 }
 
 impl OptStepMomentumOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// If true, the last term is `rate (grad[i] + momentum velocity[i])` (Nesterov). Default: false.
     #[must_use]
     pub fn nesterov(mut self, nesterov: bool) -> Self {
@@ -1105,32 +756,12 @@ pub enum SparseBy {
     Positive = sys::TL_MUL_MAT_SPARSE_BY_POSITIVE as isize,
 }
 
-/// Optional attributes of [`Context::mul_mat_sparse`].
-#[derive(Clone, Copy, Debug)]
-pub struct MulMatSparseOptions {
-    raw: sys::tl_mul_mat_sparse_params,
-}
-
-impl Default for MulMatSparseOptions {
-    fn default() -> Self {
-        let raw = sys::tl_mul_mat_sparse_params {
-            struct_size: size_of::<sys::tl_mul_mat_sparse_params>(),
-            by: 0,
-            threshold: 0.0,
-            n: 0,
-            exact: false,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::mul_mat_sparse`].
+    MulMatSparseOptions(tl_mul_mat_sparse_params { by: 0, threshold: 0.0, n: 0, exact: false })
 }
 
 impl MulMatSparseOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The test for active neurons, where s is the score. A NaN is not active. Default: score.
     #[must_use]
     pub fn by(mut self, by: SparseBy) -> Self {
@@ -1160,26 +791,12 @@ impl MulMatSparseOptions {
     }
 }
 
-/// Optional attributes of [`Context::axpy`].
-#[derive(Clone, Copy, Debug)]
-pub struct AxpyOptions {
-    raw: sys::tl_axpy_params,
-}
-
-impl Default for AxpyOptions {
-    fn default() -> Self {
-        let raw = sys::tl_axpy_params { struct_size: size_of::<sys::tl_axpy_params>(), by: 0, threshold: 0.0 };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::axpy`].
+    AxpyOptions(tl_axpy_params { by: 0, threshold: 0.0 })
 }
 
 impl AxpyOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The test for active neurons, where s is the score or, without `scores`, the element of `h`. A NaN in `scores` is
     /// not active, and a NaN in `h` is. Default: score.
     #[must_use]
@@ -1219,32 +836,12 @@ pub enum SparseFfnFirst {
     Up = sys::TL_SPARSE_FFN_FIRST_UP as isize,
 }
 
-/// Optional attributes of [`Context::sparse_ffn`].
-#[derive(Clone, Copy, Debug)]
-pub struct SparseFfnOptions {
-    raw: sys::tl_sparse_ffn_params,
-}
-
-impl Default for SparseFfnOptions {
-    fn default() -> Self {
-        let raw = sys::tl_sparse_ffn_params {
-            struct_size: size_of::<sys::tl_sparse_ffn_params>(),
-            activation: 0,
-            by: 0,
-            threshold: 0.0,
-            first: 0,
-        };
-        Self { raw }
-    }
+options! {
+    /// Optional attributes of [`Context::sparse_ffn`].
+    SparseFfnOptions(tl_sparse_ffn_params { activation: 0, by: 0, threshold: 0.0, first: 0 })
 }
 
 impl SparseFfnOptions {
-    /// All defaults.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The activation of the gate. Default: relu.
     #[must_use]
     pub fn activation(mut self, activation: SparseFfnActivation) -> Self {
@@ -1279,7 +876,6 @@ impl Context {
     /// Adds `b` to `a`, element-wise.
     ///
     /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1295,7 +891,6 @@ impl Context {
     /// Subtracts `b` from `a`, element-wise.
     ///
     /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1311,7 +906,6 @@ impl Context {
     /// Multiplies `a` by `b`, element-wise.
     ///
     /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1329,7 +923,6 @@ impl Context {
     /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
     ///
     /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1347,7 +940,6 @@ impl Context {
     /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1365,7 +957,6 @@ impl Context {
     /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
@@ -1384,7 +975,6 @@ impl Context {
     ///
     /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
     /// element, even NaN, to the power of 0 gives 1.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
@@ -1402,7 +992,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1420,7 +1009,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 1. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1438,7 +1026,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1456,7 +1043,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1474,7 +1060,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1492,7 +1077,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
     ///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
@@ -1508,7 +1092,6 @@ impl Context {
     /// Adds the single element of `b` to each element of `a`.
     ///
     /// Computes `c[i] = a[i] + b[0]`.
-    ///
     /// - Shapes: `c` has the shape of `a`. `b` has one element.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1525,7 +1108,6 @@ impl Context {
     /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
     ///
     /// A NaN in `condition` counts as not 0.
-    ///
     /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
     ///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
     /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b` is rounded.
@@ -1555,7 +1137,6 @@ impl Context {
     /// Multiplies each element by `scale` and adds `bias`.
     ///
     /// Computes `c[i] = a[i] * scale + bias`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
     /// - Result: The type of `a`.
@@ -1584,7 +1165,6 @@ impl Context {
     /// Computes `c[i] = min(max, max(min, a[i]))`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1602,7 +1182,6 @@ impl Context {
     /// Fills a tensor of the shape and type of `a` with one value.
     ///
     /// Computes `c[i] = value`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. The value is rounded to this type.
     /// - Result: The type of `a`.
@@ -1622,7 +1201,6 @@ impl Context {
     ///
     /// This is [`Context::mul_mat`] of both operands transposed. k = 0 gives zeros. Products and sums are computed in
     /// F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
-    ///
     /// - Shapes: `a` `[m, k, x, y]`, `b` `[n, k, X, Y]`, `c` `[m, n, X, Y]`. x divides X and y divides Y, as for
     ///   [`Context::mul_mat`].
     /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or BF16.
@@ -1641,7 +1219,6 @@ impl Context {
     ///
     /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
     /// are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
-    ///
     /// - Shapes: `a` `[n, x, tokens]`, `b` `[m, used, tokens]`, `ids` `[used, tokens]`, `c` `[n, m, experts]`. x
     ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
     /// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
@@ -1677,7 +1254,6 @@ impl Context {
     /// Swaps dimensions 0 and 1 of `a`.
     ///
     /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
-    ///
     /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
     /// - Types: Any type that is not quantised.
     /// - Result: A view of `a`. Nothing is computed.
@@ -1692,7 +1268,6 @@ impl Context {
     /// Returns `a`, and stops gradients.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape and the strides of `a`.
     /// - Types: Any type.
     /// - Result: A view of `a`. Nothing is computed.
@@ -1707,7 +1282,6 @@ impl Context {
     /// Copies `a` into contiguous memory.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1726,7 +1300,6 @@ impl Context {
     /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
     /// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
     /// elements.
-    ///
     /// - Shapes: `src` and `dst` have the same number of elements.
     /// - Types: Any type into any type, converted as by [`Context::cast`].
     /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
@@ -1745,7 +1318,6 @@ impl Context {
     /// Copies `a`.
     ///
     /// Computes `c[i] = a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -1760,7 +1332,6 @@ impl Context {
     /// Gathers rows of `a` by index.
     ///
     /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `rows` `[r, x, y]`, `c` `[n, r, x, y]`. A row may be taken any number of times.
     /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer type, and is
     ///   F32 otherwise. The conversion is exact, except that F64 is rounded.
@@ -1790,7 +1361,6 @@ impl Context {
     ///
     /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
     /// memory. `a` must not share memory with `b` or `rows`.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `b` `[n, r, x, y]`, `rows` `[r, x', y']`. x' divides x and y' divides y.
     /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by [`Context::cast`]. `rows` is I32
     ///   or I64.
@@ -1811,7 +1381,6 @@ impl Context {
     /// Takes the absolute value of each element.
     ///
     /// Computes `c[i] = |a[i]|`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1828,7 +1397,6 @@ impl Context {
     /// Computes `c[i] = -a[i]`.
     ///
     /// The negation of 0 is -0.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1843,7 +1411,6 @@ impl Context {
     /// Squares each element.
     ///
     /// Computes `c[i] = a[i] * a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1860,7 +1427,6 @@ impl Context {
     /// Computes `c[i] = sqrt(a[i])`.
     ///
     /// Negative elements give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1877,7 +1443,6 @@ impl Context {
     /// Computes `c[i] = log(a[i])`.
     ///
     /// 0 gives -infinity. Negative elements give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1892,7 +1457,6 @@ impl Context {
     /// Raises e to the power of each element.
     ///
     /// Computes `c[i] = e ^ a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1907,7 +1471,6 @@ impl Context {
     /// Raises e to the power of each element and subtracts 1, with full precision near 0.
     ///
     /// Computes `c[i] = e ^ a[i] - 1`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1924,7 +1487,6 @@ impl Context {
     /// Computes `c[i] = sin(a[i])`.
     ///
     /// Infinities give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1941,7 +1503,6 @@ impl Context {
     /// Computes `c[i] = cos(a[i])`.
     ///
     /// Infinities give NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -1958,7 +1519,6 @@ impl Context {
     /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
     ///
     /// -0 and NaN are kept.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1975,7 +1535,6 @@ impl Context {
     /// Computes `c[i] = 1 if a[i] > 0 else 0`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -1990,7 +1549,6 @@ impl Context {
     /// Rounds each element down to an integer.
     ///
     /// Computes `c[i] = floor(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2005,7 +1563,6 @@ impl Context {
     /// Rounds each element up to an integer.
     ///
     /// Computes `c[i] = ceil(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2020,7 +1577,6 @@ impl Context {
     /// Rounds each element to the nearest integer, and halves away from 0.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2035,7 +1591,6 @@ impl Context {
     /// Rounds each element toward 0 to an integer.
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2050,7 +1605,6 @@ impl Context {
     /// Applies the error function to each element.
     ///
     /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -2067,7 +1621,6 @@ impl Context {
     /// Computes `c[i] = max(a[i], 0)`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2082,7 +1635,6 @@ impl Context {
     /// Applies the logistic function to each element.
     ///
     /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2097,7 +1649,6 @@ impl Context {
     /// Takes the hyperbolic tangent of each element.
     ///
     /// Computes `c[i] = tanh(a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
@@ -2112,7 +1663,6 @@ impl Context {
     /// Applies the exponential linear unit (ELU) to each element.
     ///
     /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2127,7 +1677,6 @@ impl Context {
     /// Applies the softplus function to each element.
     ///
     /// Computes `c[i] = log(1 + e ^ a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2142,7 +1691,6 @@ impl Context {
     /// Multiplies each element by its [`Context::sigmoid`] (SiLU, swish).
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2157,7 +1705,6 @@ impl Context {
     /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2172,7 +1719,6 @@ impl Context {
     /// Applies the Gaussian error linear unit (GELU), with the error function.
     ///
     /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2187,7 +1733,6 @@ impl Context {
     /// Applies the Gaussian error linear unit (GELU), approximated with [`Context::sigmoid`].
     ///
     /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2202,7 +1747,6 @@ impl Context {
     /// Multiplies each element by its [`Context::hardsigmoid`].
     ///
     /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2217,7 +1761,6 @@ impl Context {
     /// Approximates the [`Context::sigmoid`] of each element by three straight lines.
     ///
     /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
     /// - Result: The type of `a`.
@@ -2234,7 +1777,6 @@ impl Context {
     /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
     ///
     /// NaN stays NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
@@ -2252,7 +1794,6 @@ impl Context {
     ///
     /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
     /// a[i]`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and
     ///   rounded once.
@@ -2273,7 +1814,6 @@ impl Context {
     /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
     ///
     /// Computes `c[i] = activation(gate[i]) * up[i]`.
-    ///
     /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
     ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
     ///   half.
@@ -2308,7 +1848,6 @@ impl Context {
     /// bias).
     ///
     /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x - mean(x))^2)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2337,7 +1876,6 @@ impl Context {
     /// Divides each row by its root mean square.
     ///
     /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2355,7 +1893,6 @@ impl Context {
     /// Divides each row by its Euclidean length.
     ///
     /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2376,7 +1913,6 @@ impl Context {
     ///
     /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
     /// channels j k to j k + k - 1; the last groups have the channels that remain.
-    ///
     /// - Shapes: `a` `[n, m, channels, batch]`. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2397,7 +1933,6 @@ impl Context {
     /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
     ///
     /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2430,7 +1965,6 @@ impl Context {
     /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
     /// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
     /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
-    ///
     /// - Shapes: `a` `[n, m, heads, batch]`, `mask` `[n, m', x, y]`, `sinks` `[heads]`. `c` has the shape of `a`. m' is
     ///   at least m; further rows of `mask` are not read. x divides heads and y divides batch.
     /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by [`Context::sum`],
@@ -2460,7 +1994,6 @@ impl Context {
     /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
     ///
     /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
     ///   rounded once.
@@ -2484,7 +2017,6 @@ impl Context {
     /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
     /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
     /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-    ///
     /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
     ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
     ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
@@ -2536,7 +2068,6 @@ impl Context {
     /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
     /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
     /// `sinks`. A query with NaN or infinity among its products becomes NaN.
-    ///
     /// - Shapes: `q` `[n, tokens, heads, batch]`, `k` `[n, keys, heads', batch']`, `v` `[m, keys, heads', batch']`,
     ///   `mask` `[keys, tokens', x, y]`, `sinks` `[heads]`, `c` `[m, heads, tokens, batch]`. heads' divides heads and
     ///   batch' divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y
@@ -2596,7 +2127,6 @@ impl Context {
     /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
     /// are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the positions
     /// of the elements alone.
-    ///
     /// - Shapes: `c` `[1]`. The sum of no elements is 0.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: F32.
@@ -2620,7 +2150,6 @@ impl Context {
     /// Sums each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
     /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`].
     /// - Result: F32.
@@ -2635,7 +2164,6 @@ impl Context {
     /// Computes the mean of each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The mean of an empty row is NaN.
     /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`], divided in F64 and rounded once.
     /// - Result: F32.
@@ -2654,7 +2182,6 @@ impl Context {
     /// The sum of the preceding blocks of 1024 elements is computed as by [`Context::sum`]. Within such a block,
     /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at
     /// most 2^-18.7 of the sum of the magnitudes up to the element.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than 16 bits
     ///   hold.
@@ -2672,7 +2199,6 @@ impl Context {
     /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
     ///
     /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[m, x, y]`. n is 1 to 2^31 - 1.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -2689,7 +2215,6 @@ impl Context {
     /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
     ///
     /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
-    ///
     /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -2708,7 +2233,6 @@ impl Context {
     ///
     /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
     /// everything else.
-    ///
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[k, m, x, y]`. k is 0 to n, and n is at most 2^31 - 1.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
@@ -2736,7 +2260,6 @@ impl Context {
     /// Computes `c[0] = number of i with a[i] = b[i]`.
     ///
     /// NaN equals nothing. -0 and 0 are equal.
-    ///
     /// - Shapes: `a` and `b` have the same shape. `c` `[1]`.
     /// - Types: `a` and `b` have the same type, which is not quantised.
     /// - Result: I64.
@@ -2754,7 +2277,6 @@ impl Context {
     ///
     /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is added,
     /// even if `a` is -infinity. NaN in either operand makes the result NaN.
-    ///
     /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` `[1]`. Without rows the
     ///   result is NaN.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by [`Context::sum`].
@@ -2773,7 +2295,6 @@ impl Context {
     ///
     /// Element-wise operations broadcast operands without [`Context::repeat`], and a [`Context::view`] with strides of
     /// 0 repeats rows without copying them.
-    ///
     /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, each dimension of which is a multiple of that of `a`.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2802,7 +2323,6 @@ impl Context {
     /// Computes `c[i] = a[i] if i < n else b[i - n]`.
     ///
     /// i is the index in dimension `dim`, and n is the size of `a` there.
-    ///
     /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2819,7 +2339,6 @@ impl Context {
     /// Appends zeros to `a` in each dimension.
     ///
     /// Computes `c[i] = a[i] if a has element i else 0`.
-    ///
     /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
     /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2837,7 +2356,6 @@ impl Context {
     ///
     /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] = a[2 (n - 1) - (i - p0)]
     /// for i >= p0 + n`.
-    ///
     /// - Shapes: `a` `[n, ..]`, `c` `[p0 + n + p1, ..]`. p0 and p1 must be less than n.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2855,7 +2373,6 @@ impl Context {
     /// Shifts `a` cyclically in each dimension.
     ///
     /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
-    ///
     /// - Shapes: `c` has the shape of `a`.
     /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2872,7 +2389,6 @@ impl Context {
     /// Makes matrices that have the rows of `a` as their diagonals.
     ///
     /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
-    ///
     /// - Shapes: `a` `[n, 1, x, y]`, `c` `[n, n, x, y]`.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2887,7 +2403,6 @@ impl Context {
     /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
-    ///
     /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
     /// - Types: Any type that is not quantised. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2904,7 +2419,6 @@ impl Context {
     /// Sets the attention scores of later positions to -infinity (causal mask).
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
-    ///
     /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2921,7 +2435,6 @@ impl Context {
     /// Sets the attention scores of later positions to 0 (causal mask).
     ///
     /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
-    ///
     /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
     /// - Types: F32, F16 or BF16. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2941,7 +2454,6 @@ impl Context {
     ///
     /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
     /// is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
     ///   may share memory.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
@@ -2961,7 +2473,6 @@ impl Context {
     ///
     /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
     /// is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
     ///   may share memory.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -2980,7 +2491,6 @@ impl Context {
     /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
     ///
     /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-    ///
     /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
     /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2999,7 +2509,6 @@ impl Context {
     /// Adds to each row of `a` the row of `b` that `ids` selects.
     ///
     /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
-    ///
     /// - Shapes: `a` `[n, used, tokens]`, `b` `[n, experts]`, `ids` `[used, tokens]`. `c` has the shape of `a`.
     /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded once to the
     ///   type of `a`.
@@ -3017,7 +2526,6 @@ impl Context {
     /// Makes a vector of equally spaced numbers.
     ///
     /// Computes `c[i] = start + i step`.
-    ///
     /// - Shapes: `c` `[n]`, n = (stop - start) / step, rounded up. `stop` itself is not included. n is 0 if `start`
     ///   equals `stop`.
     /// - Types: F32. Computed in F64 and rounded once.
@@ -3049,7 +2557,6 @@ impl Context {
     ///
     /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are added
     /// in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
-    ///
     /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
     ///   `[n0, n1, n2, n3]` is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
     /// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
@@ -3075,7 +2582,6 @@ impl Context {
     ///
     /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
     /// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-    ///
     /// - Shapes: `a` `[w, h, ..]`, `c` `[factor w, factor h, ..]`.
     /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
     ///   F32, first between rows and then between columns, and rounded once.
@@ -3107,7 +2613,6 @@ impl Context {
     /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
     /// summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
     /// over all `k`, as in PyTorch.
-    ///
     /// - Shapes: `a` `[n, ..]`, `c` `[(n + 2 p - k) / s + 1, ..]`, rounded down. p must be less than k, so that each
     ///   window has an element.
     /// - Types: F32, F16 or BF16.
@@ -3130,7 +2635,6 @@ impl Context {
     /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
     /// summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
     /// and PyTorch, or with `skip_padding` over the elements inside `a`.
-    ///
     /// - Shapes: `a` `[w, h, ..]`, `c` `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0
     ///   must be less than k0 and p1 less than k1, so that each window has an element.
     /// - Types: F32, F16 or BF16.
@@ -3153,7 +2657,6 @@ impl Context {
     ///
     /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
     /// product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
-    ///
     /// - Shapes: For images: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c`
     ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
     ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
@@ -3173,7 +2676,6 @@ impl Context {
     /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` `[k, channels, outputs]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3193,7 +2695,6 @@ impl Context {
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
     ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded
     ///   down.
@@ -3224,7 +2725,6 @@ impl Context {
     /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` `[k, 1, channels]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3244,7 +2744,6 @@ impl Context {
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
     ///
     /// Elements outside `b` count as zeros.
-    ///
     /// - Shapes: `a` `[kw, kh, 1, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', channels, images]`, with w'
     ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3262,7 +2761,6 @@ impl Context {
     ///
     /// Computes `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
     /// a[t, m, channel] b[x, channel, n]`.
-    ///
     /// - Shapes: `a` `[k, outputs, channels]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3283,7 +2781,6 @@ impl Context {
     ///
     /// Computes `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw and
     /// ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`.
-    ///
     /// - Shapes: `a` `[kw, kh, outputs, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
     ///   with w' = (w - 1) stride - 2 p0 + (kw - 1) d0 + 1 and h' = (h - 1) stride - 2 p1 + (kh - 1) d1 + 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3311,7 +2808,6 @@ impl Context {
     /// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
     /// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and
     /// never if low is 0 and high is above 2^-126.
-    ///
     /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the formula, so
     ///   the bits are the same on every device.
@@ -3357,7 +2853,6 @@ impl Context {
     ///
     /// Words are those of [`Context::random_uniform`]. The quantile is computed by the rational functions of M. J.
     /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
-    ///
     /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and `c` is then
     ///   rounded to F32, so the bits are the same on every device.
@@ -3392,7 +2887,6 @@ impl Context {
     ///
     /// Words are those of [`Context::random_uniform`], with i counted along dimension 0 first. An element that is
     /// dropped becomes 0 even if it is NaN.
-    ///
     /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` `[2]`: a seed and a counter.
     /// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and the quotient
     ///   is rounded to F32 and then to the type of `a`, so the bits are the same on every device.
@@ -3416,7 +2910,6 @@ impl Context {
     /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
     /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
     /// the graph.
-    ///
     /// - Shapes: `a` and `grad` have the same shape. `settings` `[2]` holds rate and decay.
     /// - Types: `a` is F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the formula is rounded
     ///   to F32, so the bits are the same on every device.
@@ -3441,7 +2934,6 @@ impl Context {
     /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
     /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
     /// the graph.
-    ///
     /// - Shapes: `a`, `grad` and `velocity` have the same shape. `velocity` is zeros before the first step. `settings`
     ///   `[3]` holds rate, decay and momentum.
     /// - Types: `a` and `velocity` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the
@@ -3478,7 +2970,6 @@ impl Context {
     /// With a decay of 0 this is Adam. Operands that are written must be contiguous and not constant, and must not
     /// share memory with another operand. A node that was differentiated reads the values from before the step,
     /// regardless of the order of the outputs of the graph.
-    ///
     /// - Shapes: `a`, `grad`, `m` and `v` have the same shape. `m` and `v` are zeros before the first step. `settings`
     ///   `[7]` holds rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t) and unbias2 = 1 / (1 - beta2^t), where
     ///   t is 1 in the first step.
@@ -3514,7 +3005,6 @@ impl Context {
     /// Operands that are written must be contiguous and not constant, and must not share memory with another operand. A
     /// node that was differentiated reads the values from before the step, regardless of the order of the outputs of
     /// the graph.
-    ///
     /// - Shapes: `a`, `grad` and `m` have the same shape. `m` is zeros before the first step. `settings` `[4]` holds
     ///   rate, beta1, beta2 and decay.
     /// - Types: `a` and `m` are F32, `grad` is F32, F16 or BF16, and `settings` is F32. Each operation of the formula
@@ -3541,7 +3031,6 @@ impl Context {
     /// Row i of `a` belongs to neuron i, and row t of `b` to token t. With `rows`, `a` has the weights of these neurons
     /// only, in ascending order, and `c` is 0 for all others. Without `scores`, `rows` is required, and all of its
     /// neurons are active. k = 0 gives zeros.
-    ///
     /// - Shapes: `a` `[k, n]`, `b` `[k, T]`, `scores` `[n, T]`, `c` `[n, T]`. With `rows` `[m]`: `a` `[k, m]`, and n is
     ///   that of `scores` or the attribute `n`.
     /// - Types: `a` and `b` as for [`Context::mul_mat`], and with the same rounding of `b`. `scores` is F32, and `rows`
@@ -3590,7 +3079,6 @@ impl Context {
     /// This is the product with the transpose of `a_t`, of which only the rows of active neurons are read. With `rows`,
     /// `a_t` has the rows of these neurons only, in ascending order, and all others count as zeros. Without `scores`,
     /// `h` itself is tested. Products and sums are computed in F32, and no operand is rounded.
-    ///
     /// - Shapes: `a_t` `[k, n]`, `h` `[n, T]`, `scores` `[n, T]`, `c` `[k, T]`. With `rows` `[m]`: `a_t` `[k, m]`.
     /// - Types: `a_t` has a float type, or a quantised type other than Q8_1 and Q8_K. `h` is F32, F16 or BF16, `scores`
     ///   is F32, and `rows` is I32.
@@ -3639,7 +3127,6 @@ impl Context {
     /// the rows of these neurons only, in ascending order, out of the neurons that `scores` has. Without `scores`, the
     /// operation finds the active neurons itself: it computes one projection of all neurons, which `first` selects, and
     /// tests it. The projection by `gate` is tested after the activation. `rows` must then be left out.
-    ///
     /// - Shapes: `x` `[k, T]`, `gate` `[k, n]`, `up` `[k, n]`, `down_t` `[m, n]`, `scores` `[n, T]`, `c` `[m, T]`. With
     ///   `rows` `[r]`, the matrices have r rows instead of n.
     /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
