@@ -68,7 +68,7 @@ fn a_missing_shard_is_named() {
     write_shards(&folder, &THREE);
     std::fs::remove_file(folder.path(THREE[1])).unwrap();
     let (input, output) = (folder.path(THREE[0]), folder.path("q.gguf"));
-    let words = ["is one of 3 shards", "there is no m-00002-of-00003.safetensors\n", "hint"];
+    let words = ["is one of 3 shards", "its folder has no m-00002-of-00003.safetensors\n", "hint"];
     tool(&["quantize", &input, &output, "--type", "q8_0"]).expect(3, &words);
     tool(&["inspect", &input]).expect(3, &words);
     std::fs::remove_file(folder.path(THREE[2])).unwrap();

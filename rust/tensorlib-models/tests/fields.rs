@@ -363,6 +363,31 @@ fn two_lists_of_factors_without_a_type() {
     }
 }
 
+/// A bias of a norm by the root mean square would change results, so it is refused in files of both kinds.
+#[test]
+fn biases_of_rms_norms_are_refused() {
+    let folder = Folder::new("fields-norm-bias");
+    let with_bias = |model: &Model, name: &str| {
+        let mut tensors = model.spec.tensors(6, DType::F32);
+        let bias = tensors.all[&format!("{name}.weight")].clone();
+        tensors.all.insert(format!("{name}.bias"), bias);
+        tensors
+    };
+    for name in ["blk.0.attn_norm", "output_norm"] {
+        let gguf = all().into_iter().find(|model| model.gguf.is_some()).unwrap();
+        let hub = all().into_iter().find(|model| model.hub.is_some()).unwrap();
+        let paths = [
+            gguf_of(&folder, &gguf, &with_bias(&gguf, name), &[]),
+            folder_of(&folder, &hub, &with_bias(&hub, name), ""),
+        ];
+        for path in paths {
+            let said = refused(&path);
+            let is_named = said.contains("norm.bias'") && said.contains("norms by the root mean square have no bias");
+            assert!(is_named, "{name}: {said}");
+        }
+    }
+}
+
 /// Older GGUF files have a tensor per expert, newer folders one tensor for all experts.
 #[test]
 fn experts_of_older_files_and_newer_folders() {

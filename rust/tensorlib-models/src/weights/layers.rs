@@ -58,8 +58,13 @@ impl Weights {
         Ok(Embedding::of(self.get(&format!("{name}.weight"), &[width, rows])?))
     }
 
-    /// The norm of `NAME.weight`, [n].
+    /// The norm of `NAME.weight`, [n]. Refuses `NAME.bias`, which would change results.
     pub fn rms_norm(&self, name: &str, n: i64, epsilon: f64) -> Result<RmsNorm> {
+        let bias = format!("{name}.bias");
+        if self.shape_of(&bias).is_some() {
+            let message = format!("tensor '{}': norms by the root mean square have no bias", self.called(&bias));
+            return Err(Error::unsupported(message).with_hint("the file is of another kind of model than it says"));
+        }
         Ok(RmsNorm::of(self.get(&format!("{name}.weight"), &[n])?, epsilon))
     }
 

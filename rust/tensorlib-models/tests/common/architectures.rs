@@ -77,6 +77,7 @@ impl Model {
         match name {
             "token_embd.weight" => return "model.embed_tokens.weight".into(),
             "output_norm.weight" => return "model.norm.weight".into(),
+            "output_norm.bias" => return "model.norm.bias".into(),
             "output.weight" => return "lm_head.weight".into(),
             _ => {}
         }

@@ -27,6 +27,7 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
         return match name {
             "token_embd.weight" => behind_prefixes("embed_tokens.weight"),
             "output_norm.weight" => behind_prefixes("norm.weight"),
+            "output_norm.bias" => behind_prefixes("norm.bias"),
             "output.weight" => vec!["lm_head.weight".into(), "language_model.lm_head.weight".into()],
             other => vec![other.into()],
         };
