@@ -363,6 +363,30 @@ fn two_lists_of_factors_without_a_type() {
     }
 }
 
+/// A bias of the logits is added, whether or not their matrix is the embeddings'.
+#[test]
+fn biases_of_logits_are_added() {
+    let folder = Folder::new("fields-output-bias");
+    let logits = |path: &Path| open(path).session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+    for (tied, is_hub) in [(false, false), (false, true), (true, false), (true, true)] {
+        let has_files = |model: &Model| if is_hub { model.hub.is_some() } else { model.gguf.is_some() };
+        let mut model = all().into_iter().find(has_files).unwrap();
+        model.spec.tied = tied;
+        let write = |tensors: &Tensors| match is_hub {
+            true => folder_of(&folder, &model, tensors, ""),
+            false => gguf_of(&folder, &model, tensors, &[]),
+        };
+        let mut tensors = model.spec.tensors(6, DType::F32);
+        let without = logits(&write(&tensors));
+        tensors.add(&mut Random(3), "output.bias", &[model.spec.vocabulary as i64], 0.0, 2.0, DType::F32);
+        let path = write(&tensors);
+        let (with, bias) = (logits(&path), tensors.get("output.bias"));
+        let want: Vec<f64> = without.iter().zip(bias.iter().cycle()).map(|(x, b)| f64::from(*x) + b).collect();
+        assert!(error(&with, &want) < 1e-5, "tied {tied}, hub {is_hub}");
+        assert_eq!(open(&path).warnings(), [""; 0], "tied {tied}, hub {is_hub}");
+    }
+}
+
 /// A bias of a norm by the root mean square would change results, so it is refused in files of both kinds.
 #[test]
 fn biases_of_rms_norms_are_refused() {

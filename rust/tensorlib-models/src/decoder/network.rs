@@ -45,7 +45,11 @@ impl Network {
         }
         let tied = shape.stated.tied.unwrap_or(!has_output);
         let output = match tied {
-            true => weights.matrix(embeddings.weight.clone()),
+            // Only the matrix is tied.
+            true => Linear {
+                bias: weights.find("output.bias", &[vocabulary])?,
+                ..weights.matrix(embeddings.weight.clone())
+            },
             false => weights.linear("output", shape.width, vocabulary)?,
         };
         let factors = shape.rope.factors(weights, context as i64)?;

@@ -79,6 +79,7 @@ impl Model {
             "output_norm.weight" => return "model.norm.weight".into(),
             "output_norm.bias" => return "model.norm.bias".into(),
             "output.weight" => return "lm_head.weight".into(),
+            "output.bias" => return "lm_head.bias".into(),
             _ => {}
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();

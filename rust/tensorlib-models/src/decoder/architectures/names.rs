@@ -24,12 +24,12 @@ pub fn layer_part(name: &str) -> Option<(&str, &str, &str)> {
 
 fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String> {
     let Some((layer, part, end)) = layer_part(name) else {
-        return match name {
-            "token_embd.weight" => behind_prefixes("embed_tokens.weight"),
-            "output_norm.weight" => behind_prefixes("norm.weight"),
-            "output_norm.bias" => behind_prefixes("norm.bias"),
-            "output.weight" => vec!["lm_head.weight".into(), "language_model.lm_head.weight".into()],
-            other => vec![other.into()],
+        let Some((part, end)) = name.rsplit_once('.') else { return vec![name.into()] };
+        return match part {
+            "token_embd" => behind_prefixes(&format!("embed_tokens.{end}")),
+            "output_norm" => behind_prefixes(&format!("norm.{end}")),
+            "output" => vec![format!("lm_head.{end}"), format!("language_model.lm_head.{end}")],
+            _ => vec![name.into()],
         };
     };
     let part = match other(part).unwrap_or(part) {
