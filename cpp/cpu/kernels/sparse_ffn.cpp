@@ -48,8 +48,7 @@ struct Block {
     RowProducts gate, up;
     WeightedRows down;
     std::int64_t least_of_chunk;  // places of the list
-    WorkspaceParts parts;
-    std::size_t own;  // this struct's offset
+    WorkspaceParts parts;         // this struct first
     ActiveRows active;
     Offsets at;
 
@@ -66,7 +65,7 @@ struct Block {
           up(node.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], simd),
           down(node.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], simd),
           least_of_chunk(std::max(gate.least_of_chunk(), up.least_of_chunk())),
-          own(parts.add<Block>(1)),
+          parts(own_part()),
           active(n, node.src[rows_at] != nullptr, parts),
           at(lay_out(node)) {
         static constexpr Turn all[] = {Turn::find, Turn::project, Turn::sum};
@@ -79,6 +78,11 @@ struct Block {
     std::int64_t row_chunks() const noexcept { return std::max(gate.chunks(n_threads), up.chunks(n_threads)); }
 
 private:
+    static WorkspaceParts own_part() noexcept {
+        WorkspaceParts parts;
+        parts.add<Block>(1);
+        return parts;
+    }
     static TileOp formula_of(ops::SparseFfnActivation activation) noexcept {
         constexpr TileOp formulas[] = {TileOp::relu, TileOp::silu, TileOp::gelu};
         return formulas[static_cast<std::size_t>(activation)];

@@ -109,12 +109,13 @@ fn line_comments(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let code = line.trim_start();
-        let indent = &line[..line.len() - code.len()];
+        // cbindgen sets the lines of a comment one column further than its beginning.
+        let indent = " ".repeat((line.len() - code.len()) / 4 * 4);
         match code {
             "/**" | "*/" => {}
-            "*" => out.extend([&" ".repeat(indent.len() / 4 * 4), "///\n"]),
+            "*" => out.extend([&indent, "///\n"]),
             _ => match code.strip_prefix("* ") {
-                Some(words) => out.extend([&" ".repeat(indent.len() / 4 * 4), "/// ", words, "\n"]),
+                Some(words) => out.extend([&indent, "/// ", words, "\n"]),
                 None => out.extend([line, "\n"]),
             },
         }

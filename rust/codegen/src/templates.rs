@@ -96,7 +96,7 @@ fn rendered(file: &File, families: &[Family]) -> Result<String, String> {
     environment.add_filter("comment", move |comment: Serde<model::Comment>, prefix: &str, options: Kwargs| {
         let indent = options.get::<Option<&str>>("indent")?.unwrap_or("");
         options.assert_all_used()?;
-        // gofmt sets lists off by a blank line; elsewhere that line would be the only one without words.
+        // gofmt wants a blank line before a list.
         let list_after_blank = language == Language::Go;
         Ok::<String, Error>(comment_text(&comment, prefix, indent, list_after_blank, width))
     });

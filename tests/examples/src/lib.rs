@@ -206,7 +206,7 @@ pub fn number_before(text: &str, words: &str) -> f64 {
 /// If there is none.
 pub fn accuracy_of(printed: &str) -> f64 {
     let percent =
-        printed.lines().last().and_then(|line| line.strip_prefix("accuracy ")?.split_once(" %")?.0.parse().ok());
+        printed.lines().last().and_then(|line| line.strip_prefix("accuracy ")?.strip_suffix(" %")?.parse().ok());
     percent.unwrap_or_else(|| panic!("no 'accuracy X %' in the last line:\n{printed}"))
 }
 
@@ -238,6 +238,9 @@ mod tests {
     fn numbers_are_read() {
         assert_eq!(accuracy_of("epoch 10: loss 0.1\naccuracy 94.60 %\n"), 94.6);
         assert_eq!(number_before("x\n  2.5 bits a character\n", " bits"), 2.5);
-        assert!(std::panic::catch_unwind(|| accuracy_of("accuracy 99.00 %\nx\n")).is_err());
+        assert!(accuracy_of("accuracy NaN %\n").is_nan());
+        for wrong in ["accuracy 99.00 %\nx\n", "accuracy 99.00 % of all\n", ""] {
+            assert!(std::panic::catch_unwind(|| accuracy_of(wrong)).is_err(), "{wrong:?}");
+        }
     }
 }

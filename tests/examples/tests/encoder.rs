@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use tensorlib_example_tests::{first_output, folder, read, root, Program};
+use tensorlib_example_tests::{first_output, folder, read, root, Ended, Program};
 
 /// How far a printed element may be off: far above F32's errors and half of the last digit, far below the effect of a
 /// missing or additional operation.
@@ -32,10 +32,22 @@ fn refusals() {
     for case in list(expected, "refused") {
         let word = case["word"].as_str().unwrap();
         let ended = with_arguments(folder, case).run();
-        let begins_well = ["encoder: ", "usage: "].iter().any(|start| ended.err.starts_with(start));
-        let is_refusal = matches!(ended.code, Some(1 | 2)) && begins_well && ended.out.is_empty();
-        assert!(is_refusal && ended.err.contains(word), "{}, {word:?}: {ended:#?}", case["arguments"]);
+        assert!(is_refusal(&ended, word), "{}, {word:?}: {ended:#?}", case["arguments"]);
     }
+}
+
+fn is_refusal(ended: &Ended, word: &str) -> bool {
+    let begins_well = ["encoder: ", "usage: "].iter().any(|start| ended.err.starts_with(start));
+    matches!(ended.code, Some(1 | 2)) && ended.out.is_empty() && begins_well && ended.err.contains(word)
+}
+
+#[test]
+fn a_crash_or_a_vector_is_no_refusal() {
+    let ended = |code, out: &str, err: &str| Ended { code, out: out.into(), err: err.into() };
+    assert!(is_refusal(&ended(Some(1), "", "encoder: no 'x.gguf'\n"), "x.gguf"));
+    assert!(!is_refusal(&ended(Some(1), "", "encoder: no file\n"), "x.gguf"));
+    assert!(!is_refusal(&ended(None, "", "encoder: no 'x.gguf'\n"), "x.gguf"));
+    assert!(!is_refusal(&ended(Some(1), "0.123456\n", "encoder: no 'x.gguf'\n"), "x.gguf"));
 }
 
 /// The folder of models, and the expected vectors.
@@ -89,6 +101,7 @@ fn near(got: &[f64], want: &[f64], tolerance: f64) -> Result<(), String> {
 fn elements_are_compared() {
     assert_eq!(parse("0.500000\n-1.000001\n"), [0.5, -1.000001]);
     assert!(std::panic::catch_unwind(|| parse("0.5\n")).is_err());
+    assert!(std::panic::catch_unwind(|| parse("x.123456\n")).is_err());
     assert!(near(&[0.5], &[0.500009], TOLERANCE).is_ok());
     assert!(near(&[0.5], &[0.50002], TOLERANCE).is_err());
     assert!(near(&[f64::NAN], &[0.5], TOLERANCE).is_err());

@@ -17,11 +17,12 @@ pub struct Tests<'a> {
     filters: &'a [&'a str],
     program: Option<Cmd>,
     envs: Vec<(&'a str, &'a str)>,
+    limit: Option<u64>,
 }
 
 impl<'a> Tests<'a> {
     pub fn of(file: &'a str) -> Self {
-        Self { file, filters: &[], program: None, envs: Vec::new() }
+        Self { file, filters: &[], program: None, envs: Vec::new(), limit: None }
     }
 
     /// Only tests whose names contain one of these; `--ignored` runs those that take minutes.
@@ -32,6 +33,12 @@ impl<'a> Tests<'a> {
 
     pub fn with(mut self, program: &Cmd) -> Self {
         self.program = Some(program.clone());
+        self
+    }
+
+    /// Limits the time as that of a native test program.
+    fn limited(mut self) -> Self {
+        self.limit = Some(super::TEST_LIMIT);
         self
     }
 
@@ -54,18 +61,22 @@ impl<'a> Tests<'a> {
             Some(program) => cargo.env("TENSORLIB_EXAMPLE", program.json()),
             None => cargo,
         };
+        let cargo = match self.limit {
+            Some(seconds) => cargo.limit(seconds),
+            None => cargo,
+        };
         run.tests(title.trim_end(), Style::Cargo, cargo)
     }
 }
 
 /// The example that reads digits: the known result for the good file, errors for bad ones.
 pub fn digits(run: &mut Run, language: &str, program: &Cmd) -> Result<(), String> {
-    Tests::of("digits").with(program).run(run, &format!("{language} digits"))
+    Tests::of("digits").with(program).limited().run(run, &format!("{language} digits"))
 }
 
 /// The known result of the example that reads digits, on a device.
 pub fn digits_on(run: &mut Run, language: &str, device: &str, program: &Cmd) -> Result<(), String> {
-    let tests = Tests::of("digits").only(&["the_known_accuracy"]).with(program);
+    let tests = Tests::of("digits").only(&["the_known_accuracy"]).with(program).limited();
     tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", device)]).run(run, &format!("{language} digits {device}"))
 }
 
@@ -89,7 +100,7 @@ pub fn vectors(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str
 /// The examples of gradients and of training of a language; `program` finds them by name.
 pub fn training(run: &mut Run, language: &str, program: impl Fn(&str) -> Cmd) -> Result<(), String> {
     let values = Tests::of("training").only(&["value_and_gradient"]).with(&program("value_and_gradient"));
-    values.run(run, &format!("{language} value_and_gradient"))?;
+    values.limited().run(run, &format!("{language} value_and_gradient"))?;
     let network = program("digits_network");
     isas::for_each(run, |run, isa| {
         let tests = Tests::of("training").only(&["digits_network"]).with(&network);

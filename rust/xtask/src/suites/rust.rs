@@ -57,7 +57,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         let tests = Tests::of("encoder").only(&["vectors"]).envs(&[("TENSORLIB_ISA", isa)]);
         tests.run(run, &format!("Rust encoder {isa}"))
     })?;
-    Tests::of("encoder").only(&["refusals", "compared"]).run(run, "Rust encoder: bad input")?;
+    Tests::of("encoder").only(&["refusal", "compared"]).run(run, "Rust encoder: bad input")?;
     examples::training_in_rust(run)?;
     serving(run);
     let doc = build_cache::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
