@@ -52,6 +52,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         )
     })?;
     cases(run, build_cache::cargo(ws), &[], &super::JOINED_CPUS)?;
+    let helpers = build_cache::cargo(ws).args(["test", "--release", "--package", "tensorlib-example-tests", "--lib"]);
+    run.tests("helpers of the examples' tests", Style::Cargo, helpers)?;
     Tests::of("digits").run(run, "Rust digits")?;
     isas::for_each(run, |run, isa| {
         let tests = Tests::of("encoder").only(&["vectors"]).envs(&[("TENSORLIB_ISA", isa)]);
