@@ -73,6 +73,16 @@ __device__ float product(const Attention &x, const char *query, const char *key)
     return device::warp_sum(sum);
 }
 
+// What the weighted sum of the values is multiplied by: 1 over the sum of the weights, to which the head's sink adds. Weights
+// are relative to the largest score.
+__device__ float normaliser(const Attention &x, std::int64_t head, float largest, double sum) {
+    if (!x.sinks.data) return static_cast<float>(1 / sum);
+    const auto sink = static_cast<double>(*reinterpret_cast<const float *>(x.sinks.data + head * x.sinks.nb[0]));
+    const double all = ::fmax(static_cast<double>(largest), sink);
+    const double share = largest == -math::infinity ? 0 : ::exp(static_cast<double>(largest) - all);
+    return static_cast<float>(share / ((share == 0 ? 0 : sum * share) + ::exp(sink - all)));
+}
+
 template <bool blocks_k, bool blocks_v>
 __global__ void attention(Attention x, std::int64_t n_queries) {
     constexpr int R = run_of<blocks_v>;
@@ -124,14 +134,7 @@ __global__ void attention(Attention x, std::int64_t n_queries) {
             }
             __syncthreads();
         }
-        double share = 1;
-        if (x.sinks.data) {
-            const auto sink = static_cast<double>(*reinterpret_cast<const float *>(x.sinks.data + head * x.sinks.nb[0]));
-            const double all = ::fmax(static_cast<double>(most), sink);
-            share = most == -math::infinity ? 0 : ::exp(static_cast<double>(most) - all);
-            sum = (share == 0 ? 0 : sum * share) + ::exp(sink - all);
-        }
-        const auto factor = static_cast<float>(share / sum);
+        const float factor = normaliser(x, head, most, sum);
         for (std::int64_t d = threadIdx.x; d < x.c.ne[0]; d += blockDim.x) c[d] = __fmul_rn(keys == 0 ? 0.0f : c[d], factor);
     }
 }
