@@ -159,7 +159,7 @@ void CpuBackend::check_usable(const char *what) const {
 }
 
 void CpuBackend::rebuild(const Rebuilt &leaf) {
-    const StandIn &stand_in = *leaf.root->stand_in.load(std::memory_order_acquire);
+    const StandIn &stand_in = *leaf.root->storage.stand_in.load(std::memory_order_acquire);
     const Layout &layout = leaf.root->layout;
     const std::int64_t n_chunks = chunks_for(layout.n_rows(), static_cast<std::int64_t>(layout.nbytes()), n_threads());
     auto run = [&](std::int64_t chunk, int) noexcept {

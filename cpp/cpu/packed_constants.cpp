@@ -121,7 +121,7 @@ const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accep
 
 const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const simd::SimdTable &simd) const noexcept {
     // A stand-in always has the whole leaf.
-    const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
+    const auto *kept = dynamic_cast<const PackedPanels *>(a.root->storage.stand_in.load(std::memory_order_acquire));
     if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, simd)) return kept->data();
     const std::lock_guard guard(lock_);
     const Entry *e = find_entry(a, [&](const PackedPanels &panels) { return panels.are_of(a.layout, as, simd); });
@@ -129,7 +129,7 @@ const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const simd:
 }
 
 const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory) noexcept {
-    if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
+    if (!a.root->is_leaf() || !a.root->storage.constant.load(std::memory_order_acquire)) return "not constant";
     if (&a.root->context->memory() != &memory) return "a constant of another device";
     const Format &format = format_of(a.layout, as, simd);
     if (format.rows == 0) return "no packed copies of this type on this ISA";

@@ -29,7 +29,7 @@ Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> a
     made_.push_back(nullptr);  // so that the new node cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
-        made_.back()->gradient_number = ++number_;
+        made_.back()->state.gradient_number = ++number_;
     } catch (...) {
         made_.pop_back();
         throw;

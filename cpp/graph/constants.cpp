@@ -23,8 +23,8 @@ void set_constant(Tensor &t) {
     }
     const DataLock lock(t, true, what);
     check_readable(what, t);
-    if (t.constant.load(std::memory_order_acquire)) return;
-    t.constant.store(next_constant(), std::memory_order_release);
+    if (t.storage.constant.load(std::memory_order_acquire)) return;
+    t.storage.constant.store(next_constant(), std::memory_order_release);
     lock_context(t).count_changed_leaf();
 }
 
@@ -57,7 +57,7 @@ void drop_original(Tensor &t) {
     constexpr const char *what = "tensor_drop_original";
     Context &context = lock_context(t);
     const DataLock lock(t, true, what);
-    if (!t.is_leaf() || !t.constant.load(std::memory_order_acquire)) {
+    if (!t.is_leaf() || !t.storage.constant.load(std::memory_order_acquire)) {
         fail(Status::invalid_argument, "%s: %s is no constant: call tensor_set_constant first", what, tensor_text(t).c_str());
     }
     if (is_dropped(t)) return;
@@ -71,11 +71,11 @@ void drop_original(Tensor &t) {
              "%s: no packed copy holds the contents of %s: first compute a product of all of it whose plan's text says 'packed copy'", what,
              tensor_text(t).c_str());
     }
-    if (t.home == Home::mapped_file) {
+    if (t.storage.home == Home::mapped_file) {
         context.memory().discard(t.address(), t.layout.nbytes());
         return;
     }
-    if (t.home == Home::file_in_memory) {
+    if (t.storage.home == Home::file_in_memory) {
         fail(Status::unsupported, "%s: %s lies in a file that was read into memory as a whole: map it instead", what,
              tensor_text(t).c_str());
     }

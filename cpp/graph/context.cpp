@@ -101,8 +101,8 @@ void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
              tensor_text(leaf).c_str(), added, size, budget_.used, budget_.limit);
     }
     stand_ins_.push_back(stand_in);
-    leaf.stand_in.store(stand_in.get(), std::memory_order_release);
-    arena.give_back(leaf.data.exchange(nullptr, std::memory_order_acq_rel), size);
+    leaf.storage.stand_in.store(stand_in.get(), std::memory_order_release);
+    arena.give_back(leaf.storage.data.exchange(nullptr, std::memory_order_acq_rel), size);
     stand_ins_bytes_ += added;
     budget_.used += added;
     budget_.peak = std::max(budget_.peak, budget_.used);
@@ -170,7 +170,7 @@ Tensor *Context::new_leaf(const Layout &layout) {
             if (no_alloc_) {
                 unallocated_.push_back(t);
             } else {
-                t->data.store(static_cast<std::byte *>(take(data_arena(), layout.nbytes(), true)), std::memory_order_release);
+                t->storage.data.store(static_cast<std::byte *>(take(data_arena(), layout.nbytes(), true)), std::memory_order_release);
             }
         } catch (...) {
             release_tensor(t);
@@ -223,7 +223,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
             t = make_tensor(leaf.layout, 0);
             name = copy_name(leaf.name);
             // These bytes are never written: constant is set before another thread sees the tensor.
-            t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
+            t->storage.data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
         });
     } catch (...) {
         if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
@@ -231,9 +231,9 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
         if (is_added) files_.pop_back();  // no leaf needs it
         throw;
     }
-    t->in_file = true;
-    if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
-    t->constant.store(next_constant(), std::memory_order_release);
+    t->storage.in_file = true;
+    if (in_place) t->storage.home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
+    t->storage.constant.store(next_constant(), std::memory_order_release);
     t->name.store(name, std::memory_order_release);
     enlist(*t);
     return t;
@@ -261,7 +261,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     }
     t->op = spec.op;
     std::copy(spec.src.begin(), spec.src.end(), t->src);
-    for (const Tensor *source : t->sources()) t->gradient_number = std::max(t->gradient_number, source->gradient_number);
+    for (const Tensor *source : t->sources()) t->state.gradient_number = std::max(t->state.gradient_number, source->state.gradient_number);
     if (spec.attr_bytes != 0) {
         void *attrs = t->src + spec.src.size();
         std::memcpy(attrs, spec.attr_storage.data(), spec.attr_bytes);
@@ -271,7 +271,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     if (spec.view_of) {
         t->is_view = true;
         t->written = spec.written;
-        if (spec.written) t->write_number = next_write();
+        if (spec.written) t->state.write_number = next_write();
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }
@@ -350,7 +350,7 @@ void Context::allocate() {
         throw;
     }
     for (std::size_t i = 0; i < blocks.size(); i++) {
-        unallocated_[i]->data.store(static_cast<std::byte *>(blocks[i]), std::memory_order_release);
+        unallocated_[i]->storage.data.store(static_cast<std::byte *>(blocks[i]), std::memory_order_release);
     }
     unallocated_.clear();
 }

@@ -178,7 +178,7 @@ void Graph::make_clones(const GraphParts &parts) {
         t->attr_bytes = node.attr_bytes;
         t->root = roots[i] == i ? t : nodes_[roots[i]];
         t->root_offset = node.root_offset;
-        t->original = node.original ? node.original : &node;
+        t->state.original = node.known();
         nodes_[i] = t;
     }
 }

@@ -22,14 +22,14 @@ public:
 };
 
 // Whether the tensor's bytes must be rebuilt. The run lock of its context keeps the answer valid.
-inline bool is_dropped(const Tensor &t) noexcept { return t.root->stand_in.load(std::memory_order_acquire) != nullptr; }
+inline bool is_dropped(const Tensor &t) noexcept { return t.root->storage.stand_in.load(std::memory_order_acquire) != nullptr; }
 
 // Reads the bytes of a leaf whose original was dropped, by offset. Rows that are read in part are rebuilt in `stage`,
 // the caller's buffer of one row's bytes.
 class RebuiltBytes {
 public:
     RebuiltBytes(const Tensor &root, std::byte *stage) noexcept
-        : stand_in_(root.stand_in.load(std::memory_order_acquire)), row_bytes_(root.layout.row_bytes()), stage_(stage) {}
+        : stand_in_(root.storage.stand_in.load(std::memory_order_acquire)), row_bytes_(root.layout.row_bytes()), stage_(stage) {}
     void read(std::size_t place, std::size_t size, std::byte *to) noexcept;
 
 private:

@@ -11,7 +11,7 @@ Tensor *left_out() noexcept {
 }
 
 std::string tensor_text(const Tensor &t) {
-    const std::string name = t.context ? t.context->name_of(t.original ? *t.original : t) : "";
+    const std::string name = t.context ? t.context->name_of(*t.known()) : "";
     return name.empty() ? layout_text(t.layout) : "'" + name + "' " + layout_text(t.layout);
 }
 
@@ -21,7 +21,7 @@ std::string strided_text(const Tensor &t) {
 }
 
 const char *constant_text(const Tensor &root) noexcept {
-    return root.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
+    return root.storage.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
 }
 
 std::string sources_text(const Tensor &node) {

@@ -17,51 +17,35 @@ namespace tensorlib::core {
 class Context;
 class DeviceMemory;
 class StandIn;
+struct Tensor;
 
 // The memory that holds a leaf's bytes.
 enum class Home : std::uint8_t { context, file_in_memory, mapped_file };
 
-struct Tensor {
-    // Members up to `root_offset` are set once, before another thread sees the tensor.
-    Layout layout;
-    Op op = Op::leaf;
-    std::uint16_t n_src = 0;
-    bool is_view = false;
-    std::uint16_t written = 0;  // bit per operand that computing the node writes into; the node is a view of the first one
-    Context *context = nullptr;
-    // Links of the context's list of tensors, oldest first, guarded by its build lock; null at the ends. A graph's own
-    // tensors are in no list.
-    Tensor *previous = nullptr, *next = nullptr;
-    // One per operand of the operation; null for an operand that is left out.
-    Tensor **src = nullptr;
-    // Nodes: the operation's struct of attributes (ops/gen/op_facts.hpp), stored after `src`; null if it has none.
-    const void *attrs = nullptr;
-    std::uint16_t attr_bytes = 0;
-
-    // The tensor that owns the memory: this one, or the end of a chain of views. It is never a view.
-    Tensor *root = nullptr;
-    std::size_t root_offset = 0;  // bytes from the root's data to the first element
-
-    // Roots only: the address on the device, null before there is memory. It is written under the context's exclusive run
-    // lock, and for leafs before the tensor is handed out. It is atomic because tl_tensor_data() reads it without a lock.
+// The memory of a root: of a leaf, or of a node that is not a view.
+struct Storage {
+    // The address on the device, null before there is memory. It is written under the context's exclusive run lock, and for
+    // leafs before the tensor is handed out. It is atomic because tl_tensor_data() reads it without a lock.
     std::atomic<std::byte *> data{nullptr};
-    // Roots that are nodes: whether data holds a computed result. Locked as data is.
+    // Whether data holds a node's computed result. Locked as data is.
     std::atomic<bool> computed{false};
-    // Leafs: 0, or for a leaf that was promised constant a number that no other constant of the process has or had. Leafs
-    // of a file are constant from the start.
-    std::atomic<std::uint64_t> constant{0};
-    // Leafs, set once, before another thread sees the tensor. in_file: the leaf is a file's and read-only, even if its
-    // bytes are a copy in the context.
+    // Set once, before another thread sees the tensor. in_file: the leaf is a file's and read-only, even if its bytes are a
+    // copy in the context.
     bool in_file = false;
     Home home = Home::context;
-    // Leafs whose original was dropped (graph/stand_in.hpp): the context's object that rebuilds their bytes; data is null
+    // For a leaf that was promised constant, a number that no other constant of the process has or had; 0 for all others.
+    // Leafs of a file are constant from the start.
+    std::atomic<std::uint64_t> constant{0};
+    // For a leaf whose original was dropped (graph/stand_in.hpp), the context's object that rebuilds its bytes; data is null
     // then. Written under the context's exclusive run lock.
     std::atomic<const StandIn *> stand_in{nullptr};
+};
 
+// What graphs and gradients keep about a node. A leaf never changes it.
+struct NodeState {
     // Nodes that write: their number among all writing nodes, in order of creation (graph/write_order.hpp).
-    // seen_writes, all nodes: one more than the number of writing nodes when the node was first differentiated; 0 if it
-    // was not.
     std::uint64_t write_number = 0;
+    // One more than the number of writing nodes when the node was first differentiated; 0 if it was not.
     std::atomic<std::uint64_t> seen_writes{0};
 
     // Nodes made by a gradient rule: in the high half the number of the call to gradients() in this process, in the low
@@ -70,20 +54,43 @@ struct Tensor {
     // early (runtime/recomputation.hpp).
     std::uint64_t gradient_number = 0;
     std::uint32_t gradient_call() const noexcept { return static_cast<std::uint32_t>(gradient_number >> 32); }
-    // Nodes: whether graphs created later recompute the node for gradients instead of keeping its result.
+
+    // Whether graphs created later recompute the node for gradients instead of keeping its result.
     std::atomic<bool> recompute{false};
     // A graph's own node that recomputes another node: the other node. Null for all others.
     const Tensor *original = nullptr;
-
-    // The tensor that callers know: this one, or the node that it recomputes.
-    Tensor *known() const noexcept { return const_cast<Tensor *>(original ? original : this); }
-
-    // Nodes that are computed: the memory of the device that must compute them, or null if the planner chooses.
+    // The memory of the device that must compute the node, or null if the planner chooses.
     std::atomic<const DeviceMemory *> placed_on{nullptr};
+};
 
+struct Tensor {
+    // These members are set once, before another thread sees the tensor.
+    Layout layout;
+    Op op = Op::leaf;
+    std::uint16_t n_src = 0;
+    bool is_view = false;
+    std::uint16_t written = 0;  // bit per operand that computing the node writes into; the node is a view of the first one
+    std::uint16_t attr_bytes = 0;
+    // One per operand of the operation; null for an operand that is left out.
+    Tensor **src = nullptr;
+    // The operation's struct of attributes (ops/gen/op_facts.hpp), stored after `src`; null if it has none.
+    const void *attrs = nullptr;
+    // The tensor that owns the memory: this one, or the end of a chain of views. It is never a view.
+    Tensor *root = nullptr;
+    std::size_t root_offset = 0;  // bytes from the root's data to the first element
+    Context *context = nullptr;
+
+    // Links of the context's list of tensors, oldest first, guarded by its build lock; null at the ends. A graph's own
+    // tensors are in no list.
+    Tensor *previous = nullptr, *next = nullptr;
     // Never null. The context owns the bytes and frees them when the name changes, so Context::name_of() copies them.
     std::atomic<const char *> name{""};
 
+    Storage storage;  // used if the tensor is its own root
+    NodeState state;  // used if the tensor is a node
+
+    // The tensor that callers know: this one, or the node that it recomputes.
+    Tensor *known() const noexcept { return const_cast<Tensor *>(state.original ? state.original : this); }
     bool is_leaf() const noexcept { return op == Op::leaf; }
     bool writes() const noexcept { return written != 0; }
     bool writes(std::size_t operand) const noexcept { return written >> operand & 1; }
@@ -94,7 +101,7 @@ struct Tensor {
     Sources sources() const noexcept;
     // The first element's address on the device, or null if the root has no data or has lost it.
     std::byte *address() const noexcept {
-        std::byte *base = root->data.load(std::memory_order_acquire);
+        std::byte *base = root->storage.data.load(std::memory_order_acquire);
         return base ? base + root_offset : nullptr;
     }
 };

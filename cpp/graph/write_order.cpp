@@ -17,8 +17,8 @@ std::atomic<std::uint64_t> writes{0};
 
 // Whether a reader must precede a writer, wherever they are now.
 bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
-    const std::uint64_t seen = reader.seen_writes.load(std::memory_order_acquire);
-    return seen != 0 && seen <= writer.write_number;
+    const std::uint64_t seen = reader.state.seen_writes.load(std::memory_order_acquire);
+    return seen != 0 && seen <= writer.state.write_number;
 }
 
 WrittenMemory::Access access_of(NodeIndex node, bool writes, const Tensor &t) noexcept {
@@ -73,12 +73,12 @@ std::uint64_t writes_so_far() noexcept { return writes.load(std::memory_order_ac
 void note_seen_writes(Tensor &node) noexcept {
     std::uint64_t none = 0;
     // Keeps the first value, because the node's values are those of that time.
-    node.seen_writes.compare_exchange_strong(none, writes_so_far() + 1, std::memory_order_acq_rel);
+    node.state.seen_writes.compare_exchange_strong(none, writes_so_far() + 1, std::memory_order_acq_rel);
 }
 
 std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const NodeIndex> source_indices) {
     // A model that only runs inference has none. Its graphs are built for each token, so its writes are not searched.
-    const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
+    const auto differentiated = [](const Tensor *node) { return node->state.seen_writes.load(std::memory_order_acquire) != 0; };
     if (std::ranges::none_of(nodes, differentiated)) return {};
     const WrittenMemory memory(nodes);
     std::vector<Reversed> reversed;

@@ -148,7 +148,7 @@ private:
 void show(Graph &graph, const Plan &plan, Backend &backend, std::size_t i) {
     const Step &step = plan.steps()[i];
     Tensor *node = step.node;
-    if (node->original) return;
+    if (node->state.original) return;
     const std::size_t done = plan.nodes_done(i), total = graph.nodes().size();
     const Layout layout{step.dst.type, max_dims, step.dst.ne, step.dst.nb};
     const Observed shown(*node, layout, step.dst.data, backend.parts()[step.part]->device().memory());
@@ -190,7 +190,7 @@ void compute(Graph &graph, Backend &backend) {
         if (part->trace()) traced.emplace_back(part->trace(), graph.nodes().size());
     }
     // A failure after this point, even during planning, leaves the outputs not computed.
-    for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
+    for (const Tensor *output : graph.outputs()) output->root->storage.computed.store(false, std::memory_order_release);
     bool plan_made;
     Plan &plan = use.plan(plan_made);
     for (Trace::Run &run : traced) run.planned(plan.steps(), plan_made);
@@ -229,7 +229,7 @@ void place(Tensor &t, const DeviceMemory *memory) {
              tensor_text(t).c_str(), t.is_leaf() ? "is a leaf" : "is in a leaf's memory");
     }
     Tensor &node = t.is_pure_view() ? *t.root : t;
-    if (node.placed_on.exchange(memory, std::memory_order_acq_rel) != memory) node.context->count_changed_leaf();
+    if (node.state.placed_on.exchange(memory, std::memory_order_acq_rel) != memory) node.context->count_changed_leaf();
 }
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {

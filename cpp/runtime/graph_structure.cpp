@@ -9,7 +9,7 @@ namespace tensorlib::core {
 
 namespace {
 
-bool owns_data(const Tensor &node) noexcept { return node.root == &node && node.data.load(std::memory_order_acquire); }
+bool owns_data(const Tensor &node) noexcept { return node.root == &node && node.storage.data.load(std::memory_order_acquire); }
 
 bool is_same(const Layout &a, const Layout &b) noexcept { return a.type == b.type && a.n_dims == b.n_dims && a.ne == b.ne && a.nb == b.nb; }
 
@@ -40,7 +40,7 @@ GraphStructure::GraphStructure(const Graph &graph)
     for (const Tensor *leaf : graph.leafs()) {
         Item item = item_of(*leaf);
         item.dropped = is_dropped(*leaf);
-        item.constant = leaf->constant.load(std::memory_order_acquire);
+        item.constant = leaf->storage.constant.load(std::memory_order_acquire);
         leafs_.push_back(item);
     }
 }
@@ -51,7 +51,7 @@ GraphStructure::Item GraphStructure::item_of(const Tensor &t) noexcept {
             .attr_bytes = t.attr_bytes,
             .is_view = t.is_view,
             .memory = &t.context->memory(),
-            .placed_on = (t.original ? *t.original : t).placed_on.load(std::memory_order_acquire)};
+            .placed_on = t.known()->state.placed_on.load(std::memory_order_acquire)};
 }
 
 // The operation and its attributes determine a view's offset and root, and which operands are written.
@@ -69,7 +69,7 @@ bool GraphStructure::is_of(const Graph &graph) const noexcept {
     for (std::size_t i = 0; i < leafs_.size(); i++) {
         const Tensor &leaf = *graph.leafs()[i];
         if (!is_same(leafs_[i], leaf) || leafs_[i].dropped != is_dropped(leaf)) return false;
-        if (leafs_[i].constant != leaf.constant.load(std::memory_order_acquire)) return false;
+        if (leafs_[i].constant != leaf.storage.constant.load(std::memory_order_acquire)) return false;
     }
     const std::byte *attrs = attrs_.data();
     for (std::size_t i = 0; i < nodes_.size(); i++) {

@@ -1,6 +1,6 @@
 // Several backends joined into one, which computes graphs whose tensors lie on several devices.
 //
-// A plan says which part runs which step, and what is copied in between (runtime/placement.hpp, planner_copies.cpp).
+// A plan says which part runs which step, and what is copied in between (runtime/placement.hpp, planner_schedule.cpp).
 // This file has the run, the blocks on each device that plans compute in, and the copies of constants. These copies
 // stay, because constants are read again and again on devices that are not theirs. Blocks and copies belong to the
 // backend, so no context's mem_limit counts them.

@@ -137,7 +137,8 @@ private:
             for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
                 const NodeIndex source = parts_.source_indices[at];
                 const NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
-                if (root == GraphParts::nowhere || parts_.nodes[i]->gradient_call() > parts_.nodes[root]->gradient_call()) continue;
+                if (root == GraphParts::nowhere || parts_.nodes[i]->state.gradient_call() > parts_.nodes[root]->state.gradient_call())
+                    continue;
                 last_read[root] = std::max(last_read[root], segment_of[i]);
             }
         }
@@ -169,7 +170,7 @@ std::size_t kept_bytes(const GraphParts &parts) {
 
 Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std::optional<std::size_t> limit) {
     return Graph::create(context, outputs, [&](GraphParts &parts) -> Recomputation {
-        const auto is_marked = [](const Tensor *node) { return node->recompute.load(std::memory_order_acquire); };
+        const auto is_marked = [](const Tensor *node) { return node->state.recompute.load(std::memory_order_acquire); };
         const bool any = std::ranges::any_of(parts.nodes, is_marked);
         if (!any && !limit) {
             put_small_steps_last(parts);
@@ -222,7 +223,7 @@ void set_recompute(Tensor &t, bool recompute) {
              "of its operands is valid",
              op_name(t.op), tensor_text(*t.root).c_str());
     }
-    t.root->recompute.store(recompute, std::memory_order_release);
+    t.root->state.recompute.store(recompute, std::memory_order_release);
 }
 
 }  // namespace tensorlib::core

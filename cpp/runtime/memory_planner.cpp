@@ -109,7 +109,7 @@ std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> check
     }
     std::size_t at = 0, n_checked = 0;
     for (std::uint32_t i = 0; i < end; i++) {
-        const bool has_data = !parts.is_clone(i) && nodes[i]->data.load(std::memory_order_acquire);
+        const bool has_data = !parts.is_clone(i) && nodes[i]->storage.data.load(std::memory_order_acquire);
         if (roots[i] == i && !is_output[i] && !has_data) lifetimes[i].bytes = block_bytes(nodes[i]->layout.nbytes(), alignment);
         if (roots[i] != GraphParts::nowhere) lifetimes[roots[i]].used_at(i);
         if (checked[i]) n_checked++;

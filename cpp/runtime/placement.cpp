@@ -99,8 +99,8 @@ std::optional<std::uint32_t> Placer::alone(const RefusedNodes &refused) const {
     // All nodes count, because any of them may have its own data as another graph's output.
     if (std::ranges::any_of(graph_.leafs(), lies_elsewhere) || std::ranges::any_of(graph_.nodes(), lies_elsewhere)) return {};
     for (const Tensor *node : graph_.nodes()) {
-        const Tensor &asked = node->original ? *node->original : *node;
-        const DeviceMemory *by_hand = asked.placed_on.load(std::memory_order_acquire);
+        const Tensor &asked = *node->known();
+        const DeviceMemory *by_hand = asked.state.placed_on.load(std::memory_order_acquire);
         if (by_hand && by_hand != memory) return {};
     }
     return memory ? std::optional(static_cast<std::uint32_t>(*backend_.part_on(*memory))) : std::nullopt;
@@ -115,8 +115,8 @@ void Placer::join_units() {
 }
 
 Mask Placer::wanted(const Tensor &node) const {
-    const Tensor &asked = node.original ? *node.original : node;
-    const DeviceMemory *by_hand = asked.placed_on.load(std::memory_order_acquire);
+    const Tensor &asked = *node.known();
+    const DeviceMemory *by_hand = asked.state.placed_on.load(std::memory_order_acquire);
     if (!by_hand) return bit(n_parts_) - 1;
     const auto part = backend_.part_on(*by_hand);
     if (!part) {

@@ -14,20 +14,17 @@ namespace tensorlib::core {
 
 Plan::Plan(Graph &graph, Backend &backend) : structure_(graph) {
     check_leafs(graph);
-    Planner planner(*this, graph, backend);
-    planner.make_copies();
-    planner.lay_out();
-    planner.check_limit();
-    planner.find_addresses();
+    planned_ = make_plan(graph, backend, structure_);
+    blocks_.resize(planned_.memory.size());
     attach(graph);
 }
 
-Plan::Plan(const Graph &graph, Backend &backend, Estimate) : structure_(graph) { Planner(*this, graph, backend).lay_out(); }
-
 std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
-    const Plan plan(graph, backend, Estimate{});
+    const GraphStructure structure(graph);
+    const Planning planning(graph, backend, structure);
+    const Draft draft = make_draft(planning, place_and_choose(planning));
     std::vector<std::size_t> bytes;
-    for (const Block &block : plan.blocks_) bytes.push_back(block.bytes);
+    for (const PartMemory &part : draft.memory.parts) bytes.push_back(part.bytes);
     const auto add = [&](std::size_t part, std::size_t n) {
         std::size_t &sum = bytes[part];
         if (!checked_add(sum, n, sum)) sum = ~std::size_t{0};
@@ -38,15 +35,15 @@ std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
     };
     for (const Tensor *leaf : graph.leafs()) add_root(*leaf);
     for (std::size_t i = 0; i < graph.nodes().size(); i++) {
-        if (plan.structure_.is_output(i)) add_root(*graph.nodes()[i]);
+        if (structure.is_output(i)) add_root(*graph.nodes()[i]);
     }
-    for (const KeptConstant &kept : plan.kept_constants_) {
-        add(kept.part, round_up(graph.at(kept.root)->layout.nbytes(), plan.blocks_[kept.part].memory->alignment()));
+    for (const KeptConstant &kept : draft.scheduled.transfers.kept_constants) {
+        add(kept.part, round_up(graph.at(kept.root)->layout.nbytes(), planning.memory_of(kept.part).alignment()));
     }
     // A constant's packed copy serves all products of a part that read the same rows of it in the same form.
     using Packed = std::tuple<std::size_t, const Tensor *, std::size_t, Extents, Strides, std::string_view>;
     std::vector<Packed> packed;
-    for (const Step &step : plan.steps_) {
+    for (const Step &step : draft.scheduled.schedule.steps) {
         for (const ConstantCopy &copy : step.plan.copies) {
             if (!copy.planned()) continue;
             const Tensor &a = *step.node->src[copy.source];
@@ -79,78 +76,85 @@ void Plan::attach(Graph &graph) {
         graph_ = nullptr;
         throw;
     }
-    for (std::size_t i = 0; i < steps_.size(); i++) {
-        steps_[i].node = graph.nodes()[step_nodes_[i].computed];
-        steps_[i].result = graph.nodes()[step_nodes_[i].result];
+    Schedule &schedule = planned_.schedule;
+    for (std::size_t i = 0; i < schedule.steps.size(); i++) {
+        schedule.steps[i].node = graph.nodes()[schedule.nodes[i].computed];
+        schedule.steps[i].result = graph.nodes()[schedule.nodes[i].result];
     }
-    for (std::size_t i = 0; i < rebuilt_.size(); i++) rebuilt_[i].root = graph.at(rebuilt_leafs_[i]);
-    for (std::size_t i = 0; i < copies_.size(); i++) copies_[i].root = graph.at(copied_roots_[i]);
+    StepOperands &operands = planned_.operands;
+    for (std::size_t i = 0; i < operands.rebuilt.size(); i++) operands.rebuilt[i].root = graph.at(operands.rebuilt_roots[i]);
+    for (std::size_t i = 0; i < operands.copies.size(); i++) operands.copies[i].root = graph.at(operands.copied_roots[i]);
     bool moved = false;
-    for (const InGraph &in_graph : in_graph_) {
-        std::byte *data = graph.at(in_graph.root)->data.load(std::memory_order_acquire);
-        std::byte *address = data ? data + in_graph.offset : nullptr;
-        moved = moved || *in_graph.address != address;
-        *in_graph.address = address;
+    for (const RootAddress &in_root : operands.in_roots) {
+        std::byte *data = graph.at(in_root.root)->storage.data.load(std::memory_order_acquire);
+        std::byte *address = data ? data + in_root.offset : nullptr;
+        moved = moved || *in_root.address != address;
+        *in_root.address = address;
     }
     if (moved) recording_.reset();
     find_owned();
     leafs_as_of_ = changed_leafs();
 }
 
-void Plan::place(std::byte *at, std::size_t part) noexcept {
-    Block &block = blocks_[part];
-    if (at == block.at) return;
-    block.at = at;
-    for (const InBlock &in_block : in_block_) {
-        if (in_block.part == part) *in_block.address = at + in_block.offset;
+void Plan::place(std::byte *block, std::size_t part) noexcept {
+    if (block == blocks_[part]) return;
+    blocks_[part] = block;
+    for (const BlockAddress &in_block : planned_.operands.in_blocks) {
+        if (in_block.part == part) *in_block.address = block + in_block.offset;
     }
-    auto *fault = reinterpret_cast<std::uint64_t *>(at);
-    for (const CheckedNode &checked : checked_) {
-        if (steps_[checked.step].part == part) steps_[checked.step].fault = fault++;
+    auto *fault = reinterpret_cast<std::uint64_t *>(block);
+    std::vector<Step> &steps = planned_.schedule.steps;
+    for (const CheckedNode &checked : planned_.schedule.checked) {
+        if (steps[checked.step].part == part) steps[checked.step].fault = fault++;
     }
     recording_.reset();
 }
 
 std::size_t Plan::own_bytes() const noexcept {
     const auto bytes = [](const auto &...vectors) { return (... + (vectors.capacity() * sizeof *vectors.data())); };
+    const Planned &p = planned_;
+    const Schedule &s = p.schedule;
+    const StepOperands &o = p.operands;
     std::size_t offsets = 0;
-    for (const Block &block : blocks_) offsets += bytes(block.intermediates.offset);
-    return sizeof *this + structure_.bytes() + offsets +
-           bytes(steps_, step_nodes_, done_, operands_, inputs_, instructions_, rebuilt_, rebuilt_leafs_, copies_, copied_roots_, parts_,
-                 refused_, kept_constants_, in_graph_, in_block_, fusions_.runs_in, blocks_, checked_, owned_, targets_);
+    for (const PartMemory &part : p.memory) offsets += bytes(part.intermediates.offset);
+    return sizeof *this + structure_.bytes() + offsets + p.fusions.in_prologue.capacity() / 8 +
+           bytes(p.parts, p.refused, p.fusions.runs_in, p.instructions, p.inputs, p.kept_constants, p.memory) +
+           bytes(s.steps, s.nodes, s.done, s.checked, s.targets) +
+           bytes(o.sources, o.rebuilt, o.rebuilt_roots, o.copies, o.copied_roots, o.in_roots, o.in_blocks) + bytes(blocks_, owned_);
 }
 
 // Outputs' data belong to their contexts and outlive the graph.
 void Plan::place_outputs() {
     for (const Tensor *output : graph_->outputs()) {
         Tensor &root = *output->root;
-        if (root.is_leaf() || root.data.load(std::memory_order_acquire)) continue;
+        if (root.is_leaf() || root.storage.data.load(std::memory_order_acquire)) continue;
         const auto purpose = [&] {
             return format_text("graph_compute: output %s, the result of %s", tensor_text(root).c_str(), op_name(root.op));
         };
         void *data = for_purpose(purpose, [&] { return root.context->allocate_data(root.layout.nbytes()); });
-        root.data.store(static_cast<std::byte *>(data), std::memory_order_release);
+        root.storage.data.store(static_cast<std::byte *>(data), std::memory_order_release);
         root.context->count_placed_node();
     }
 }
 
 void Plan::clear_faults() {
-    for (const Block &block : blocks_) {
-        const std::vector<std::uint64_t> none(block.n_faults, Fault::none);
-        if (!none.empty()) block.memory->write(block.at, none.data(), none.size() * sizeof(std::uint64_t));
+    for (std::size_t part = 0; part < blocks_.size(); part++) {
+        const std::vector<std::uint64_t> none(planned_.memory[part].n_faults, Fault::none);
+        if (!none.empty()) planned_.memory[part].memory->write(blocks_[part], none.data(), none.size() * sizeof(std::uint64_t));
     }
 }
 
 void Plan::check_faults() {
-    if (checked_.empty()) return;
+    const std::vector<CheckedNode> &all_checked = planned_.schedule.checked;
+    if (all_checked.empty()) return;
     for (std::size_t part = 0; part < blocks_.size(); part++) {
-        const Block &block = blocks_[part];
-        std::vector<std::uint64_t> faults(block.n_faults);
+        std::vector<std::uint64_t> faults(planned_.memory[part].n_faults);
         if (faults.empty()) continue;
-        block.memory->read(faults.data(), block.at, faults.size() * sizeof(std::uint64_t));
+        planned_.memory[part].memory->read(faults.data(), blocks_[part], faults.size() * sizeof(std::uint64_t));
         auto fault = faults.begin();
-        for (const CheckedNode &checked : checked_) {
-            if (steps_[checked.step].part == part && *fault++ != Fault::none) fail_for(steps_[checked.step], fault[-1]);
+        for (const CheckedNode &checked : all_checked) {
+            const Step &step = planned_.schedule.steps[checked.step];
+            if (step.part == part && *fault++ != Fault::none) fail_for(step, fault[-1]);
         }
     }
 }
@@ -177,8 +181,9 @@ void Plan::fail_for(const Step &step, std::uint64_t fault) const {
     const auto operand = static_cast<std::size_t>(Fault::operand(fault));
     const OpDef &def = op_def(step.node->op);
     // A later step's may lie in its place.
-    for (const Rebuilt &r : step.rebuilt) r.root->stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
-    const std::string value = element_text(*blocks_[step.part].memory, step.src[operand], Fault::position(fault));
+    for (const Rebuilt &r : step.rebuilt)
+        r.root->storage.stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
+    const std::string value = element_text(*planned_.memory[step.part].memory, step.src[operand], Fault::position(fault));
     fail(Status::invalid_argument, "graph_compute: %s of %s: element %lld of %s is %s: %s", def.name, sources_text(*step.node).c_str(),
          static_cast<long long>(Fault::position(fault)), def.operands[operand].name, value.c_str(),
          def.valid_values(*step.node, static_cast<int>(operand)).c_str());
@@ -201,25 +206,25 @@ void Plan::find_owned() {
     owned_as_of_ = placed_nodes();
     owned_.clear();
     for (Tensor *node : graph_->nodes()) {
-        if (node->root == node && node->data.load(std::memory_order_acquire)) owned_.push_back(node);
+        if (node->root == node && node->storage.data.load(std::memory_order_acquire)) owned_.push_back(node);
     }
 }
 
 void Plan::begin_run() {
-    for (const Graph::NodeIndex place : targets_) {
-        const Tensor &target = *graph_->at(place);
-        if (target.constant.load(std::memory_order_acquire)) {
+    for (const Graph::NodeIndex index : planned_.schedule.targets) {
+        const Tensor &target = *graph_->at(index);
+        if (target.storage.constant.load(std::memory_order_acquire)) {
             fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(),
                  constant_text(target));
         }
     }
     if (owned_as_of_ != placed_nodes()) find_owned();
-    for (Tensor *node : owned_) node->computed.store(false, std::memory_order_release);
+    for (Tensor *node : owned_) node->storage.computed.store(false, std::memory_order_release);
 }
 
 void Plan::end_run() noexcept {
     for (const Tensor *output : graph_->outputs()) {
-        if (!output->root->is_leaf()) output->root->computed.store(true, std::memory_order_release);
+        if (!output->root->is_leaf()) output->root->storage.computed.store(true, std::memory_order_release);
     }
 }
 

@@ -4,21 +4,12 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/graph_structure.hpp"
-#include "runtime/memory_planner.hpp"
-#include "runtime/program.hpp"
+#include "runtime/planned.hpp"
 
 #include <string>
 #include <vector>
 
 namespace tensorlib::core {
-
-// A node that some values make impossible, and the step that computes it. The operands, one bit each, are kept to the end
-// of a run, because the message names the element that was refused.
-struct CheckedNode {
-    std::uint32_t node;
-    std::uint32_t step;
-    unsigned operands;
-};
 
 class Plan {
 public:
@@ -40,23 +31,23 @@ public:
     std::uint64_t hash() const noexcept { return structure_.hash(); }
     void bind(Graph &graph);
 
-    std::span<const Step> steps() const noexcept { return steps_; }
+    std::span<const Step> steps() const noexcept { return planned_.schedule.steps; }
     std::unique_ptr<Backend::Recording> &recording() noexcept { return recording_; }
 
     // The bytes that a run needs on each part's device, and their address, which must be set before each run.
     std::size_t n_blocks() const noexcept { return blocks_.size(); }
-    std::size_t block_bytes(std::size_t part = 0) const noexcept { return blocks_[part].bytes; }
+    std::size_t block_bytes(std::size_t part = 0) const noexcept { return planned_.memory[part].bytes; }
     void place(std::byte *block, std::size_t part = 0) noexcept;
     // Bytes on the host.
     std::size_t own_bytes() const noexcept;
 
     // For progress: the number of the graph's nodes that are done after step i. Views compute nothing and count with the
     // step before them.
-    std::size_t nodes_done(std::size_t step) const noexcept { return done_[step]; }
+    std::size_t nodes_done(std::size_t step) const noexcept { return planned_.schedule.done[step]; }
 
     // Words at the beginning of the blocks, in which kernels note elements that they cannot take. They must be clear when a
     // run begins, and check_faults() clears them.
-    std::size_t n_faults() const noexcept { return checked_.size(); }
+    std::size_t n_faults() const noexcept { return planned_.schedule.checked.size(); }
     void clear_faults();
 
     // Called before a run: marks every node of the graph that owns data as not computed. Throws Error(invalid_argument) if
@@ -77,10 +68,6 @@ public:
     bool outdated() const noexcept { return leafs_as_of_ != changed_leafs() || !structure_.is_run_as(*graph_); }
 
 private:
-    friend class Planner;
-    struct Estimate {};
-    Plan(const Graph &graph, Backend &backend, Estimate);
-
     std::string head_text(Backend &backend) const;
     std::string segments_text(Backend &backend) const;
     std::string refused_text(std::size_t node, Backend &backend) const;
@@ -92,70 +79,15 @@ private:
     std::uint64_t changed_leafs() const noexcept;
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
 
-    // A part's memory while the plan runs, in this order: faults, intermediates and copies from other parts, rebuilt leafs,
-    // the steps' workspace.
-    struct Block {
-        DeviceMemory *memory = nullptr;
-        MemoryPlan intermediates;  // of nodes by their indices, then of copies from other parts
-        std::size_t n_faults = 0;
-        std::size_t intermediates_offset = 0, rebuilt_offset = 0, workspace_offset = 0, workspace_bytes = 0;
-        std::size_t copied_bytes = 0;  // per run, for the plan's text
-        std::size_t bytes = 0;
-        std::byte *at = nullptr;
-    };
-
-    // An address in a step: an offset from a root's data, or from the beginning of a part's block.
-    struct InGraph {
-        std::byte **address;
-        Graph::NodeIndex root;
-        std::size_t offset;
-    };
-    struct InBlock {
-        std::byte **address;
-        std::size_t offset;
-        std::size_t part;
-    };
-    // The indices of Step::node and Step::result in the graph.
-    struct StepNodes {
-        std::uint32_t computed, result;
-    };
-
-    // A node that a part's kernels refuse, for the text.
-    struct Refused {
-        std::uint32_t node, part;
-    };
-    // A constant whose bytes the backend keeps on another part's device.
-    struct KeptConstant {
-        Graph::NodeIndex root;
-        std::uint32_t part;
-    };
-
     Graph *graph_ = nullptr;
-    std::vector<Block> blocks_;  // of each part
     GraphStructure structure_;
-
-    std::vector<Step> steps_;
-    std::vector<StepNodes> step_nodes_;
-    std::vector<std::size_t> done_;
-    std::vector<TensorRef> operands_, inputs_;     // of all steps
-    std::vector<Instruction> instructions_;        // of all steps
-    std::vector<Rebuilt> rebuilt_;                 // of all steps
-    std::vector<Graph::NodeIndex> rebuilt_leafs_;  // the indices of these
-    std::vector<Copy> copies_;                     // of all steps
-    std::vector<Graph::NodeIndex> copied_roots_;   // the indices of these
-    std::vector<std::uint32_t> parts_;             // of all nodes
-    std::vector<Refused> refused_;
-    std::vector<KeptConstant> kept_constants_;
-    std::vector<InGraph> in_graph_;
-    std::vector<InBlock> in_block_;
-    Fusions fusions_;
-    std::vector<CheckedNode> checked_;               // each has a word for its faults
+    Planned planned_;
+    std::vector<std::byte *> blocks_;                // of each part; null before place()
     std::unique_ptr<Backend::Recording> recording_;  // of the current addresses
 
-    std::vector<Tensor *> owned_;            // nodes with their own data
-    std::uint64_t owned_as_of_ = 0;          // placed_nodes() when owned_ was made
-    std::uint64_t leafs_as_of_ = 0;          // changed_leafs() when the plan became the graph's
-    std::vector<Graph::NodeIndex> targets_;  // leafs that steps write to
+    std::vector<Tensor *> owned_;    // nodes with their own data
+    std::uint64_t owned_as_of_ = 0;  // placed_nodes() when owned_ was made
+    std::uint64_t leafs_as_of_ = 0;  // changed_leafs() when the plan became the graph's
 };
 
 }  // namespace tensorlib::core

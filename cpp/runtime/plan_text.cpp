@@ -22,8 +22,8 @@ std::string recomputation_text(const Recomputation &r) {
 // A word for a node that is marked for recomputation, or that recomputes another node.
 std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
     const Tensor &node = *graph.nodes()[i];
-    if (node.original) return ", recomputed";
-    if (!node.recompute.load(std::memory_order_acquire)) return "";
+    if (node.state.original) return ", recomputed";
+    if (!node.state.recompute.load(std::memory_order_acquire)) return "";
     const auto &clashing = graph.recomputation().clashing;
     if (std::ranges::find(clashing, &node) != clashing.end()) return ", kept, as what it reads is written before gradients read it";
     return is_output ? ", kept as an output" : "";
@@ -54,22 +54,25 @@ std::string device_text(const Backend &part) {
 std::string Plan::head_text(Backend &backend) const {
     const auto parts = backend.parts();
     const auto counts = format_text("%zu nodes, %zu leafs", graph_->nodes().size(), graph_->leafs().size());
-    const auto bytes = [](const Block &block) {
-        return format_text("intermediates %zu bytes (%zu without reuse), workspace %zu bytes", block.bytes - block.workspace_bytes,
-                           block.intermediates.unshared, block.workspace_bytes);
+    const std::vector<PartMemory> &memory = planned_.memory;
+    const auto bytes = [](const PartMemory &part) {
+        return format_text("intermediates %zu bytes (%zu without reuse), workspace %zu bytes", part.bytes - part.workspace_bytes,
+                           part.intermediates.unshared, part.workspace_bytes);
     };
     if (parts.size() == 1)
-        return format_text("plan on %s: %s, %s\n", device_text(*parts[0]).c_str(), counts.c_str(), bytes(blocks_[0]).c_str());
+        return format_text("plan on %s: %s, %s\n", device_text(*parts[0]).c_str(), counts.c_str(), bytes(memory[0]).c_str());
+    const std::vector<Copy> &copies = planned_.operands.copies;
     std::size_t copied = 0;
-    for (const Copy &copy : copies_) copied += copy.bytes;
+    std::vector<std::size_t> copied_to(parts.size());
+    for (const Copy &copy : copies) copied += copy.bytes, copied_to[copy.to] += copy.bytes;
     std::string text = format_text("plan on %s: %s, %zu copies of %zu bytes in each run\n", backend.device().name(), counts.c_str(),
-                                   copies_.size(), copied);
+                                   copies.size(), copied);
     for (std::size_t p = 0; p < parts.size(); p++) {
-        const auto computed = std::ranges::count(steps_, p, &Step::part);
+        const auto computed = std::ranges::count(steps(), p, &Step::part);
         text += format_text("on %s: %zu steps, %s, %zu bytes copied here\n", device_text(*parts[p]).c_str(),
-                            static_cast<std::size_t>(computed), bytes(blocks_[p]).c_str(), blocks_[p].copied_bytes);
+                            static_cast<std::size_t>(computed), bytes(memory[p]).c_str(), copied_to[p]);
     }
-    for (const KeptConstant &kept : kept_constants_) {
+    for (const KeptConstant &kept : planned_.kept_constants) {
         const Tensor &root = *graph_->at(kept.root);
         text += format_text("constant %s of %s: %zu bytes kept on %s\n", tensor_text(root).c_str(), root.context->memory().device(),
                             root.layout.nbytes(), parts[kept.part]->device().name());
@@ -88,13 +91,14 @@ std::string Plan::segments_text(Backend &backend) const {
                                 parts[copy.from]->device().name(), parts[copy.to]->device().name());
         }
     };
-    for (std::size_t k = 0; k < steps_.size(); k++) {
-        const Step &step = steps_[k];
+    const std::vector<Step> &steps = planned_.schedule.steps;
+    for (std::size_t k = 0; k < steps.size(); k++) {
+        const Step &step = steps[k];
         add_copies(step.before);
-        const bool begins = k == 0 || !step.before.empty() || steps_[k - 1].round != step.round || steps_[k - 1].part != step.part;
+        const bool begins = k == 0 || !step.before.empty() || steps[k - 1].round != step.round || steps[k - 1].part != step.part;
         if (begins) text += format_text("segment on %s: nodes", parts[step.part]->device().name());
-        text += format_text(" %u", step_nodes_[k].result);
-        const bool ends = k + 1 == steps_.size() || steps_[k + 1].round != step.round || steps_[k + 1].part != step.part;
+        text += format_text(" %u", planned_.schedule.nodes[k].result);
+        const bool ends = k + 1 == steps.size() || steps[k + 1].round != step.round || steps[k + 1].part != step.part;
         if (ends) text += "\n";
         add_copies(step.after);
     }
@@ -104,7 +108,7 @@ std::string Plan::segments_text(Backend &backend) const {
 // The devices that refuse the node, and why.
 std::string Plan::refused_text(std::size_t node, Backend &backend) const {
     std::string text;
-    for (const Refused &refused : refused_) {
+    for (const RefusedNode &refused : planned_.refused) {
         if (refused.node != node) continue;
         Backend &part = *backend.parts()[refused.part];
         const Problem problem{*graph_->nodes()[node], part, part.n_threads()};
@@ -119,7 +123,7 @@ std::string Plan::text(Backend &backend) const {
     text += recomputation_text(graph_->recomputation());
     const auto parts = backend.parts();
     std::vector<const Step *> step_of(graph_->nodes().size());
-    for (std::size_t k = 0; k < steps_.size(); k++) step_of[step_nodes_[k].result] = &steps_[k];
+    for (std::size_t k = 0; k < steps().size(); k++) step_of[planned_.schedule.nodes[k].result] = &steps()[k];
     for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
         const Tensor &node = *graph_->nodes()[i];
         text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
@@ -128,8 +132,8 @@ std::string Plan::text(Backend &backend) const {
             text += "view" + recomputed + "\n";
             continue;
         }
-        if (fusions_.is_fused(i)) {
-            text += format_text("in node %u%s\n", fusions_.runs_in[i], recomputed.c_str());
+        if (planned_.fusions.is_fused(i)) {
+            text += format_text("in node %u%s\n", planned_.fusions.runs_in[i], recomputed.c_str());
             continue;
         }
         const Step &step = *step_of[i];
@@ -142,7 +146,7 @@ std::string Plan::text(Backend &backend) const {
         }
         if (step.plan.n_rounds > 1) text += format_text(", %lld rounds", static_cast<long long>(step.plan.n_rounds));
         text += format_text(", %.3g flops, workspace %zu, ", op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
-        if (const auto &offset = blocks_[step.part].intermediates.offset; offset[i] != MemoryPlan::nowhere) {
+        if (const auto &offset = planned_.memory[step.part].intermediates.offset; offset[i] != MemoryPlan::nowhere) {
             text += format_text("at %zu", offset[i]);
         } else {
             text += node.root->is_leaf() ? "in a leaf" : "in its context";

@@ -50,7 +50,7 @@ private:
     static constexpr Entry::Key latest{~std::uint64_t{0}, GraphParts::nowhere};
 
     std::size_t n() const noexcept { return parts_.nodes.size(); }
-    std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->gradient_call(); }
+    std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->state.gradient_call(); }
 
     // Whether a reader of that call reads a clone instead of the node itself.
     bool reads_clone(NodeIndex source, std::uint32_t call) const noexcept {
@@ -81,14 +81,14 @@ private:
         entries_.clear();
         clones_of_.assign(n(), {});
         for (NodeIndex i = 0; i < n(); i++) {
-            entries_.push_back({.node = i, .key = comes_late(i) ? latest : Entry::Key(parts_.nodes[i]->gradient_number, i)});
+            entries_.push_back({.node = i, .key = comes_late(i) ? latest : Entry::Key(parts_.nodes[i]->state.gradient_number, i)});
         }
         for (const NodeIndex output : parts_.output_indices) {
             if (!GraphParts::is_node(output)) continue;
             Entry &entry = entries_[output];
             entry.live = true;
             entry.uses++;
-            entry.key = {parts_.nodes[output]->gradient_number, output};
+            entry.key = {parts_.nodes[output]->state.gradient_number, output};
         }
         for (NodeIndex i = static_cast<NodeIndex>(n()); i-- > 0;) {
             // All readers of a node come after it, so all of them have been examined.
@@ -227,8 +227,8 @@ std::vector<std::uint32_t> late_calls(const GraphParts &parts) {
         for (std::size_t s = 0; s < reader->n_src; s++, at++) {
             const NodeIndex source = parts.source_indices[at];
             const NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
-            if (root == GraphParts::nowhere || reader->gradient_call() <= parts.nodes[root]->gradient_call()) continue;
-            late[root] = std::max(late[root], reader->gradient_call());
+            if (root == GraphParts::nowhere || reader->state.gradient_call() <= parts.nodes[root]->state.gradient_call()) continue;
+            late[root] = std::max(late[root], reader->state.gradient_call());
         }
     }
     return late;

@@ -26,7 +26,7 @@ std::vector<bool> small_steps(const GraphParts &parts) {
     std::size_t at = 0, waiting = 0;
     for (std::size_t i = 0; i < parts.nodes.size(); at += parts.nodes[i++]->n_src) {
         const Tensor &node = *parts.nodes[i];
-        if (!node.writes() || node.gradient_number == 0 || is_read[i]) continue;
+        if (!node.writes() || node.state.gradient_number == 0 || is_read[i]) continue;
         std::size_t bytes = 0;
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (GraphParts::is_node(parts.source_indices[at + s])) bytes += node.src[s]->layout.nbytes();
@@ -41,7 +41,7 @@ std::vector<bool> small_steps(const GraphParts &parts) {
 
 void put_small_steps_last(GraphParts &parts) {
     // Few graphs have any. A model that only runs inference is built for each token.
-    const auto may_be_one = [](const Tensor *node) { return node->writes() && node->gradient_number != 0; };
+    const auto may_be_one = [](const Tensor *node) { return node->writes() && node->state.gradient_number != 0; };
     if (std::ranges::count_if(parts.nodes, may_be_one) < 2) return;
     const std::vector<bool> late = small_steps(parts);
     if (std::ranges::count(late, true) < 2) return;

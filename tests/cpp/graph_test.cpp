@@ -37,7 +37,7 @@ TEST(Graph, post_order_each_tensor_once) {
     EXPECT_EQ(graph->uses()[0], 2u);  // of p: q and r
     EXPECT_EQ(graph->uses()[1], 3u);  // of q: r, and twice an output
     EXPECT_EQ(graph->uses()[2], 1u);
-    EXPECT_FALSE(unused->computed.load());
+    EXPECT_FALSE(unused->storage.computed.load());
     const std::string dot = graph->dot();
     EXPECT_EQ(dot.rfind("digraph", 0), 0u);
     EXPECT_NE(dot.find("n0 -> n1"), std::string::npos);

@@ -22,7 +22,7 @@ using Shape = std::vector<std::int64_t>;
 
 core::Tensor *leaf(core::Context &ctx, core::DType type, const Shape &shape, std::uint32_t seed) {
     core::Tensor *t = ctx.new_leaf(core::contiguous_layout("test", type, shape));
-    std::byte *data = t->data.load();
+    std::byte *data = t->storage.data.load();
     for (std::int64_t i = 0, n = t->layout.n_elements(); i < n; i++) {
         const auto at = static_cast<std::uint32_t>(i);
         const float value = support::value(seed, at);
