@@ -19,14 +19,24 @@ constexpr std::int64_t l1_depth = 160;
 constexpr std::int64_t dot_depth = 768;
 // As the packed product blocks by default: 192 rows of A, 512 deep, in the second-level cache.
 constexpr std::int64_t block_rows = 192, block_depth = 512;
-constexpr std::int64_t row_floats = 4096;
+constexpr std::int64_t row_floats = 4096, stream_rows = stream_floats / row_floats;
+constexpr std::ptrdiff_t row_stride = row_floats * sizeof(float);
+constexpr double block_bytes = 4.0 * block_rows * block_depth;
+// Runs of a kernel on data in the first-level cache, and of one on a block in the second-level cache, per timed run.
+constexpr std::int64_t repeats = 2000, block_repeats = 20;
 
 enum class Unit { gflops, gbytes };
+
+// What a row's rate means: the most that others with its unit can reach, a share of that, or neither.
+enum class Role { limit, limited, unlimited };
 
 struct Row {
     Contender contender;
     double work;  // floating-point operations or bytes of one run
     Unit unit;
+    Role role = Role::limited;
+
+    double rate() const { return work / contender.times().best * 1e-9; }
 };
 
 void print(const Row &row, double limit, bool disturbed) {
@@ -75,93 +85,134 @@ void check_pack(const simd::SimdTable &simd, const float *rows, float *panel) {
     }
 }
 
-}  // namespace
+// The kernels, and the data that they are measured on.
+struct Kernels {
+    const simd::SimdTable &simd;
+    const int MR = simd.gemm.rows, NR = simd.gemm.columns, DR = simd.dot.rows, DC = simd.dot.columns;
+    std::vector<float> stream, panels, c;
+    const float *a, *b;
+    float sink = 0;
 
-void report_kernels(const Bench &bench) {
-    const simd::SimdTable &simd = bench.isa.kernels;
-    const int MR = simd.gemm.rows, NR = simd.gemm.columns;
-    core::ThreadPool pool(1);
-    std::vector<float> stream(stream_floats), panels(block_rows * block_depth), c(block_rows * static_cast<std::size_t>(NR));
-    fill(stream, 1);
-    fill(panels, 2);
-    const float *a = stream.data(), *b = stream.data() + (std::int64_t{1} << 20);
-    check_gemm(simd, a, b);
-    check_dot(simd, a, b);
-    check_pack(simd, a, panels.data());
+    explicit Kernels(const simd::SimdTable &table)
+        : simd(table),
+          stream(stream_floats),
+          panels(block_rows * block_depth),
+          c(block_rows * static_cast<std::size_t>(NR)),
+          a(stream.data()),
+          b(stream.data() + (std::int64_t{1} << 20)) {
+        fill(stream, 1);
+        fill(panels, 2);
+        check_gemm(simd, a, b);
+        check_dot(simd, a, b);
+        check_pack(simd, a, panels.data());
+    }
 
-    constexpr std::int64_t repeats = 2000;
-    const auto l1_flops = static_cast<double>(2 * MR * NR * l1_depth * repeats);
-    const double block_flops = 2.0 * block_rows * block_depth * NR * 20;
-    const int DR = simd.dot.rows, DC = simd.dot.columns;
-    const auto dot_flops = static_cast<double>(2 * DR * DC * dot_depth * repeats);
-    constexpr std::ptrdiff_t row_stride = row_floats * sizeof(float);
     // Packs a block of A out of a [4096, m] matrix, as one chunk of the product does for one block of k.
-    const auto pack_block = [&](std::int64_t first_row, std::int64_t k) {
+    void pack_block(std::int64_t first_row, std::int64_t k) {
         for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
             simd.pack.f32(block_depth, reinterpret_cast<const char *>(a + (first_row + m) * row_floats + k), sizeof(float), row_stride, MR,
                           MR, panels.data() + m * block_depth);
         }
-    };
-    constexpr double block_bytes = 4.0 * block_rows * block_depth;
-    constexpr std::int64_t stream_rows = stream_floats / row_floats, blocks = stream_rows / block_rows;
-    std::int64_t at_block = 0;
-    float sink = 0;
+    }
 
+    Row gemm_of_panels() {
+        const auto run = [this] {
+            for (std::int64_t i = 0; i < repeats; i++) simd.gemm.f32.from_cache[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
+        };
+        return {{"gemm_f32 " + std::to_string(MR) + "x" + std::to_string(NR) + ", panels in the first-level cache", run},
+                static_cast<double>(2 * MR * NR * l1_depth * repeats),
+                Unit::gflops};
+    }
+
+    Row gemm_of_block() {
+        const auto run = [this] {
+            for (int i = 0; i < block_repeats; i++) {
+                for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
+                    simd.gemm.f32.from_cache[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
+                }
+            }
+        };
+        return {
+            {"gemm_f32, A 192 x 512 from the second-level cache", run}, 2.0 * block_rows * block_depth * NR * block_repeats, Unit::gflops};
+    }
+
+    Row dot_of_rows() {
+        const auto run = [this] {
+            constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
+            for (std::int64_t i = 0; i < repeats; i++) {
+                simd.dot.f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
+                                             stride, c.data(), DR);
+            }
+        };
+        return {{"dot_f32 " + std::to_string(DR) + "x" + std::to_string(DC) + ", rows in the first-level cache", run},
+                static_cast<double>(2 * DR * DC * dot_depth * repeats),
+                Unit::gflops};
+    }
+
+    Row dot_of_stream() {
+        const auto run = [this] {
+            for (std::int64_t m = 0; m + DR <= stream_rows; m += DR) {
+                simd.dot.f32[DR - 1][0](row_floats, reinterpret_cast<const char *>(a + m * row_floats), row_stride,
+                                        reinterpret_cast<const char *>(panels.data()), row_stride, c.data(), DR);
+            }
+        };
+        return {{"dot_f32 " + std::to_string(DR) + "x1 over 288 MiB", run}, 4.0 * stream_floats, Unit::gbytes};
+    }
+
+    Row pack_of_stream() {
+        constexpr std::int64_t blocks = stream_rows / block_rows;
+        const auto run = [this] {
+            for (std::int64_t i = 0; i < blocks; i++) {
+                for (std::int64_t k = 0; k < row_floats; k += block_depth) pack_block(i * block_rows, k);
+            }
+        };
+        return {{"pack_f32 192 x 512 from memory, all blocks of 288 MiB", run},
+                block_bytes * static_cast<double>(blocks * (row_floats / block_depth)),
+                Unit::gbytes};
+    }
+
+    // The block is in the caches: what memory gives is no limit for it.
+    Row pack_of_block() {
+        const auto run = [this] {
+            for (int i = 0; i < block_repeats; i++) pack_block(0, 0);
+        };
+        return {{"pack_f32 192 x 512, the same block again", run}, block_bytes * block_repeats, Unit::gbytes, Role::unlimited};
+    }
+};
+
+// The best rate of those rows that are limits of this unit.
+double limit_of(std::span<const Row> rows, Unit unit) {
+    double limit = 0;
+    for (const Row &row : rows) {
+        if (row.unit == unit && row.role == Role::limit) limit = std::max(limit, row.rate());
+    }
+    return limit;
+}
+
+}  // namespace
+
+void report_kernels(const Bench &bench) {
+    core::ThreadPool pool(1);
+    Kernels k(bench.isa.kernels);
     Row rows[] = {
         {{"multiply-add chains in registers", [&] { run_multiply_add(bench.limits, pool); }},
          static_cast<double>(run_multiply_add(bench.limits, pool)),
-         Unit::gflops},
-        {{"gemm_f32 " + std::to_string(MR) + "x" + std::to_string(NR) + ", panels in the first-level cache",
-          [&] {
-              for (std::int64_t i = 0; i < repeats; i++) simd.gemm.f32.from_cache[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
-          }},
-         l1_flops,
-         Unit::gflops},
-        {{"gemm_f32, A 192 x 512 from the second-level cache",
-          [&] {
-              for (int i = 0; i < 20; i++) {
-                  for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
-                      simd.gemm.f32.from_cache[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
-                  }
-              }
-          }},
-         block_flops,
-         Unit::gflops},
-        {{"dot_f32 " + std::to_string(DR) + "x" + std::to_string(DC) + ", rows in the first-level cache",
-          [&] {
-              constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
-              for (std::int64_t i = 0; i < repeats; i++) {
-                  simd.dot.f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
-                                               stride, c.data(), DR);
-              }
-          }},
-         dot_flops,
-         Unit::gflops},
-        {{"reading 288 MiB, one stream", [&] { bench.limits.read_1(stream_floats, a, &sink); }}, 4.0 * stream_floats, Unit::gbytes},
-        {{"reading 288 MiB, four streams", [&] { bench.limits.read_4(stream_floats, a, &sink); }}, 4.0 * stream_floats, Unit::gbytes},
-        {{"dot_f32 " + std::to_string(DR) + "x1 over 288 MiB",
-          [&] {
-              for (std::int64_t m = 0; m + DR <= stream_rows; m += DR) {
-                  simd.dot.f32[DR - 1][0](row_floats, reinterpret_cast<const char *>(a + m * row_floats), row_stride,
-                                          reinterpret_cast<const char *>(panels.data()), row_stride, c.data(), DR);
-              }
-          }},
+         Unit::gflops,
+         Role::limit},
+        k.gemm_of_panels(),
+        k.gemm_of_block(),
+        k.dot_of_rows(),
+        {{"reading 288 MiB, one stream", [&] { bench.limits.read_1(stream_floats, k.a, &k.sink); }},
          4.0 * stream_floats,
-         Unit::gbytes},
-        {{"pack_f32 192 x 512 from memory, all blocks of 288 MiB",
-          [&] {
-              for (std::int64_t i = 0; i < blocks; i++) {
-                  for (std::int64_t k = 0; k < row_floats; k += block_depth) pack_block(i * block_rows, k);
-              }
-          }},
-         block_bytes * static_cast<double>(blocks * (row_floats / block_depth)),
-         Unit::gbytes},
-        {{"pack_f32 192 x 512, the same block again",
-          [&] {
-              for (int i = 0; i < 20; i++) pack_block(at_block, 0);
-          }},
-         block_bytes * 20,
-         Unit::gbytes},
+         Unit::gbytes,
+         Role::limit},
+        {{"reading 288 MiB, four streams", [&] { bench.limits.read_4(stream_floats, k.a, &k.sink); }},
+         4.0 * stream_floats,
+         Unit::gbytes,
+         Role::limit},
+        k.dot_of_stream(),
+        k.pack_of_stream(),
+        k.pack_of_block(),
     };
 
     std::vector<Contender> contenders;
@@ -170,15 +221,11 @@ void report_kernels(const Bench &bench) {
     in_turn(contenders, bench.budget * 4, 0);
     const bool disturbed = others.cores() > 0.05;
     for (std::size_t i = 0; i < contenders.size(); i++) rows[i].contender = contenders[i];
-    double peak = 0, bandwidth = 0;
-    for (const Row &row : rows) {
-        const double rate = row.work / row.contender.times().best * 1e-9;
-        if (&row == &rows[0]) peak = rate;
-        if (&row == &rows[4] || &row == &rows[5]) bandwidth = std::max(bandwidth, rate);
-    }
+    const double peak = limit_of(rows, Unit::gflops), bandwidth = limit_of(rows, Unit::gbytes);
     std::printf("\nkernels, one thread%41s %8s %8s %7s         %8s\n", "", "best", "median", "spread", "of limit");
-    // The last row's block is in the caches: what memory gives is no limit for it.
-    for (const Row &row : rows) print(row, &row == &rows[8] ? 0 : row.unit == Unit::gflops ? peak : bandwidth, disturbed);
+    for (const Row &row : rows) {
+        print(row, row.role == Role::unlimited ? 0 : row.unit == Unit::gflops ? peak : bandwidth, disturbed);
+    }
 }
 
 }  // namespace tensorlib::bench

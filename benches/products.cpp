@@ -76,6 +76,44 @@ struct Product {
     }
 };
 
+// What bounds a product: GFLOP/s, GB/s, and the lower of both in GFLOP/s.
+struct Bounds {
+    double peak, bandwidth, roof;
+};
+
+// From the times of the first three contenders.
+Bounds bounds_of(const Bench &bench, core::ThreadPool &pool, const Shape &s, std::span<const Contender> contenders) {
+    const auto bytes = static_cast<double>(4 * s.k * s.m);
+    const double peak = static_cast<double>(run_multiply_add(bench.limits, pool)) / contenders[0].times().best * 1e-9;
+    const double bandwidth = bytes / std::min(contenders[1].times().best, contenders[2].times().best) * 1e-9;
+    return {peak, bandwidth, std::min(peak, 2 * static_cast<double>(s.n) * bandwidth / 4)};
+}
+
+// Whose product was measured, and how.
+struct Run {
+    const char *who;
+    const Shape &shape;
+    int threads;
+    bool disturbed;
+};
+
+void add_row(const Bench &bench, const Run &run, const Bounds &bounds, const Times &times) {
+    const auto flops = static_cast<double>(2 * run.shape.k * run.shape.m * run.shape.n);
+    bench.rows.add({{"section", std::string("products")},
+                    {"isa", std::string(bench.isa.name)},
+                    {"who", std::string(run.who)},
+                    {"type", std::string("f32")},
+                    {"constant", false},
+                    {"n", run.shape.n},
+                    {"threads", std::int64_t{run.threads}},
+                    {"weight_bytes", 4.0},
+                    {"peak", bounds.peak},
+                    {"bandwidth", bounds.bandwidth},
+                    {"best", flops / times.best * 1e-9},
+                    {"median", flops / times.median * 1e-9},
+                    {"disturbed", run.disturbed}});
+}
+
 void report_product(const Bench &bench, Product &p, int threads) {
     const Shape &s = p.shape;
     core::ThreadPool pool(threads);
@@ -104,33 +142,17 @@ void report_product(const Bench &bench, Product &p, int threads) {
     in_turn(contenders, bench.budget, threads > 1 ? pause_between_pools : 0);
     const bool disturbed = others.cores() > 0.05;
 
-    const auto flops = static_cast<double>(2 * s.k * s.m * s.n), bytes = static_cast<double>(4 * s.k * s.m);
-    const double peak = static_cast<double>(run_multiply_add(bench.limits, pool)) / contenders[0].times().best * 1e-9;
-    const double bandwidth = bytes / std::min(contenders[1].times().best, contenders[2].times().best) * 1e-9;
-    const double roof = std::min(peak, 2 * static_cast<double>(s.n) * bandwidth / 4);
+    const auto flops = static_cast<double>(2 * s.k * s.m * s.n);
+    const Bounds bounds = bounds_of(bench, pool, s, contenders);
     const Times ours = contenders[3].times();
     std::printf("%c %4lld %3d  %7.1f %7.1f %7.1f  %8.1f %8.1f %5.1f %%  %5.1f %% %5.1f %%", disturbed ? '*' : ' ',
-                static_cast<long long>(s.n), threads, peak, bandwidth, roof, flops / ours.best * 1e-9, flops / ours.median * 1e-9,
-                100 * ours.spread, 100 * flops / ours.best * 1e-9 / roof, 100 * flops / ours.median * 1e-9 / roof);
-    const auto row = [&](const char *who, const Times &times) {
-        bench.rows.add({{"section", std::string("products")},
-                        {"isa", std::string(bench.isa.name)},
-                        {"who", std::string(who)},
-                        {"type", std::string("f32")},
-                        {"constant", false},
-                        {"n", s.n},
-                        {"threads", std::int64_t{threads}},
-                        {"weight_bytes", 4.0},
-                        {"peak", peak},
-                        {"bandwidth", bandwidth},
-                        {"best", flops / times.best * 1e-9},
-                        {"median", flops / times.median * 1e-9},
-                        {"disturbed", disturbed}});
-    };
-    row("tensorlib", ours);
+                static_cast<long long>(s.n), threads, bounds.peak, bounds.bandwidth, bounds.roof, flops / ours.best * 1e-9,
+                flops / ours.median * 1e-9, 100 * ours.spread, 100 * flops / ours.best * 1e-9 / bounds.roof,
+                100 * flops / ours.median * 1e-9 / bounds.roof);
+    add_row(bench, {"tensorlib", s, threads, disturbed}, bounds, ours);
     for (std::size_t i = 0; i < bench.peers.size(); i++) {
         const Times its = contenders[4 + i].times();
-        row(bench.peers[i]->name(), its);
+        add_row(bench, {bench.peers[i]->name(), s, threads, disturbed}, bounds, its);
         std::printf("  %8.1f %8.1f %6.2f  %-20s", flops / its.best * 1e-9, flops / its.median * 1e-9, its.best / ours.best,
                     bench.peers[i]->kernel().c_str());
     }

@@ -98,15 +98,7 @@ func (c *testCase) add(keyword, rest string) error {
 		id := f.word()
 		c.steps = append(c.steps, step{id: id, raw: &blocks{typ: f.word(), ne: f.ints(4)}})
 	case "hex":
-		id := f.word()
-		bytes, err := hex.DecodeString(f.word())
-		for _, s := range c.steps {
-			if s.id == id && s.raw != nil {
-				s.raw.bytes = append(s.raw.bytes, bytes...)
-				return err
-			}
-		}
-		return fmt.Errorf("hex: no such leaf")
+		return c.addHex(f.word(), f.word())
 	case "cpu_only":
 		c.cpu = true
 	case "fails":
@@ -119,15 +111,7 @@ func (c *testCase) add(keyword, rest string) error {
 		index := f.int()
 		l.set[index] = float32(f.number())
 	case "op":
-		s := step{id: f.word(), op: f.word(), attrs: map[string]string{}}
-		for len(f.words) > 0 {
-			if key, value, isAttr := strings.Cut(f.word(), "="); isAttr {
-				s.attrs[key] = value
-			} else {
-				s.src = append(s.src, key)
-			}
-		}
-		c.steps = append(c.steps, s)
+		c.steps = append(c.steps, f.operation())
 	case "out":
 		c.outs = append(c.outs, expected{id: f.word(), typ: f.word(), ne: f.ints(4), at: map[int64]float64{}})
 	case "tol", "at":
@@ -156,6 +140,18 @@ func (c *testCase) add(keyword, rest string) error {
 	return f.err
 }
 
+// addHex appends bytes to the blocks of a leaf.
+func (c *testCase) addHex(id, digits string) error {
+	bytes, err := hex.DecodeString(digits)
+	for _, s := range c.steps {
+		if s.id == id && s.raw != nil {
+			s.raw.bytes = append(s.raw.bytes, bytes...)
+			return err
+		}
+	}
+	return fmt.Errorf("hex: no such leaf")
+}
+
 func (c *testCase) leaf(id string) *leaf {
 	for _, s := range c.steps {
 		if s.id == id {
@@ -169,6 +165,19 @@ func (c *testCase) leaf(id string) *leaf {
 type fields struct {
 	words []string
 	err   error
+}
+
+// operation takes an operation's names, operands and attributes.
+func (f *fields) operation() step {
+	s := step{id: f.word(), op: f.word(), attrs: map[string]string{}}
+	for len(f.words) > 0 {
+		if key, value, isAttr := strings.Cut(f.word(), "="); isAttr {
+			s.attrs[key] = value
+		} else {
+			s.src = append(s.src, key)
+		}
+	}
+	return s
 }
 
 func (f *fields) word() string {

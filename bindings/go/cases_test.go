@@ -175,26 +175,10 @@ func (c *testCase) checkOutputs(ctx *Context, backend *Backend, tensors map[stri
 // make makes a leaf, or an operation by its own method.
 func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	if s.leaf != nil {
-		typ, err := ParseType(s.leaf.typ)
-		if err != nil {
-			return nil, err
-		}
-		t, err := c.NewTensor(typ, s.leaf.ne...)
-		if err != nil {
-			return nil, err
-		}
-		return t, t.WriteF32(s.leaf.values(t.Len(), typ))
+		return s.leaf.make(c)
 	}
 	if s.raw != nil {
-		typ, err := ParseType(s.raw.typ)
-		if err != nil {
-			return nil, err
-		}
-		t, err := c.NewTensor(typ, s.raw.ne...)
-		if err != nil {
-			return nil, err
-		}
-		return t, t.WriteBytes(0, s.raw.bytes)
+		return s.raw.make(c)
 	}
 	src := make([]*Tensor, len(s.src))
 	for i, id := range s.src {
@@ -224,23 +208,52 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	case len(src) != 1:
 		return nil, fmt.Errorf("%s of %d operands: this runner does not know it", s.op, len(src))
 	}
+	return s.unary(c, src[0])
+}
+
+func (l *leaf) make(c *Context) (*Tensor, error) {
+	typ, err := ParseType(l.typ)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.NewTensor(typ, l.ne...)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.WriteF32(l.values(t.Len(), typ))
+}
+
+func (b *blocks) make(c *Context) (*Tensor, error) {
+	typ, err := ParseType(b.typ)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.NewTensor(typ, b.ne...)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.WriteBytes(0, b.bytes)
+}
+
+// unary makes an operation of one operand whose attributes need conversion.
+func (s *step) unary(c *Context, a *Tensor) (*Tensor, error) {
 	switch s.op {
 	case "view":
-		return c.View(src[0], s.ints("ne"), s.ints("nb"), s.integer("offset"))
+		return c.View(a, s.ints("ne"), s.ints("nb"), s.integer("offset"))
 	case "reshape":
-		return c.Reshape(src[0], s.ints("ne")...)
+		return c.Reshape(a, s.ints("ne")...)
 	case "permute":
 		var axes [4]int
 		for i, axis := range s.list("axes", len(axes)) {
 			axes[i] = int(axis)
 		}
-		return c.Permute(src[0], axes)
+		return c.Permute(a, axes)
 	case "cast":
 		typ, err := ParseType(s.attrs["to"])
 		if err != nil {
 			return nil, err
 		}
-		return c.Cast(src[0], typ)
+		return c.Cast(a, typ)
 	}
 	return nil, fmt.Errorf("this runner does not know %s", s.op)
 }

@@ -3,39 +3,25 @@ package tensorlib
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 )
 
 // failure drops the value that a call returned together with its error.
 func failure[T any](_ T, err error) error { return err }
 
-// Every function of the library with input that it must refuse. Each case must
-// return the status and a message with the words, and leave the context usable.
-func TestBadInput(t *testing.T) {
-	c := newContext(t)
-	other := newContext(t, WithNoAlloc())
-	cpu := newCPU(t)
-	a := f32(c, 2, 4)
-	b := f32(c, 7)
-	ints := must(NewTensorFrom(c, []int32{1, 2, 3}, 3))
-	empty := must(other.NewTensor(F32, 2))
-	constant := f32(c, 2)
-	if err := constant.SetConstant(); err != nil {
-		t.Fatal(err)
-	}
-	sum := must(c.Add(a, a))
-	graph := must(NewGraph(c, sum))
-	defer graph.Close()
+// badCase is a call that must return this status and a message with these words.
+type badCase struct {
+	name  string
+	err   error
+	code  Status
+	words []string
+}
 
+// badTensors makes tensors; other has no data.
+func badTensors(c, other *Context) []badCase {
 	four := make([]float32, 4)
-	eight := make([]float32, 8)
-	seven := []int64{2, 4, 1, 1, 1, 1, 1}
-	cases := []struct {
-		name  string
-		err   error
-		code  Status
-		words []string
-	}{
+	return []badCase{
 		{"tensor/no_dims", failure(c.NewTensor(F32)), StatusInvalidArgument, nil},
 		{"tensor/five_dims", failure(c.NewTensor(F32, 1, 1, 1, 1, 1)), StatusInvalidArgument, []string{"5"}},
 		{"tensor/negative", failure(c.NewTensor(F32, 2, -1)), StatusInvalidArgument, []string{"-1"}},
@@ -43,6 +29,13 @@ func TestBadInput(t *testing.T) {
 		{"tensor/unknown_type", failure(c.NewTensor(Type(99), 2)), StatusInvalidArgument, []string{"99"}},
 		{"tensor/wrong_length", failure(NewTensorFrom(c, four, 3)), StatusInvalidArgument, []string{"4", "3"}},
 		{"tensor/from_into_no_alloc", failure(NewTensorFrom(other, four, 4)), StatusInvalidArgument, nil},
+	}
+}
+
+// badOperations builds nodes.
+func badOperations(c *Context, a, b, ints, constant *Tensor) []badCase {
+	seven := []int64{2, 4, 1, 1, 1, 1, 1}
+	return []badCase{
 		{"add/shape", failure(c.Add(a, b)), StatusShapeMismatch, []string{"add", "7"}},
 		{"add/type", failure(c.Add(a, ints)), StatusTypeMismatch, []string{"add", "i32"}},
 		{"add/nil", failure(c.Add(a, nil)), StatusInvalidArgument, []string{"add", "operand 1", "nil"}},
@@ -74,6 +67,14 @@ func TestBadInput(t *testing.T) {
 		{"op/unknown_attribute", failure(c.Op("dup", []*Tensor{a}, Number("bogus", 1))), StatusInvalidArgument, []string{"bogus"}},
 		{"op/seven_ints", failure(c.Op("reshape", []*Tensor{a}, Ints("ne", seven...))), StatusInvalidArgument, []string{"7"}},
 		{"op/attribute_nul", failure(c.Op("cast", []*Tensor{a}, Text("to", "f\x0032"))), StatusInvalidArgument, []string{"NUL"}},
+	}
+}
+
+// badAccess reads and changes tensors; sum is a node, and empty has no data.
+func badAccess(a, ints, empty, constant, sum *Tensor) []badCase {
+	four := make([]float32, 4)
+	eight := make([]float32, 8)
+	return []badCase{
 		{"read/node", Read(sum, eight), StatusInvalidArgument, nil},
 		{"read/type", Read(ints, make([]int64, 3)), StatusTypeMismatch, []string{"i32", "int64"}},
 		{"read/length", Read(a, four), StatusInvalidArgument, []string{"4", "8"}},
@@ -95,6 +96,12 @@ func TestBadInput(t *testing.T) {
 		{"name/nul", a.SetName("a\x00b"), StatusInvalidArgument, []string{"NUL"}},
 		{"constant/node", sum.SetConstant(), StatusInvalidArgument, nil},
 		{"drop_original/variable", a.DropOriginal(), StatusInvalidArgument, []string{"constant"}},
+	}
+}
+
+// badHandles makes and uses graphs, contexts, backends and types.
+func badHandles(t *testing.T, c, other *Context, cpu *Backend, graph *Graph, a, empty *Tensor) []badCase {
+	return []badCase{
 		{"graph/no_output", failure(NewGraph(c)), StatusInvalidArgument, nil},
 		{"graph/nil_output", failure(NewGraph(c, a, nil)), StatusInvalidArgument, []string{"operand 1"}},
 		{"graph/nil_backend", graph.Compute(nil), StatusInvalidArgument, []string{"backend"}},
@@ -112,8 +119,33 @@ func TestBadInput(t *testing.T) {
 		{"backend/many_threads", failure(NewBackend("cpu", WithThreads(1<<32))), StatusInvalidArgument, []string{"4294967296"}},
 		{"type/unknown", failure(ParseType("f33")), StatusInvalidArgument, []string{"f33", "f32"}},
 	}
+}
+
+// Every function of the library with input that it must refuse. No case may
+// leave an error in the context.
+func TestBadInput(t *testing.T) {
+	c := newContext(t)
+	other := newContext(t, WithNoAlloc())
+	cpu := newCPU(t)
+	a := f32(c, 2, 4)
+	b := f32(c, 7)
+	ints := must(NewTensorFrom(c, []int32{1, 2, 3}, 3))
+	empty := must(other.NewTensor(F32, 2))
+	constant := f32(c, 2)
+	if err := constant.SetConstant(); err != nil {
+		t.Fatal(err)
+	}
+	sum := must(c.Add(a, a))
+	graph := must(NewGraph(c, sum))
+	defer graph.Close()
+
 	seen := map[string]bool{}
-	for _, bad := range cases {
+	for _, bad := range slices.Concat(
+		badTensors(c, other),
+		badOperations(c, a, b, ints, constant),
+		badAccess(a, ints, empty, constant, sum),
+		badHandles(t, c, other, cpu, graph, a, empty),
+	) {
 		t.Run(bad.name, func(t *testing.T) { wantError(t, bad.err, bad.code, bad.words...) })
 		if seen[bad.name] {
 			t.Errorf("two cases are called %s", bad.name)

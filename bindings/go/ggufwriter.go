@@ -117,34 +117,44 @@ func (w *GGUFWriter) Set(key string, value any) error {
 			text := C.CString(v) // passed with its length: a NUL in it is part of it
 			defer C.free(unsafe.Pointer(text))
 			return C.tl_gguf_writer_set_string(w.ptr, ckey, text, C.size_t(len(v)), cerr)
-		case []uint8:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_U8, v, cerr)
-		case []int8:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_I8, v, cerr)
-		case []uint16:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_U16, v, cerr)
-		case []int16:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_I16, v, cerr)
-		case []uint32:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_U32, v, cerr)
-		case []int32:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_I32, v, cerr)
-		case []uint64:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_U64, v, cerr)
-		case []int64:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_I64, v, cerr)
-		case []float32:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_F32, v, cerr)
-		case []float64:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_F64, v, cerr)
-		case []bool:
-			return setGGUFArray(w, ckey, C.TL_GGUF_TYPE_BOOL, v, cerr)
-		case []string:
-			return w.setStrings(ckey, v, cerr)
+		}
+		if status, known := w.setSlice(ckey, value, cerr); known {
+			return status
 		}
 		err = errorf(StatusTypeMismatch, "gguf_writer: %q: a %T: numbers of a fixed size, bool, string and slices of these are valid", key, value)
 		return C.TL_STATUS_TYPE_MISMATCH
 	}, &err)
+}
+
+// setSlice sets a key to a slice; false for other values.
+func (w *GGUFWriter) setSlice(key *C.char, value any, cerr *C.tl_error) (C.tl_status, bool) {
+	switch v := value.(type) {
+	case []uint8:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_U8, v, cerr), true
+	case []int8:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_I8, v, cerr), true
+	case []uint16:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_U16, v, cerr), true
+	case []int16:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_I16, v, cerr), true
+	case []uint32:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_U32, v, cerr), true
+	case []int32:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_I32, v, cerr), true
+	case []uint64:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_U64, v, cerr), true
+	case []int64:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_I64, v, cerr), true
+	case []float32:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_F32, v, cerr), true
+	case []float64:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_F64, v, cerr), true
+	case []bool:
+		return setGGUFArray(w, key, C.TL_GGUF_TYPE_BOOL, v, cerr), true
+	case []string:
+		return w.setStrings(key, v, cerr), true
+	}
+	return C.TL_STATUS_TYPE_MISMATCH, false
 }
 
 func setGGUFArray[T number | bool](w *GGUFWriter, key *C.char, kind C.tl_gguf_type, values []T, cerr *C.tl_error) C.tl_status {

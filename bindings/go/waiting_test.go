@@ -156,35 +156,58 @@ func TestCallbacksDoNotWait(t *testing.T) {
 	}
 }
 
-// Calls wait as long as their context says, in Go: hundreds of them hold no
-// threads.
-func TestBusyTimeout(t *testing.T) {
+// doubling is a graph of y = x + x.
+type doubling struct {
+	cpu  *Backend
+	c    *Context
+	x, y *Tensor
+	g    *Graph
+}
+
+func newDoubling(t *testing.T) doubling {
+	t.Helper()
 	cpu := must(NewBackend("cpu", WithThreads(1)))
-	defer cpu.Close()
+	t.Cleanup(cpu.Close)
 	c := newContext(t)
 	x := vector(c, 1, 2)
 	y := must(c.Add(x, x))
 	g := must(NewGraph(c, y))
-	defer g.Close()
+	t.Cleanup(g.Close)
+	return doubling{cpu: cpu, c: c, x: x, y: y, g: g}
+}
+
+// hold maps x for writing, which excludes everything else, until release is
+// called.
+func (d *doubling) hold(t *testing.T) (release func()) {
+	t.Helper()
+	held, released, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		ended <- d.x.Map(AccessWrite, func([]byte) error {
+			held <- struct{}{}
+			<-released
+			return nil
+		})
+	}()
+	<-held
+	return func() {
+		close(released)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Calls wait as long as their context says.
+func TestBusyTimeout(t *testing.T) {
+	d := newDoubling(t)
+	cpu, c, x, g := d.cpu, d.c, d.x, d.g
 	wantError(t, c.SetBusyTimeout(-1), StatusInvalidArgument, "-1ns: 0 and more is valid")
 	wantError(t, (*Context)(nil).SetBusyTimeout(0), StatusInvalidArgument, "nil")
 	if c.BusyTimeout() != 0 {
 		t.Error("there is a timeout that nobody set")
 	}
 
-	// A mapping for writing excludes everything else.
-	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
-	hold := func() {
-		go func() {
-			ended <- x.Map(AccessWrite, func([]byte) error {
-				held <- struct{}{}
-				<-release
-				return nil
-			})
-		}()
-		<-held
-	}
-	hold()
+	release := d.hold(t)
 	wantError(t, g.Compute(cpu), StatusBusy)
 	if err := c.SetBusyTimeout(20 * time.Millisecond); err != nil {
 		t.Fatal(err)
@@ -203,20 +226,29 @@ func TestBusyTimeout(t *testing.T) {
 	if err := g.ComputeContext(ctx, cpu); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is no deadline's", err)
 	}
+	release()
+}
 
+// Calls wait in Go: hundreds of them hold no threads.
+func TestBusyTimeoutHoldsNoThreads(t *testing.T) {
+	d := newDoubling(t)
+	if err := d.c.SetBusyTimeout(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	release := d.hold(t)
 	threads := pprof.Lookup("threadcreate").Count()
 	var calls sync.WaitGroup
 	for range 300 {
 		calls.Add(2)
 		go func() {
 			defer calls.Done()
-			if err := g.Compute(cpu); err != nil {
+			if err := d.g.Compute(d.cpu); err != nil {
 				t.Error(err)
 			}
 		}()
 		go func() {
 			defer calls.Done()
-			if _, err := x.GetF32(1); err != nil {
+			if _, err := d.x.GetF32(1); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -225,23 +257,26 @@ func TestBusyTimeout(t *testing.T) {
 	if more := pprof.Lookup("threadcreate").Count() - threads; more > 50 {
 		t.Errorf("%d threads were made", more)
 	}
-	close(release)
+	release()
 	calls.Wait()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	wantValues[float32](t, y, 2, 4)
+	wantValues[float32](t, d.y, 2, 4)
+}
 
-	// It could wait for itself.
-	if err := g.SetProgress(func(int, int) bool {
-		wantError(t, g.Compute(cpu), StatusBusy)
-		_, err := x.GetF32(0)
+// A call within a callback could wait for itself.
+func TestBusyTimeoutInACallback(t *testing.T) {
+	d := newDoubling(t)
+	if err := d.c.SetBusyTimeout(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.g.SetProgress(func(int, int) bool {
+		wantError(t, d.g.Compute(d.cpu), StatusBusy)
+		_, err := d.x.GetF32(0)
 		wantError(t, err, StatusBusy)
 		return true
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Compute(cpu); err != nil {
+	if err := d.g.Compute(d.cpu); err != nil {
 		t.Error(err)
 	}
 }

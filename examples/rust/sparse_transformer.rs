@@ -43,8 +43,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         return Err(format!("--characters {}: {} or more are valid", options.characters, 20 * TOKENS).into());
     }
     let (cpu, all) = (Backend::cpu()?, BackendOptions::new().threads(options.threads).open(&options.device)?);
-    let devices = all.parts();
-    if devices.len() > 2 {
+    if all.parts().len() > 2 {
         return Err(format!("--device {}: one or two are valid", options.device).into());
     }
 
@@ -60,41 +59,64 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     }
 
     let (learnt, unseen) = (Answer::of(&cpu, &llama, train)?, Answer::of(&cpu, &llama, test)?);
+    print_activity(&learnt, &unseen);
+
+    let steps = steps(&all, &parameters, &learnt)?;
+    let walks = walk(&steps, test, options.repeats)?;
+    report_walks(&steps, &walks, &unseen)?;
+    let [dense, sparse] =
+        blocks_alone(&all.parts()[0], &parameters, &walks[0].inputs, options.repeats)?.map(|times| times.rate());
+    let [of_dense, of_sparse] = [1e6 / dense, 1e6 / sparse];
+    println!("blocks alone: {of_dense:.1} us dense, {of_sparse:.1} us sparse, {:.2} times", sparse / dense);
+    Ok(())
+}
+
+fn print_activity(learnt: &Answer, unseen: &Answer) {
     for (layer, (learnt, unseen)) in learnt.active.iter().zip(&unseen.active).enumerate() {
         let (one, eight) = (100. * unseen.share_of(1), 100. * unseen.share_of(8));
         let hot = 100. * unseen.share_by(&learnt.hot_and_cold()[0]);
         println!("{one:.1} % of layer {layer}'s neurons are active in a token, {eight:.1} % in any of 8");
         println!("{hot:.1} % of layer {layer}'s active neurons are of its {HOT} hot ones");
     }
+}
 
+/// The ways to compute the model that are compared, with their names.
+fn steps(all: &Backend, parameters: &Parameters, learnt: &Answer) -> Result<Vec<(String, Step)>> {
+    let devices = all.parts();
     let first = &devices[0];
     let mut steps = vec![
-        ("dense".into(), Step::new(first, &parameters, &Way::Dense)?),
-        ("sparse".into(), Step::new(first, &parameters, &Way::Sparse)?),
+        ("dense".into(), Step::new(first, parameters, &Way::Dense)?),
+        ("sparse".into(), Step::new(first, parameters, &Way::Sparse)?),
     ];
     if devices.len() == 2 {
-        steps.push((all.device(), Step::new(&all, &parameters, &Way::Split(&learnt.active))?));
+        steps.push((all.device(), Step::new(all, parameters, &Way::Split(&learnt.active))?));
     }
+    Ok(steps)
+}
+
+/// Reads the text's windows in each way.
+fn walk(steps: &[(String, Step)], text: &[i32], repeats: usize) -> Result<Vec<Walk>> {
     let mut walks: Vec<Walk> = steps.iter().map(|_| Walk::default()).collect();
-    for (number, window) in test.chunks_exact(TOKENS).take(WINDOWS).enumerate() {
+    for (number, window) in text.chunks_exact(TOKENS).take(WINDOWS).enumerate() {
         // In turn, so that what disturbs one disturbs the others.
-        for _ in 0..options.repeats {
+        for _ in 0..repeats {
             for ((_, step), walk) in steps.iter().zip(&mut walks) {
                 step.read(number * TOKENS, window, walk)?;
             }
         }
     }
+    Ok(walks)
+}
+
+/// Prints how fast each way was, and compares its answers with those of the one before it.
+fn report_walks(steps: &[(String, Step)], walks: &[Walk], unseen: &Answer) -> std::result::Result<(), String> {
     let (mut than, mut wanted) = ("the trained model", &unseen.logits);
-    for ((name, _), walk) in steps.iter().zip(&walks) {
+    for ((name, _), walk) in steps.iter().zip(walks) {
         let (rate, times) = (walk.times.rate(), walk.times.rate() / walks[0].times.rate());
         println!("{name}: {rate:.0} tokens a second, {times:.2} times dense");
         compare(name, &walk.logits, than, wanted)?;
         (than, wanted) = (name, &walk.logits);
     }
-    let [dense, sparse] =
-        blocks_alone(first, &parameters, &walks[0].inputs, options.repeats)?.map(|times| times.rate());
-    let [of_dense, of_sparse] = [1e6 / dense, 1e6 / sparse];
-    println!("blocks alone: {of_dense:.1} us dense, {of_sparse:.1} us sparse, {:.2} times", sparse / dense);
     Ok(())
 }
 

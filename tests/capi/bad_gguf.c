@@ -44,7 +44,7 @@ static size_t make_file(File *file) {
 static void test_opening(void) {
     tl_gguf *gguf = (tl_gguf *)&err;
     File file;
-    size_t type = make_file(&file);
+    make_file(&file);
     REFUSED(tl_gguf_open(NULL, &gguf, &err), TL_STATUS_INVALID_ARGUMENT, "path");
     CHECK(gguf == NULL);
     REFUSED(tl_gguf_open_copy(NULL, &gguf, &err), TL_STATUS_INVALID_ARGUMENT, "path");
@@ -72,6 +72,14 @@ static void test_opening(void) {
     REFUSED(tl_gguf_open("/", &gguf, &err), TL_STATUS_IO, "folder");
     REFUSED(tl_gguf_open_copy("/dev/zero", &gguf, &err), TL_STATUS_IO, "regular file");
     CHECK(tl_gguf_open("/none/such.gguf", &gguf, NULL) == TL_STATUS_IO);
+    tl_gguf_free(NULL);
+}
+
+/* Files with four other bytes somewhere, and files that are cut short. */
+static void test_broken_files(void) {
+    tl_gguf *gguf = NULL;
+    File file;
+    size_t type = make_file(&file);
     const struct {
         size_t at;
         uint32_t value;
@@ -100,7 +108,6 @@ static void test_opening(void) {
     }
     make_file(&file);
     for (size_t size = 0; size < file.size; size++) REFUSED(tl_gguf_open_memory(file.bytes, size, &gguf, &err), TL_STATUS_FORMAT, "byte");
-    tl_gguf_free(NULL);
 }
 
 static void test_nulls(void) {
@@ -273,10 +280,8 @@ static void test_writer_nulls(tl_gguf_writer *writer) {
     tl_gguf_writer_params_init(NULL, 24);
 }
 
-static void test_writer(void) {
-    char path[] = "/tmp/tensorlib-bad-XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
+/* A writer of version 2 with an alignment of 64. */
+static tl_gguf_writer *make_writer(const char *path) {
     tl_gguf_writer *writer = (tl_gguf_writer *)&err;
     tl_gguf_writer_params params;
     tl_gguf_writer_params_init(&params, sizeof params);
@@ -295,6 +300,14 @@ static void test_writer(void) {
     REFUSED(tl_gguf_writer_create(path, &params, &writer, &err), TL_STATUS_INVALID_ARGUMENT, "alignment 33");
     params.alignment = 64;
     ACCEPTED(tl_gguf_writer_create(path, &params, &writer, &err));
+    return writer;
+}
+
+static void test_writer(void) {
+    char path[] = "/tmp/tensorlib-bad-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    tl_gguf_writer *writer = make_writer(path);
     test_writer_nulls(writer);
     const int64_t ne[5] = {4, 1, 1, 1, 1}, bad[1] = {-1}, block[1] = {33};
     const char *texts[2] = {"a", NULL};
@@ -337,6 +350,7 @@ static void test_writer(void) {
 
 void test_gguf(void) {
     test_opening();
+    test_broken_files();
     test_nulls();
     test_values();
     test_leafs();

@@ -196,53 +196,61 @@ TEST_P(Joined, graphs_that_lie_on_one_device_stay_there) {
     }
 }
 
+// A feed-forward block whose neurons lie on several devices.
+struct Neurons {
+    static constexpr std::int64_t k = 64, n = 200, m = 40;
+    const tl::Context values;
+    const std::vector<float> gate = leaf(values, {k, n}, 1).read_f32(), up = leaf(values, {k, n}, 2).read_f32(),
+                             down = leaf(values, {m, n}, 3).read_f32();
+
+    struct Part {
+        const tl::Context &ctx;
+        const std::vector<std::int32_t> &numbers;
+        const tl::Backend &backend;
+    };
+
+    static std::vector<float> chosen(const std::vector<float> &all, std::int64_t row, const std::vector<std::int32_t> &numbers) {
+        std::vector<float> some;
+        for (const std::int32_t i : numbers) some.insert(some.end(), all.begin() + i * row, all.begin() + (i + 1) * row);
+        return some;
+    }
+
+    // The sums of the parts' blocks and sparse products. Half of the neurons are active in a token: scores are from -1 to 1.
+    std::pair<tl::Tensor, tl::Tensor> build(const tl::Context &first, std::int64_t tokens, const std::vector<Part> &parts) const {
+        const auto x = leaf(first, {k, tokens}, 4), scores = leaf(first, {n, tokens}, 5);
+        std::vector<tl::Tensor> blocks, products;
+        for (const auto &[ctx, numbers, backend] : parts) {
+            const auto count = static_cast<std::int64_t>(numbers.size());
+            const auto g = ctx.tensor<float>({k, count}, chosen(gate, k, numbers)),
+                       u = ctx.tensor<float>({k, count}, chosen(up, k, numbers));
+            const auto d = ctx.tensor<float>({m, count}, chosen(down, m, numbers));
+            for (const tl::Tensor &constant : {g, u, d}) constant.set_constant();
+            const auto rows = ctx.tensor<std::int32_t>({count}, numbers);
+            const tl::SparseFfnOptions options{.activation = tl::SparseFfnActivation::silu};
+            blocks.push_back(sparse_ffn(x, g, u, d, scores, rows, options));
+            products.push_back(mul_mat_sparse(g, x, scores, rows, {}));
+            // Weights this small would else be copied to where the tokens are.
+            for (const tl::Tensor &part : {blocks.back(), products.back()}) part.place(backend.device());
+        }
+        const auto sum = [](const std::vector<tl::Tensor> &of) { return of.size() == 1 ? of[0] : of[0] + of[1]; };
+        return {sum(blocks), sum(products)};
+    }
+};
+
 // What a model does with its hot and cold neurons: each device has its own ones' rows, and computes their part of the sum.
 TEST_P(Joined, neurons_on_two_devices_sum_to_the_whole) {
     const auto backends = opened(GetParam());
     const tl::Backend joined = tl::Backend::join(backends), cpu("cpu", {2});
-    constexpr std::int64_t k = 64, n = 200, m = 40;
-    const tl::Context values;
-    const auto gate = leaf(values, {k, n}, 1).read_f32(), up = leaf(values, {k, n}, 2).read_f32(),
-               down = leaf(values, {m, n}, 3).read_f32();
-    const auto chosen = [](const std::vector<float> &all, std::int64_t row, const std::vector<std::int32_t> &numbers) {
-        std::vector<float> some;
-        for (const std::int32_t i : numbers) some.insert(some.end(), all.begin() + i * row, all.begin() + (i + 1) * row);
-        return some;
-    };
-    std::vector<std::int32_t> all(n), hot, cold;
+    const Neurons neurons;
+    std::vector<std::int32_t> all(Neurons::n), hot, cold;
     std::iota(all.begin(), all.end(), 0);
     for (const std::int32_t i : all) (i % 7 < 2 ? hot : cold).push_back(i);
     for (const std::int64_t tokens : {1, 3, 20}) {
-        // Half of the neurons are active in a token: scores are from -1 to 1.
-        struct Part {
-            const tl::Context &ctx;
-            const std::vector<std::int32_t> &numbers;
-            const tl::Backend &backend;
-        };
-        const auto build = [&](const tl::Context &first, const std::vector<Part> &parts) {
-            const auto x = leaf(first, {k, tokens}, 4), scores = leaf(first, {n, tokens}, 5);
-            std::vector<tl::Tensor> blocks, products;
-            for (const auto &[ctx, numbers, backend] : parts) {
-                const auto count = static_cast<std::int64_t>(numbers.size());
-                const auto g = ctx.tensor<float>({k, count}, chosen(gate, k, numbers)),
-                           u = ctx.tensor<float>({k, count}, chosen(up, k, numbers));
-                const auto d = ctx.tensor<float>({m, count}, chosen(down, m, numbers));
-                for (const tl::Tensor &constant : {g, u, d}) constant.set_constant();
-                const auto rows = ctx.tensor<std::int32_t>({count}, numbers);
-                const tl::SparseFfnOptions options{.activation = tl::SparseFfnActivation::silu};
-                blocks.push_back(sparse_ffn(x, g, u, d, scores, rows, options));
-                products.push_back(mul_mat_sparse(g, x, scores, rows, {}));
-                // So few weights would else be copied to where the tokens are.
-                for (const tl::Tensor &part : {blocks.back(), products.back()}) part.place(backend.device());
-            }
-            const auto sum = [](const std::vector<tl::Tensor> &of) { return of.size() == 1 ? of[0] : of[0] + of[1]; };
-            return std::pair(sum(blocks), sum(products));
-        };
         // `here` is the youngest context, and has the outputs.
         const tl::Context there(backends[1]), here(backends[0]), alone, whole;
-        const auto [block, product] = build(here, {{here, cold, backends[0]}, {there, hot, backends[1]}});
-        const auto [block0, product0] = build(alone, {{alone, cold, cpu}, {alone, hot, cpu}});
-        const auto [of_all, product_of_all] = build(whole, {{whole, all, cpu}});
+        const auto [block, product] = neurons.build(here, tokens, {{here, cold, backends[0]}, {there, hot, backends[1]}});
+        const auto [block0, product0] = neurons.build(alone, tokens, {{alone, cold, cpu}, {alone, hot, cpu}});
+        const auto [of_all, product_of_all] = neurons.build(whole, tokens, {{whole, all, cpu}});
         joined.compute({block, product});
         cpu.compute({block0, product0});
         cpu.compute({of_all, product_of_all});

@@ -107,27 +107,31 @@ TEST_F(OpDefs, shapes_of_results) {
     EXPECT_EQ(f({6, 4}).view({2, 2}, nb, 8).strides(), (std::array<std::size_t, 4>{4, 48, 96, 96}));
 }
 
-TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
+// Refusals name the operation, the shapes and what is valid.
+void refuse_both(auto op, tl::Status code, const std::vector<std::string> &words, const tl::Tensor &a, const tl::Tensor &b) {
+    support::expect_error(code, words, [&] { op(a, b); });
+}
+
+TEST_F(OpDefs, refusals_of_products) {
     using S = tl::Status;
-    const auto both = [&](auto op, S code, std::vector<std::string> words, tl::Tensor a, tl::Tensor b) {
-        support::expect_error(code, words, [&] { op(a, b); });
-    };
     const auto mm = [](const tl::Tensor &a, const tl::Tensor &b) { mul_mat(a, b); };
-    const auto plus = [](const tl::Tensor &a, const tl::Tensor &b) { add(a, b); };
-    const auto copy = [](const tl::Tensor &a, const tl::Tensor &b) { cpy(a, b); };
-    both(mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
-    both(mm, S::shape_mismatch, {"mul_mat", "dimension 2", "3 and 2"}, f({2, 4, 2}), f({2, 3, 3}));
-    both(mm, S::shape_mismatch, {"mul_mat", "dimension 3"}, f({2, 4, 2, 0}), f({2, 3, 2, 1}));
-    both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
-    both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
-    both(mm, S::type_mismatch, {"mul_mat", "f64"}, f({2, 4}), f({2, 3}, tl::Type::f64));
+    refuse_both(mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
+    refuse_both(mm, S::shape_mismatch, {"mul_mat", "dimension 2", "3 and 2"}, f({2, 4, 2}), f({2, 3, 3}));
+    refuse_both(mm, S::shape_mismatch, {"mul_mat", "dimension 3"}, f({2, 4, 2, 0}), f({2, 3, 2, 1}));
+    refuse_both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    refuse_both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    refuse_both(mm, S::type_mismatch, {"mul_mat", "f64"}, f({2, 4}), f({2, 3}, tl::Type::f64));
     const auto exact_mm = [](const tl::Tensor &a, const tl::Tensor &b) { mul_mat_exact(a, b); };
-    both(exact_mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
-    both(exact_mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    refuse_both(exact_mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
+    refuse_both(exact_mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
     for (const std::int64_t value : {2, -1}) {
         support::expect_error(S::invalid_argument, {"mul_mat", "exact is " + std::to_string(value), "0 or 1"},
                               [&] { ctx.op("mul_mat", {f({2, 4}), f({2, 3})}, {{"exact", {value}, {}}}); });
     }
+}
+
+TEST_F(OpDefs, refusals_of_products_by_number) {
+    using S = tl::Status;
     const auto by_number = [&](S code, std::vector<std::string> words, tl::Tensor a, tl::Tensor b, tl::Tensor ids) {
         words.insert(words.end(), {"mul_mat_id", "a is", "b is", "ids is"});
         support::expect_error(code, words, [&] { mul_mat_id(a, b, ids); });
@@ -144,15 +148,24 @@ TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
     by_number(S::type_mismatch, {"a must be"}, f({256, 4, 3}, tl::Type::q8_K), f({256, 2, 5}), number({2, 5}));
     support::expect_error(S::invalid_argument, {"mul_mat_id", "exact is 2", "0 or 1"},
                           [&] { ctx.op("mul_mat_id", {f({2, 4}), f({2}), number({1})}, {{"exact", {2}, {}}}); });
-    both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
-    both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));
-    both(plus, S::type_mismatch, {"add", "i8"}, f({4}), f({4}, tl::Type::i8));
-    both(copy, S::shape_mismatch, {"cpy", "4 and 6"}, f({4}), f({6}));
+}
+
+TEST_F(OpDefs, refusals_of_sums_and_copies) {
+    using S = tl::Status;
+    const auto plus = [](const tl::Tensor &a, const tl::Tensor &b) { add(a, b); };
+    const auto copy = [](const tl::Tensor &a, const tl::Tensor &b) { cpy(a, b); };
+    refuse_both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
+    refuse_both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));
+    refuse_both(plus, S::type_mismatch, {"add", "i8"}, f({4}), f({4}, tl::Type::i8));
+    refuse_both(copy, S::shape_mismatch, {"cpy", "4 and 6"}, f({4}), f({6}));
     const auto constant = f({4});
     constant.set_constant();
-    both(copy, S::invalid_argument, {"cpy", "constant"}, f({4}), constant);
-    both(copy, S::invalid_argument, {"cpy", "constant"}, f({2}), constant.view({2}));
+    refuse_both(copy, S::invalid_argument, {"cpy", "constant"}, f({4}), constant);
+    refuse_both(copy, S::invalid_argument, {"cpy", "constant"}, f({2}), constant.view({2}));
+}
 
+TEST_F(OpDefs, refusals_of_views_and_shapes) {
+    using S = tl::Status;
     support::expect_error(S::shape_mismatch, {"reshape", "24", "25"}, [&] { f({24}).reshape({5, 5}); });
     support::expect_error(S::invalid_argument, {"reshape", "cont"}, [&] { f({4, 6}).transpose().reshape({24}); });
     support::expect_error(S::invalid_argument, {"permute", "0, 0, 1, 2"}, [&] { f({4}).permute({0, 0, 1, 2}); });

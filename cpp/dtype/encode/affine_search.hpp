@@ -210,68 +210,97 @@ inline void take_extremes(const Input<256> &in, float largest, AffineLevels<sub>
     }
 }
 
+struct Units {
+    float d, dmin;
+};
+
+// A sub-block's integers, their error, and the sums over their levels: see AffineFit.
+struct Integers {
+    float scale, min, error, l, ll, xl;
+};
+
+// The best integers for the line (s, -m): sixteen scales at once, and the min that follows from each.
+template <int top>
+inline Integers best_integers(const Values &run, float s, float m, const Units &units, float largest) {
+    const float inverse_d = units.d > 0 ? 1.0f / units.d : 0, inverse_dmin = units.dmin > 0 ? 1.0f / units.dmin : 0;
+    const Lanes near = round(min(all(s * inverse_d), all(largest))) + (lane_numbers() - 8.0f);
+    const Lanes scale = max(min(near, all(largest)), all(0));
+    Lanes min_code = round(min(all(m * inverse_dmin), all(largest)));
+    Lanes kept_error = all(1e30f), kept_min = all(0), kept_l = all(0), kept_ll = all(0), kept_xl = all(0);
+    for (int turn = 0; turn < 2; turn++) {
+        const Line line{scale * units.d, all(0) - min_code * units.dmin};
+        const AffineFit f = fit<top>(run, line);
+        const Lanes e = f.error(run, line);
+        kept_min = where_less(e, kept_error, min_code, kept_min);
+        kept_l = where_less(e, kept_error, f.l, kept_l);
+        kept_ll = where_less(e, kept_error, f.ll, kept_ll);
+        kept_xl = where_less(e, kept_error, f.xl, kept_xl);
+        kept_error = min(e, kept_error);
+        const Lanes o = min(f.offset(run, line.s), all(0));
+        min_code = round(min((all(0) - o) * inverse_dmin, all(largest)));
+    }
+    const int j = smallest(kept_error);
+    return {lane(scale, j), lane(kept_min, j), lane(kept_error, j), lane(kept_l, j), lane(kept_ll, j), lane(kept_xl, j)};
+}
+
+// Normal equations of (d, dmin) over all sub-blocks, for levels * scale and -min.
+struct UnitEquations {
+    float a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0;
+
+    TL_ENCODE_INLINE void add(const Values &run, const Integers &own) {
+        a11 += own.scale * own.scale * own.ll;
+        a12 -= own.scale * own.min * own.l;
+        a22 += own.min * own.min * run.sum_w;
+        b1 += own.scale * own.xl;
+        b2 -= own.min * run.sum_wx;
+    }
+    // Both if they can be distinguished, otherwise d for itself. What the equations leave open stays as it is in `old`.
+    TL_ENCODE_INLINE Units solution(const Units &old) const {
+        const float determinant = a11 * a22 - a12 * a12;
+        if (determinant > 1e-6f * a11 * a22) return {(b1 * a22 - b2 * a12) / determinant, (b2 * a11 - b1 * a12) / determinant};
+        return {a11 > 0 ? b1 / a11 : old.d, old.dmin};
+    }
+};
+
 // Codes 0..top in sub-blocks with scales and mins 0..largest. First the free lines, then units d and dmin for all, then
-// for these the best integers: sixteen scales at once, and the min that follows from each. The units are fitted to the
-// choice, and the search repeats. The plain rule's block is taken if it is better.
+// for these the best integers. The units are fitted to the choice, and the search repeats. The plain rule's block is
+// taken if it is better.
 template <int top, int sub>
 inline void search_super_block(const Input<256> &in, int largest, float inset, AffineLevels<sub> &out) {
     constexpr int count = 256 / sub;
     const auto limit = static_cast<float>(largest);
+    const auto values = [&](int b) { return Values(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub); };
     float s[count], m[count], cost_s[count], cost_m[count];
     for (int b = 0; b < count; b++) {
-        const FreeLine line = free_line<top>(Values(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset, in.weighted);
+        const FreeLine line = free_line<top>(values(b), inset, in.weighted);
         s[b] = line.s, m[b] = line.m, cost_s[b] = line.cost_s, cost_m[b] = line.cost_m;
     }
-    float d = common_unit<count>(in, s, cost_s, largest), dmin = common_unit<count>(in, m, cost_m, largest), best_error = 0;
+    Units units{common_unit<count>(in, s, cost_s, largest), common_unit<count>(in, m, cost_m, largest)};
+    float best_error = 0;
     for (int round_number = 0; round_number < 3; round_number++) {
-        // Normal equations of (d, dmin) over all sub-blocks, for levels * scale and -min.
-        float a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0, error = 0, scales[count], mins[count];
-        const float inverse_d = d > 0 ? 1.0f / d : 0, inverse_dmin = dmin > 0 ? 1.0f / dmin : 0;
+        Integers integers[count];
+        UnitEquations equations;
+        float error = 0;
         for (int b = 0; b < count; b++) {
-            const Values run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub);
-            const Lanes near = round(min(all(s[b] * inverse_d), all(limit))) + (lane_numbers() - 8.0f);
-            const Lanes scale = max(min(near, all(limit)), all(0));
-            Lanes min_code = round(min(all(m[b] * inverse_dmin), all(limit)));
-            Lanes kept_error = all(1e30f), kept_min = all(0), kept_l = all(0), kept_ll = all(0), kept_xl = all(0);
-            for (int turn = 0; turn < 2; turn++) {
-                const Line line{scale * d, all(0) - min_code * dmin};
-                const AffineFit f = fit<top>(run, line);
-                const Lanes e = f.error(run, line);
-                kept_min = where_less(e, kept_error, min_code, kept_min);
-                kept_l = where_less(e, kept_error, f.l, kept_l);
-                kept_ll = where_less(e, kept_error, f.ll, kept_ll);
-                kept_xl = where_less(e, kept_error, f.xl, kept_xl);
-                kept_error = min(e, kept_error);
-                const Lanes o = min(f.offset(run, line.s), all(0));
-                min_code = round(min((all(0) - o) * inverse_dmin, all(limit)));
-            }
-            const int j = smallest(kept_error);
-            scales[b] = lane(scale, j), mins[b] = lane(kept_min, j);
-            error += lane(kept_error, j);
-            const float l = lane(kept_l, j);
-            a11 += scales[b] * scales[b] * lane(kept_ll, j);
-            a12 -= scales[b] * mins[b] * l;
-            a22 += mins[b] * mins[b] * run.sum_w;
-            b1 += scales[b] * lane(kept_xl, j);
-            b2 -= mins[b] * run.sum_wx;
+            const Values run = values(b);
+            integers[b] = best_integers<top>(run, s[b], m[b], units, limit);
+            error += integers[b].error;
+            equations.add(run, integers[b]);
         }
         if (error < best_error) {
             best_error = error;
-            out.d = d, out.dmin = dmin;
-            for (int b = 0; b < count; b++) out.scale[b] = static_cast<int>(scales[b]), out.min[b] = static_cast<int>(mins[b]);
+            out.d = units.d, out.dmin = units.dmin;
+            for (int b = 0; b < count; b++) {
+                out.scale[b] = static_cast<int>(integers[b].scale), out.min[b] = static_cast<int>(integers[b].min);
+            }
         }
-        // Both if they can be distinguished, otherwise each for itself; neither becomes negative.
-        const float determinant = a11 * a22 - a12 * a12;
-        float next_d = a11 > 0 ? b1 / a11 : d, next_dmin = dmin;
-        if (determinant > 1e-6f * a11 * a22) {
-            next_d = (b1 * a22 - b2 * a12) / determinant;
-            next_dmin = (b2 * a11 - b1 * a12) / determinant;
-        }
-        if (!(next_d > 0) || !(next_dmin >= 0)) break;
-        next_d = d > 0 ? lane(round_to_half(in, all(next_d)), 0) : 0;
-        next_dmin = dmin > 0 ? lane(round_to_half(in, all(next_dmin)), 0) : 0;
-        if (next_d == d && next_dmin == dmin) break;
-        d = next_d, dmin = next_dmin;
+        Units next = equations.solution(units);
+        // Neither becomes negative.
+        if (!(next.d > 0) || !(next.dmin >= 0)) break;
+        next.d = units.d > 0 ? lane(round_to_half(in, all(next.d)), 0) : 0;
+        next.dmin = units.dmin > 0 ? lane(round_to_half(in, all(next.dmin)), 0) : 0;
+        if (next.d == units.d && next.dmin == units.dmin) break;
+        units = next;
     }
     const float error = take_levels<top>(in, out);
     AffineLevels<sub> plain;

@@ -328,42 +328,32 @@ fn family_of(name: &str, mut table: Table, enumerations: &mut Enumerations) -> R
     Ok(Family { name: name.into(), title, ops })
 }
 
+/// The keys of an operation.
+const KEYS: [&str; 16] = [
+    "number",
+    "class",
+    "doc",
+    "formula",
+    "notes",
+    "shapes",
+    "types",
+    "result",
+    "refuses",
+    "gradient",
+    "signature",
+    "names",
+    "since",
+    "example_rust",
+    "operands",
+    "attributes",
+];
+
 fn operation(name: &str, fields: &Fields, enumerations: &mut Enumerations) -> Result<Op, String> {
-    fields.only(&[
-        "number",
-        "class",
-        "doc",
-        "formula",
-        "notes",
-        "shapes",
-        "types",
-        "result",
-        "refuses",
-        "gradient",
-        "signature",
-        "names",
-        "since",
-        "example_rust",
-        "operands",
-        "attributes",
-    ])?;
+    fields.only(&KEYS)?;
     fields.check_name(name)?;
-    let operands = fields.list("operands")?.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
-    if operands.len() > MAX_OPERANDS {
-        return Err(format!("{}: {} operands: up to {MAX_OPERANDS} are valid", fields.place, operands.len()));
-    }
-    check_optional(&operands, &fields.place)?;
-    let attributes = fields.list("attributes")?;
-    let attributes = attributes.iter().map(|fields| attribute(fields, enumerations)).collect::<Result<Vec<_>, _>>()?;
-    if attributes.len() > MAX_ATTRIBUTES {
-        return Err(format!("{}: {} attributes: up to {MAX_ATTRIBUTES} are valid", fields.place, attributes.len()));
-    }
-    let mut names = BTreeSet::new();
-    for part in operands.iter().map(|o| &o.name).chain(attributes.iter().map(|a| &a.name)) {
-        if !names.insert(part) {
-            return Err(format!("{}: two operands or attributes are called {part:?}", fields.place));
-        }
-    }
+    let operands = operands(fields)?;
+    let attributes = attributes(fields, enumerations)?;
+    check_distinct(&operands, &attributes, &fields.place)?;
     if operands.is_empty() {
         check_without_operands(fields, &attributes)?;
     }
@@ -395,6 +385,34 @@ fn operation(name: &str, fields: &Fields, enumerations: &mut Enumerations) -> Re
         return Err(format!("{place}: {name}: of is of operations whose functions are generated: values is valid"));
     }
     Ok(op)
+}
+
+fn operands(fields: &Fields) -> Result<Vec<Operand>, String> {
+    let operands = fields.list("operands")?.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
+    if operands.len() > MAX_OPERANDS {
+        return Err(format!("{}: {} operands: up to {MAX_OPERANDS} are valid", fields.place, operands.len()));
+    }
+    check_optional(&operands, &fields.place)?;
+    Ok(operands)
+}
+
+fn attributes(fields: &Fields, enumerations: &mut Enumerations) -> Result<Vec<Attribute>, String> {
+    let attributes = fields.list("attributes")?;
+    let attributes = attributes.iter().map(|fields| attribute(fields, enumerations)).collect::<Result<Vec<_>, _>>()?;
+    if attributes.len() > MAX_ATTRIBUTES {
+        return Err(format!("{}: {} attributes: up to {MAX_ATTRIBUTES} are valid", fields.place, attributes.len()));
+    }
+    Ok(attributes)
+}
+
+fn check_distinct(operands: &[Operand], attributes: &[Attribute], place: &str) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for part in operands.iter().map(|o| &o.name).chain(attributes.iter().map(|a| &a.name)) {
+        if !names.insert(part) {
+            return Err(format!("{place}: two operands or attributes are called {part:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Any operand except the first may be left out, also in the middle. Functions in languages without an explicit context

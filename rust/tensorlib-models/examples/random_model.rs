@@ -157,22 +157,7 @@ fn llama(model: &mut Model, shape: &Llama) -> tensorlib::Result<()> {
     model.matrix("output", [width, vocabulary], true)
 }
 
-fn bert(model: &mut Model, shape: &Bert) -> tensorlib::Result<()> {
-    let Bert { layers, width, heads, ffn, vocabulary, positions } = *shape;
-    model.set("general.architecture", "bert")?;
-    model.set("general.name", "random weights")?;
-    for (key, value) in [
-        ("block_count", layers),
-        ("context_length", positions),
-        ("embedding_length", width),
-        ("feed_forward_length", ffn),
-        ("attention.head_count", heads),
-        ("pooling_type", 1),
-    ] {
-        model.set(&format!("bert.{key}"), value as u32)?;
-    }
-    model.set("bert.attention.layer_norm_epsilon", 1e-12f32)?;
-    model.set("bert.attention.causal", false)?;
+fn bert_tokenizer(model: &mut Model, vocabulary: i64) -> tensorlib::Result<()> {
     // Special tokens, letters as words and as their continuations, and names for the rest.
     let letters: Vec<char> = ('a'..='z').chain('0'..='9').chain(".,;:!?'\"()-".chars()).collect();
     let special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(String::from);
@@ -189,6 +174,26 @@ fn bert(model: &mut Model, shape: &Bert) -> tensorlib::Result<()> {
     {
         model.set(&format!("tokenizer.ggml.{key}_token_id"), id)?;
     }
+    Ok(())
+}
+
+fn bert(model: &mut Model, shape: &Bert) -> tensorlib::Result<()> {
+    let Bert { layers, width, heads, ffn, vocabulary, positions } = *shape;
+    model.set("general.architecture", "bert")?;
+    model.set("general.name", "random weights")?;
+    for (key, value) in [
+        ("block_count", layers),
+        ("context_length", positions),
+        ("embedding_length", width),
+        ("feed_forward_length", ffn),
+        ("attention.head_count", heads),
+        ("pooling_type", 1),
+    ] {
+        model.set(&format!("bert.{key}"), value as u32)?;
+    }
+    model.set("bert.attention.layer_norm_epsilon", 1e-12f32)?;
+    model.set("bert.attention.causal", false)?;
+    bert_tokenizer(model, vocabulary)?;
 
     let norm = |model: &mut Model, name: &str| {
         model.vector(&format!("{name}.weight"), width, 1.0)?;

@@ -37,39 +37,72 @@ impl Activity {
         let (layers, neurons) = decoder.neurons()?;
         let tested = tested.unwrap_or(if decoder.has_relu() { Tested::Positive } else { Tested::Gate });
         let all = if tested == Tested::Positive { tokens.len() } else { 2 * tokens.len() };
-        let mut done = 0;
-        let mut each = |take: &mut dyn FnMut(usize, &[f32])| -> Result<()> {
-            let mut session = decoder.session(DType::F32)?;
-            let mut wrong = None;
-            for part in tokens.chunks(BATCH.min(decoder.context())) {
-                session.truncate(0);
-                session.feed_observed(part, tested, &mut |layer, values| {
-                    if wrong.is_none() && values.iter().any(|v| !v.is_finite()) {
-                        wrong = Some(layer);
-                    }
-                    take(layer, values);
-                })?;
-                if let Some(layer) = wrong {
-                    return Err(session.not_finite(&format!("neurons of layer {layer} are not finite")));
-                }
-                done += part.len();
-                if !progress(done, all) {
-                    return Err(Error::invalid(format!("stopped after {done} of {all} tokens")));
-                }
-            }
-            Ok(())
+        let mut runs = Runs { decoder, tokens, tested, done: 0, all, progress: &mut progress };
+        let thresholds = match tested {
+            Tested::Positive => vec![0.0; layers],
+            _ => runs.thresholds(share, layers, neurons)?,
         };
-        let mut thresholds = vec![0f32; layers];
-        if tested != Tested::Positive {
-            let mut bins = vec![vec![0u64; BINS]; layers];
-            each(&mut |layer, values| {
-                values.iter().for_each(|v| bins[layer][(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
+        let counts = runs.counts(&thresholds, neurons)?;
+        let n = tokens.len() as f64;
+        let layers = thresholds.into_iter().zip(counts).map(|(threshold, counts)| LayerActivity {
+            threshold,
+            frequencies: counts.into_iter().map(|count| (count as f64 / n) as f32).collect(),
+        });
+        Ok(Activity::new(decoder.architecture(), tested, tokens.len() as u64, layers.collect()))
+    }
+}
+
+/// Runs the tokens through the model, several times.
+struct Runs<'a> {
+    decoder: &'a Decoder,
+    tokens: &'a [u32],
+    tested: Tested,
+    /// The tokens done, in all runs so far.
+    done: usize,
+    /// The tokens of all runs.
+    all: usize,
+    progress: &'a mut dyn FnMut(usize, usize) -> bool,
+}
+
+impl Runs<'_> {
+    /// One run, which calls `take(layer, values of its neurons for each token)`.
+    fn run(&mut self, take: &mut dyn FnMut(usize, &[f32])) -> Result<()> {
+        let mut session = self.decoder.session(DType::F32)?;
+        let mut wrong = None;
+        for part in self.tokens.chunks(BATCH.min(self.decoder.context())) {
+            session.truncate(0);
+            session.feed_observed(part, self.tested, &mut |layer, values| {
+                if wrong.is_none() && values.iter().any(|v| !v.is_finite()) {
+                    wrong = Some(layer);
+                }
+                take(layer, values);
             })?;
-            let wanted = share * (tokens.len() * neurons) as f64;
-            thresholds = bins.iter().map(|bins| largest(bins, wanted)).collect();
+            if let Some(layer) = wrong {
+                return Err(session.not_finite(&format!("neurons of layer {layer} are not finite")));
+            }
+            self.done += part.len();
+            if !(self.progress)(self.done, self.all) {
+                return Err(Error::invalid(format!("stopped after {} of {} tokens", self.done, self.all)));
+            }
         }
-        let mut counts = vec![vec![0u64; neurons]; layers];
-        each(&mut |layer, values| {
+        Ok(())
+    }
+
+    /// For each layer the magnitude that `share` of its neurons reach over all tokens.
+    fn thresholds(&mut self, share: f64, layers: usize, neurons: usize) -> Result<Vec<f32>> {
+        let mut bins = vec![vec![0u64; BINS]; layers];
+        self.run(&mut |layer, values| {
+            values.iter().for_each(|v| bins[layer][(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
+        })?;
+        let wanted = share * (self.tokens.len() * neurons) as f64;
+        Ok(bins.iter().map(|bins| largest(bins, wanted)).collect())
+    }
+
+    /// For each layer and neuron the number of tokens that it is active in.
+    fn counts(&mut self, thresholds: &[f32], neurons: usize) -> Result<Vec<Vec<u64>>> {
+        let tested = self.tested;
+        let mut counts = vec![vec![0u64; neurons]; thresholds.len()];
+        self.run(&mut |layer, values| {
             let threshold = thresholds[layer];
             for of_token in values.chunks_exact(neurons) {
                 for (count, v) in counts[layer].iter_mut().zip(of_token) {
@@ -78,12 +111,7 @@ impl Activity {
                 }
             }
         })?;
-        let n = tokens.len() as f64;
-        let layers = thresholds.into_iter().zip(counts).map(|(threshold, counts)| LayerActivity {
-            threshold,
-            frequencies: counts.into_iter().map(|count| (count as f64 / n) as f32).collect(),
-        });
-        Ok(Activity::new(decoder.architecture(), tested, tokens.len() as u64, layers.collect()))
+        Ok(counts)
     }
 }
 

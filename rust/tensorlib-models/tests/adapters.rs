@@ -174,16 +174,17 @@ fn weights_with_blocks_take_adapters() {
     assert!(error(&logits(&path, &DecoderOptions::new().adapter(&files, 1.0)), &want) < 6e-2);
 }
 
+fn refused(model: &Path, adapter: &Path) -> tensorlib_models::Error {
+    Decoder::open(model, &backend(), &DecoderOptions::new().adapter(adapter, 1.0)).err().unwrap()
+}
+
 #[test]
-fn files_that_are_no_adapters_of_the_model() {
-    let (folder, gguf) = (Folder::new("lora-bad"), model("llama"));
+fn keys_that_are_no_adapters() {
+    let (folder, gguf) = (Folder::new("lora-keys"), model("llama"));
     let plain = gguf.spec.tensors(5, DType::F32);
     let path = model_files(&folder, &gguf, &plain);
     let file = folder.path("adapter.gguf");
     let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
-    let refused = |model: &Path, adapter: &Path| {
-        Decoder::open(model, &backend(), &DecoderOptions::new().adapter(adapter, 1.0)).err().unwrap()
-    };
     let with = |key: &str, value: Option<Value>| {
         let mut all = metadata("llama");
         all.retain(|(k, _)| k != key);
@@ -203,6 +204,15 @@ fn files_that_are_no_adapters_of_the_model() {
         let error = refused(&path, &file);
         assert!(error.to_string().contains(words) && error.to_string().contains("adapter.gguf"), "{error}");
     }
+}
+
+#[test]
+fn tensors_that_fit_no_matrix_of_the_model() {
+    let (folder, gguf) = (Folder::new("lora-tensors"), model("llama"));
+    let plain = gguf.spec.tensors(5, DType::F32);
+    let path = model_files(&folder, &gguf, &plain);
+    let file = folder.path("adapter.gguf");
+    let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
     let mut random = Random(1);
     let mut with_tensor = |less: &str, name: &str, shape: &[i64], words: &str| {
         let mut tensors = good.clone();
@@ -221,7 +231,15 @@ fn files_that_are_no_adapters_of_the_model() {
     with_tensor(b, b, &[4, 64], "tensor 'blk.0.attn_q.weight.lora_b' is [4, 64] f32: [3, 64] is expected");
     with_tensor("", "blk.9.attn_q.weight.lora_a", &[64, 3], "tensor 'blk.9.attn_q.weight.lora_a' fits no matrix");
     with_tensor("", "token_embd.weight.lora_a", &[61, 3], "tensor 'token_embd.weight.lora_a' fits no matrix");
+}
 
+#[test]
+fn files_that_are_no_adapters_of_the_model() {
+    let (folder, gguf) = (Folder::new("lora-bad"), model("llama"));
+    let plain = gguf.spec.tensors(5, DType::F32);
+    let path = model_files(&folder, &gguf, &plain);
+    let file = folder.path("adapter.gguf");
+    let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
     assert!(refused(&path, &folder.path("none.gguf")).to_string().contains("none.gguf"));
     std::fs::write(&file, "no adapter").unwrap();
     assert_eq!(refused(&path, &file).kind(), ErrorKind::Format);

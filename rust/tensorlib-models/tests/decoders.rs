@@ -256,74 +256,71 @@ fn bad_tokens_and_full_contexts() {
     assert!(refused.to_string().contains("multiples of 32 are valid"), "{refused}");
 }
 
+/// Keys of a small Llama's file with values that it refuses, and words of the error.
+fn refused_values() -> Vec<(&'static str, tensorlib::Value, &'static str)> {
+    vec![
+        (
+            "general.architecture",
+            "no such".into(),
+            "architecture 'no such' is no decoder that is known: llama, mistral",
+        ),
+        ("llama.block_count", 4u32.into(), "tensor 'blk.3."),
+        ("llama.block_count", 0u32.into(), "llama.block_count: is 0: a whole number from 1 to 1048576 is valid"),
+        ("llama.block_count", (-1i32).into(), "llama.block_count: is -1"),
+        ("llama.block_count", u64::MAX.into(), "llama.block_count: is 18446744073709551615"),
+        ("llama.block_count", "three".into(), "llama.block_count: is \"three\""),
+        ("llama.embedding_length", 128u32.into(), "tensor 'token_embd.weight' is [64, 61]: [128, tokens] is expected"),
+        (
+            "llama.attention.head_count_kv",
+            3u32.into(),
+            "llama.attention.head_count_kv: is 3: a divisor of the 4 heads is valid",
+        ),
+        (
+            "llama.attention.head_count",
+            8u32.into(),
+            "tensor 'blk.0.attn_q.weight' is [64, 64] f32: [64, 128] is expected",
+        ),
+        (
+            "llama.feed_forward_length",
+            95u32.into(),
+            "tensor 'blk.0.ffn_gate.weight' is [64, 96] f32: [64, 95] is expected",
+        ),
+        (
+            "llama.attention.layer_norm_rms_epsilon",
+            f32::NAN.into(),
+            "llama.attention.layer_norm_rms_epsilon: is \"NaN\"",
+        ),
+        ("llama.rope.dimension_count", 18u32.into(), "llama.rope.dimension_count: 18 of a head's 16 elements turn"),
+        ("llama.rope.scaling.type", "curved".into(), "is 'curved': none, linear, yarn, llama3 and longrope are known"),
+        ("llama.expert_count", 5u32.into(), "llama.expert_used_count: is missing"),
+    ]
+}
+
 #[test]
 fn files_that_are_no_such_models() {
     let folder = Folder::new("bad");
     let path = folder.path("bad.gguf");
-    let model = || all().into_iter().find(|model| model.name == "llama").unwrap();
-    let tensors = model().spec.tensors(1, DType::F32);
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let tensors = model.spec.tensors(1, DType::F32);
     let refused = |metadata: Vec<(String, tensorlib::Value)>, tensors: &Tensors| {
         tensors.write_gguf(&path, &metadata);
         Decoder::open(&path, &backend(), &DecoderOptions::new()).err().unwrap()
     };
-    let with = |key: &str, value: tensorlib::Value| {
-        let mut all = model().metadata();
-        all.retain(|(k, _)| k != key);
-        all.push((key.into(), value));
-        all
-    };
-    let table: Vec<(Vec<(String, tensorlib::Value)>, &str)> = vec![
-        (
-            with("general.architecture", "no such".into()),
-            "architecture 'no such' is no decoder that is known: llama, mistral",
-        ),
-        (with("llama.block_count", 4u32.into()), "tensor 'blk.3."),
-        (with("llama.block_count", 0u32.into()), "llama.block_count: is 0: a whole number from 1 to 1048576 is valid"),
-        (with("llama.block_count", (-1i32).into()), "llama.block_count: is -1"),
-        (with("llama.block_count", u64::MAX.into()), "llama.block_count: is 18446744073709551615"),
-        (with("llama.block_count", "three".into()), "llama.block_count: is \"three\""),
-        (
-            with("llama.embedding_length", 128u32.into()),
-            "tensor 'token_embd.weight' is [64, 61]: [128, tokens] is expected",
-        ),
-        (
-            with("llama.attention.head_count_kv", 3u32.into()),
-            "llama.attention.head_count_kv: is 3: a divisor of the 4 heads is valid",
-        ),
-        (
-            with("llama.attention.head_count", 8u32.into()),
-            "tensor 'blk.0.attn_q.weight' is [64, 64] f32: [64, 128] is expected",
-        ),
-        (
-            with("llama.feed_forward_length", 95u32.into()),
-            "tensor 'blk.0.ffn_gate.weight' is [64, 96] f32: [64, 95] is expected",
-        ),
-        (
-            with("llama.attention.layer_norm_rms_epsilon", f32::NAN.into()),
-            "llama.attention.layer_norm_rms_epsilon: is \"NaN\"",
-        ),
-        (
-            with("llama.rope.dimension_count", 18u32.into()),
-            "llama.rope.dimension_count: 18 of a head's 16 elements turn",
-        ),
-        (
-            with("llama.rope.scaling.type", "curved".into()),
-            "is 'curved': none, linear, yarn, llama3 and longrope are known",
-        ),
-        (with("llama.expert_count", 5u32.into()), "llama.expert_used_count: is missing"),
-    ];
-    for (metadata, words) in table {
+    for (key, value, words) in refused_values() {
+        let mut metadata = model.metadata();
+        metadata.retain(|(k, _)| k != key);
+        metadata.push((key.into(), value));
         let error = refused(metadata, &tensors);
         assert!(error.to_string().contains(words), "{error}");
     }
     for name in ["token_embd.weight", "output_norm.weight", "blk.1.ffn_down.weight", "blk.2.attn_norm.weight"] {
         let mut less = tensors.clone();
         less.all.remove(name);
-        let error = refused(model().metadata(), &less);
+        let error = refused(model.metadata(), &less);
         assert!(error.to_string().contains(&format!("tensor '{name}' is missing")), "{error}");
         assert_eq!(error.kind(), ErrorKind::Format);
     }
-    tensors.write_gguf(&path, &model().metadata());
+    tensors.write_gguf(&path, &model.metadata());
     let whole = std::fs::read(&path).unwrap();
     for n in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..n]).unwrap();

@@ -7,7 +7,7 @@ use common::encoder_files::{config, hub_name, metadata, write_folder};
 use common::tiny::Tensors;
 use common::{backend, error, Folder};
 use std::path::{Path, PathBuf};
-use tensorlib::DType;
+use tensorlib::{Backend, DType};
 use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 
 /// Lines of many lengths, some of them equal.
@@ -276,13 +276,40 @@ fn positions_behind_those_that_were_trained() {
     assert_eq!(tokens(), 32);
 }
 
+/// A folder with a model, and with files for sentences that a test writes.
+struct Sentences {
+    cpu: Backend,
+    spec: Spec,
+    path: PathBuf,
+    _folder: Folder,
+}
+
+impl Sentences {
+    fn new(name: &str) -> Self {
+        let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new(name));
+        let path = folder.path("hub");
+        write_folder(&path, &spec, &spec.tensors(5, DType::F32), "bert", "");
+        Self { cpu, spec, path, _folder: folder }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path.join(name), text).unwrap();
+    }
+
+    fn open(&self) -> Encoder {
+        Encoder::open(&self.path, &self.cpu, &EncoderOptions::new()).unwrap()
+    }
+
+    #[track_caller]
+    fn expect_refused(&self, words: &str) {
+        let error = refused(&self.path);
+        assert!(error.contains(words), "{error}");
+    }
+}
+
 #[test]
-fn fields_of_sentence_files_are_honoured_or_refused() {
-    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-sentences"));
-    let path = folder.path("hub");
-    write_folder(&path, &spec, &spec.tensors(5, DType::F32), "bert", "");
-    let open = || Encoder::open(&path, &cpu, &EncoderOptions::new());
-    let write = |name: &str, text: &str| std::fs::write(path.join(name), text).unwrap();
+fn pooling_is_that_of_the_sentence_files() {
+    let s = Sentences::new("encoder-pooling");
     for (text, wanted) in [
         (r#"{"embedding_dimension": 64, "pooling_mode": "cls", "include_prompt": true}"#, Pooling::Cls),
         (r#"{"pooling_mode": ["mean"]}"#, Pooling::Mean),
@@ -290,29 +317,34 @@ fn fields_of_sentence_files_are_honoured_or_refused() {
         (r#"{"pooling_mode_mean_sqrt_len_tokens": true}"#, Pooling::Mean),
         (r#"{"pooling_mode_cls_token": false, "pooling_mode": null}"#, Pooling::Mean),
     ] {
-        write("1_Pooling/config.json", text);
-        assert_eq!(open().unwrap().pooling(), wanted, "{text}");
-        assert_eq!(open().unwrap().warnings(), [""; 0]);
+        s.write("1_Pooling/config.json", text);
+        assert_eq!(s.open().pooling(), wanted, "{text}");
+        assert_eq!(s.open().warnings(), [""; 0]);
     }
     for text in
         [r#"{"pooling_mode": "max"}"#, r#"{"pooling_mode": ["mean", "cls"]}"#, r#"{"pooling_mode_lasttoken": true}"#]
     {
-        write("1_Pooling/config.json", text);
-        assert!(refused(&path).contains("one of mean and cls is known"), "{}", refused(&path));
+        s.write("1_Pooling/config.json", text);
+        s.expect_refused("one of mean and cls is known");
     }
-    write("1_Pooling/config.json", r#"{"pooling_mode": "cls", "odd": 1}"#);
-    assert!(open().unwrap().warnings()[0].ends_with("ignored: odd"));
+    s.write("1_Pooling/config.json", r#"{"pooling_mode": "cls", "odd": 1}"#);
+    assert!(s.open().warnings()[0].ends_with("ignored: odd"));
 
     let modules = |path: &str| {
         format!(r#"[{{"idx": 0, "type": "a.Transformer", "path": ""}}, {{"type": "a.Pooling", "path": "{path}"}}]"#)
     };
-    std::fs::create_dir_all(path.join("2_Pooling")).unwrap();
-    write("2_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
-    write("modules.json", &modules("2_Pooling"));
-    assert_eq!(open().unwrap().pooling(), Pooling::Mean);
-    write("1_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
-    write("modules.json", &modules("1_Pooling"));
+    std::fs::create_dir_all(s.path.join("2_Pooling")).unwrap();
+    s.write("2_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
+    s.write("modules.json", &modules("2_Pooling"));
+    assert_eq!(s.open().pooling(), Pooling::Mean);
+    s.write("1_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
+    s.write("modules.json", &modules("1_Pooling"));
+    assert_eq!(s.open().pooling(), Pooling::Mean);
+}
 
+#[test]
+fn the_length_is_that_of_the_sentence_files() {
+    let s = Sentences::new("encoder-lengths");
     for (sentence, tokenizer, wanted) in [
         (r#"{"max_seq_length": 16}"#, r#"{"model_max_length": 20}"#, 16),
         (r#"{"max_seq_length": null}"#, r#"{"model_max_length": 20}"#, 20),
@@ -320,11 +352,16 @@ fn fields_of_sentence_files_are_honoured_or_refused() {
         ("{}", r#"{"model_max_length": null}"#, 40),
         (r#"{"transformer_task": "feature-extraction", "modality_config": {"text": {"method": "forward"}}}"#, "{}", 40),
     ] {
-        write("sentence_bert_config.json", sentence);
-        write("tokenizer_config.json", tokenizer);
-        let encoder = open().unwrap();
+        s.write("sentence_bert_config.json", sentence);
+        s.write("tokenizer_config.json", tokenizer);
+        let encoder = s.open();
         assert_eq!((encoder.max_tokens(), encoder.warnings().len()), (wanted, 0), "{sentence} {tokenizer}");
     }
+}
+
+#[test]
+fn fields_of_sentence_files_are_honoured_or_refused() {
+    let s = Sentences::new("encoder-sentences");
     for (name, text, words) in [
         ("sentence_bert_config.json", r#"{"max_seq_length": -1}"#, "max_seq_length: is -1"),
         ("sentence_bert_config.json", r#"{"transformer_task": "fill-mask"}"#, "transformer_task: is \"fill-mask\""),
@@ -337,24 +374,24 @@ fn fields_of_sentence_files_are_honoured_or_refused() {
         ("config_sentence_transformers.json", r#"{"model_type": "SparseEncoder"}"#, "model_type"),
         ("config_sentence_transformers.json", r#"{"default_prompt_name": "q"}"#, "prompts has no text of that name"),
     ] {
-        write(name, text);
-        assert!(refused(&path).contains(words), "{}", refused(&path));
-        write(name, "{}");
+        s.write(name, text);
+        s.expect_refused(words);
+        s.write(name, "{}");
     }
     // A prompt before each text, and conversion to lower case.
-    write("sentence_bert_config.json", r#"{"do_lower_case": true}"#);
+    s.write("sentence_bert_config.json", r#"{"do_lower_case": true}"#);
     let prompts = r#"{"prompts": {"q": "w7 w8 ", "d": ""}, "default_prompt_name": "q", "similarity_fn_name": "cosine", "__version__": {}}"#;
-    write("config_sentence_transformers.json", prompts);
-    assert_eq!(open().unwrap().tokenize("W5 w6").unwrap(), (vec![7, 8, 5, 6], false));
-    write("1_Pooling/config.json", r#"{"pooling_mode": "mean", "include_prompt": false}"#);
-    assert!(refused(&path).contains("include_prompt: is false"), "{}", refused(&path));
-    write("config_sentence_transformers.json", "{}");
-    write("sentence_bert_config.json", r#"{"max_seq_length": 3}"#);
-    assert_eq!(open().unwrap().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![1, 2, 3], true));
-    write("tokenizer_config.json", r#"{"truncation_side": "left"}"#);
-    assert_eq!(open().unwrap().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![3, 4, 5], true));
-    std::fs::write(path.join("config.json"), config(&spec, "bert", r#", "is_decoder": true"#)).unwrap();
-    assert!(refused(&path).contains("is_decoder: is true: false is supported"), "{}", refused(&path));
+    s.write("config_sentence_transformers.json", prompts);
+    assert_eq!(s.open().tokenize("W5 w6").unwrap(), (vec![7, 8, 5, 6], false));
+    s.write("1_Pooling/config.json", r#"{"pooling_mode": "mean", "include_prompt": false}"#);
+    s.expect_refused("include_prompt: is false");
+    s.write("config_sentence_transformers.json", "{}");
+    s.write("sentence_bert_config.json", r#"{"max_seq_length": 3}"#);
+    assert_eq!(s.open().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![1, 2, 3], true));
+    s.write("tokenizer_config.json", r#"{"truncation_side": "left"}"#);
+    assert_eq!(s.open().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![3, 4, 5], true));
+    s.write("config.json", &config(&s.spec, "bert", r#", "is_decoder": true"#));
+    s.expect_refused("is_decoder: is true: false is supported");
 }
 
 /// The first published folders have other names for the factors and biases of norms.

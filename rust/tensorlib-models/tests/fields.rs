@@ -55,66 +55,62 @@ fn expect_logits(path: &Path, spec: &Spec, tensors: &Tensors) {
     assert!(off < 1e-4, "{off:e}");
 }
 
+/// Models, and what is added to their config.json with words of the error.
+const REFUSED: &[(&str, &[(&str, &str)])] = &[
+    (
+        "llama of a folder",
+        &[
+            (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention: is true: false is supported"),
+            (r#""is_causal": false"#, "is_causal: is false"),
+            (r#""is_encoder_decoder": true"#, "is_encoder_decoder: is true"),
+            (r#""logit_scale": 0.5"#, "logit_scale: is 0.5: 1 is supported"),
+            (r#""rope_scaling": {"rope_type": "dynamic", "factor": 2}"#, "is 'dynamic'"),
+            (
+                r#""rope_scaling": {"rope_type": "linear", "factor": 2, "mrope_section": [1, 2]}"#,
+                "mrope_section: is [1,2]",
+            ),
+            (r#""hidden_act": "gelu""#, "hidden_act: is 'gelu'"),
+            (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
+            (r#""vocab_size": 60"#, "has 61 rows, and vocab_size is 60"),
+            (
+                r#""quantization_config": {"quant_method": "gptq", "bits": 4}"#,
+                "quantization_config.quant_method: is \"gptq\"",
+            ),
+            (r#""text_config": {"use_bidirectional_attention": true}"#, "text_config: use_bidirectional_attention"),
+        ],
+    ),
+    (
+        "qwen2",
+        &[
+            (r#""hidden_act": "gelu""#, "hidden_act: is \"gelu\""),
+            (r#""layer_types": ["full_attention"]"#, "layer_types: has 1"),
+        ],
+    ),
+    (
+        "qwen3moe",
+        &[
+            (r#""mlp_only_layers": [0]"#, "mlp_only_layers: is [0]"),
+            (r#""decoder_sparse_step": 2"#, "decoder_sparse_step"),
+        ],
+    ),
+    (
+        "gemma3",
+        &[
+            (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention"),
+            (r#""hidden_activation": "relu""#, "is 'relu'"),
+        ],
+    ),
+    ("mistral", &[(r#""layer_types": ["chunked_attention", "full_attention", "full_attention"]"#, "layer_types: has")]),
+    ("qwen3", &[(r#""tie_word_embeddings": false"#, "lm_head.weight' is missing, and tie_word_embeddings is false")]),
+];
+
 #[test]
 fn settings_of_folders_are_refused_by_name_or_reported() {
     let folder = Folder::new("fields-hub");
-    let tables = [
-        (
-            "llama of a folder",
-            &[
-                (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention: is true: false is supported"),
-                (r#""is_causal": false"#, "is_causal: is false"),
-                (r#""is_encoder_decoder": true"#, "is_encoder_decoder: is true"),
-                (r#""logit_scale": 0.5"#, "logit_scale: is 0.5: 1 is supported"),
-                (r#""rope_scaling": {"rope_type": "dynamic", "factor": 2}"#, "is 'dynamic'"),
-                (
-                    r#""rope_scaling": {"rope_type": "linear", "factor": 2, "mrope_section": [1, 2]}"#,
-                    "mrope_section: is [1,2]",
-                ),
-                (r#""hidden_act": "gelu""#, "hidden_act: is 'gelu'"),
-                (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
-                (r#""vocab_size": 60"#, "has 61 rows, and vocab_size is 60"),
-                (
-                    r#""quantization_config": {"quant_method": "gptq", "bits": 4}"#,
-                    "quantization_config.quant_method: is \"gptq\"",
-                ),
-                (r#""text_config": {"use_bidirectional_attention": true}"#, "text_config: use_bidirectional_attention"),
-            ][..],
-        ),
-        (
-            "qwen2",
-            &[
-                (r#""hidden_act": "gelu""#, "hidden_act: is \"gelu\""),
-                (r#""layer_types": ["full_attention"]"#, "layer_types: has 1"),
-            ],
-        ),
-        (
-            "qwen3moe",
-            &[
-                (r#""mlp_only_layers": [0]"#, "mlp_only_layers: is [0]"),
-                (r#""decoder_sparse_step": 2"#, "decoder_sparse_step"),
-            ],
-        ),
-        (
-            "gemma3",
-            &[
-                (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention"),
-                (r#""hidden_activation": "relu""#, "is 'relu'"),
-            ],
-        ),
-        (
-            "mistral",
-            &[(r#""layer_types": ["chunked_attention", "full_attention", "full_attention"]"#, "layer_types: has")],
-        ),
-        (
-            "qwen3",
-            &[(r#""tie_word_embeddings": false"#, "lm_head.weight' is missing, and tie_word_embeddings is false")],
-        ),
-    ];
-    for (name, cases) in tables {
+    for (name, cases) in REFUSED {
         let model = model(name);
         let tensors = model.spec.tensors(1, DType::F32);
-        for (further, words) in cases {
+        for (further, words) in *cases {
             let error = refused(&folder_of(&folder, &model, &tensors, &format!(", {further}")));
             assert!(error.contains(words), "{further}: {error}");
         }
@@ -135,7 +131,7 @@ fn settings_of_folders_are_refused_by_name_or_reported() {
 }
 
 #[test]
-fn keys_of_gguf_are_honoured_refused_or_reported() {
+fn keys_of_gguf_are_refused_or_reported() {
     let folder = Folder::new("fields-gguf");
     let llama = model("llama");
     let tensors = llama.spec.tensors(2, DType::F32);
@@ -159,6 +155,13 @@ fn keys_of_gguf_are_honoured_refused_or_reported() {
     for word in ["llama: fields that are not known are ignored: frobnicate", "tokenizer.ggml.odd", "other.key"] {
         assert!(warnings.contains(word), "{warnings}");
     }
+}
+
+#[test]
+fn keys_of_gguf_change_the_model() {
+    let folder = Folder::new("fields-gguf-honoured");
+    let llama = model("llama");
+    let tensors = llama.spec.tensors(2, DType::F32);
     // 0 means none, as if the setting were missing.
     let none = [
         ("llama.attention.sliding_window", Value::U32(0)),

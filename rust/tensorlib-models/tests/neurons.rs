@@ -473,8 +473,12 @@ fn split_files_divide_neurons() {
     placement.put_neurons(0, vec![3], 96);
     let alone = Decoder::open(&path, &common::backend(), &how.clone().placement(placement)).map(drop).unwrap_err();
     assert!(alone.to_string().contains("divided over two devices, and there is one"), "{alone}");
+}
 
-    // Invalid files.
+#[test]
+fn files_that_are_no_splits() {
+    let folder = Folder::new("neurons-no-split");
+    let file = folder.path("split.gguf");
     for (tensors, words) in [
         (vec![("x", vec![1])], "'blk.0.gpu_idx' is missing"),
         (vec![("blk.0.gpu_idx", vec![0, 2])], "element 1 is 2: 0 and 1"),

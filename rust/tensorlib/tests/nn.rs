@@ -56,6 +56,17 @@ fn linear_layers_multiply_and_add() {
     assert!(plain.bias.is_none() && p.names() == ["weight", "bias", "plain.weight"]);
 }
 
+/// The product of a matrix's rows with a column.
+fn product(matrix: &[f64], column: &[f64]) -> Vec<f64> {
+    matrix.chunks(column.len()).map(|row| row.iter().zip(column).map(|(a, b)| a * b).sum()).collect()
+}
+
+#[track_caller]
+fn assert_within(found: &[f64], wanted: &[f64], bound: f64, what: &str) {
+    assert_eq!(found.len(), wanted.len(), "{what}");
+    assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < bound), "{what}: {found:?} {wanted:?}");
+}
+
 /// A quantised weight stays as it is; the adapter begins as zero and gets gradients, which also pass through the
 /// weight.
 #[test]
@@ -72,19 +83,12 @@ fn adapters_change_layers_of_quantised_weights() {
     layer.adapt(&p, rank as i64, 6.).unwrap();
     let x = leaf(&ctx, &[inputs as i64, 2, 2], 2);
     let columns = f64s(&x);
-    let product = |m: &[f64], column: &[f64]| -> Vec<f64> {
-        m.chunks(column.len()).map(|row| row.iter().zip(column).map(|(a, b)| a * b).sum()).collect()
-    };
-    let near = |found: &[f64], wanted: &[f64], bound: f64, what: &str| {
-        assert_eq!(found.len(), wanted.len(), "{what}");
-        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < bound), "{what}: {found:?} {wanted:?}");
-    };
     let y = layer.forward(&x, &Pass::evaluation()).unwrap();
     assert_eq!(y.shape(), [outputs as i64, 2, 2]);
     let alone: Vec<f64> = columns.chunks(inputs).flat_map(|x| product(&w, x)).collect();
     // x is rounded to 8 bits, by 0.9 / 254 for values of up to 0.9: errors of 64 products grow with the root of their
     // number, to 1e-2.
-    near(&computed(&y), &alone, 3e-2, "begins with nothing");
+    assert_within(&computed(&y), &alone, 3e-2, "begins with nothing");
 
     let LowRank { a, b, scale, exact } = layer.adapters[0].clone();
     assert!(layer.adapters.len() == 1 && !exact);
@@ -99,27 +103,39 @@ fn adapters_change_layers_of_quantised_weights() {
             alone.iter().zip(more).map(|(y, more)| y + 2. * more).collect::<Vec<_>>()
         })
         .collect();
-    near(&computed(&y), &added, 3e-2, "with an addition");
+    assert_within(&computed(&y), &added, 3e-2, "with an addition");
 
-    let loss = y.sum().unwrap();
-    let gradients = loss.gradients(&[&a, &b, &x]).unwrap();
+    check_gradients(&cpu, &y, &x, &w, (&a, &b));
+}
+
+/// Compares the gradients of the sum of y = (w + 2 b a) x with their formulas.
+fn check_gradients(cpu: &Backend, y: &Tensor, x: &Tensor, w: &[f64], (a, b): (&Tensor, &Tensor)) {
+    let (inputs, rank, outputs) = (a.shape()[0] as usize, a.shape()[1] as usize, b.shape()[1] as usize);
+    let (columns, of_a, of_b) = (f64s(x), f64s(a), f64s(b));
+    let gradients = y.sum().unwrap().gradients(&[a, b, x]).unwrap();
     cpu.compute(&gradients.iter().collect::<Vec<_>>()).unwrap();
     let sums: Vec<f64> = (0..inputs).map(|k| columns.iter().skip(k).step_by(inputs).sum()).collect();
     let b_sum = |r: usize| (0..outputs).map(|m| of_b[m * rank + r]).sum::<f64>();
     let of_a_wanted: Vec<f64> =
         (0..rank).flat_map(|r| sums.iter().map(move |s| (r, *s))).map(|(r, s)| 2. * b_sum(r) * s).collect();
-    near(&f64s(&gradients[0]), &of_a_wanted, 1e-5, "a");
+    assert_within(&f64s(&gradients[0]), &of_a_wanted, 1e-5, "a");
     let inner = product(&of_a, &sums);
     let of_b_wanted: Vec<f64> = (0..outputs).flat_map(|_| inner.iter().map(|x| 2. * x)).collect();
-    near(&f64s(&gradients[1]), &of_b_wanted, 1e-5, "b");
+    assert_within(&f64s(&gradients[1]), &of_b_wanted, 1e-5, "b");
     let of_x: Vec<f64> = (0..inputs)
         .map(|k| {
             (0..outputs).map(|m| w[m * inputs + k]).sum::<f64>()
                 + (0..rank).map(|r| 2. * of_a[r * inputs + k] * b_sum(r)).sum::<f64>()
         })
         .collect();
-    near(&f64s(&gradients[2]), &of_x.repeat(4), 1e-5, "x");
+    assert_within(&f64s(&gradients[2]), &of_x.repeat(4), 1e-5, "x");
+}
 
+#[test]
+fn adapters_that_fit_no_layer_are_refused() {
+    let (ctx, p) = (Context::new(), Parameters::new(2));
+    let mut layer = Linear::of(leaf(&ctx, &[64, 5], 1), None);
+    layer.adapt(&p, 3, 6.).unwrap();
     refused(layer.adapt(&p.scope("more"), 2, 1.), "there is an adapter");
     let mut other = Linear::without_bias(&p.scope("other"), 4, 2).unwrap();
     refused(other.adapt(&p, 0, 1.), "'other.weight' [4, 2]: rank 0");
@@ -296,17 +312,20 @@ fn convolutions_slide() {
     assert_eq!(flatten(&leaf(&ctx, &[2, 3, 4, 5], 1)).unwrap().shape(), [24, 5]);
 }
 
-/// Attention compared with its definition: rotated pairs, causal, grouped heads.
-#[test]
-fn attention_is_its_definition() {
-    const WIDTH: usize = 8;
-    const TOKENS: usize = 5;
-    let ctx = Context::new();
-    let x = leaf(&ctx, &[WIDTH as i64, TOKENS as i64, 2], 7);
-    for (heads, kv_heads, causal, rope) in
-        [(2usize, 2usize, true, Some(100.)), (4, 2, false, None), (4, 1, true, None), (1, 1, false, Some(10.))]
-    {
-        let p = Parameters::new(3);
+const WIDTH: usize = 8;
+const TOKENS: usize = 5;
+
+/// An attention layer, and what it was made of.
+struct Attending {
+    layer: Attention,
+    heads: usize,
+    kv_heads: usize,
+    causal: bool,
+    rope: Option<f64>,
+}
+
+impl Attending {
+    fn new(heads: usize, kv_heads: usize, causal: bool, rope: Option<f64>) -> Self {
         let mut options = AttentionOptions::new(WIDTH as i64, heads as i64).kv_heads(kv_heads as i64);
         if causal {
             options = options.causal();
@@ -314,49 +333,65 @@ fn attention_is_its_definition() {
         if let Some(base) = rope {
             options = options.rope(base);
         }
-        let layer = Attention::new(&p, options).unwrap();
-        let y = layer.forward(&x, &Pass::evaluation()).unwrap();
-        assert_eq!(y.shape(), x.shape());
-        let size = WIDTH / heads;
-        let product = |weight: &Tensor, row: &[f64]| -> Vec<f64> {
-            f64s(weight).chunks(row.len()).map(|w| w.iter().zip(row).map(|(a, b)| a * b).sum()).collect()
-        };
-        let turned = |mut v: Vec<f64>, token: usize| -> Vec<f64> {
-            for (i, pair) in v.chunks_mut(2).enumerate().filter(|_| rope.is_some()) {
-                let exponent = -2. * (i % (size / 2)) as f64 / size as f64;
-                let angle = token as f64 * rope.unwrap_or(1.).powf(exponent);
-                let (a, b) = (pair[0], pair[1]);
-                (pair[0], pair[1]) = (a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos());
-            }
-            v
-        };
-        let mut wanted = Vec::new();
-        for sample in f64s(&x).chunks(WIDTH * TOKENS) {
-            let rows: Vec<&[f64]> = sample.chunks(WIDTH).collect();
-            let of = |weight: &Tensor, turns: bool| -> Vec<Vec<f64>> {
-                let rows = rows.iter().enumerate();
-                rows.map(|(t, row)| if turns { turned(product(weight, row), t) } else { product(weight, row) })
-                    .collect()
-            };
-            let (q, k, v) =
-                (of(&layer.query.weight, true), of(&layer.key.weight, true), of(&layer.value.weight, false));
-            for (t, query) in q.iter().enumerate() {
-                let mut answer = Vec::new();
-                for h in 0..heads {
-                    let (mine, theirs) = (h * size..(h + 1) * size, h * kv_heads / heads * size);
-                    let seen = if causal { t + 1 } else { TOKENS };
-                    let score = |s: usize| -> f64 {
-                        let pairs = query[mine.clone()].iter().zip(&k[s][theirs..theirs + size]);
-                        (pairs.map(|(a, b)| a * b).sum::<f64>() / (size as f64).sqrt()).exp()
-                    };
-                    let scores: Vec<f64> = (0..seen).map(score).collect();
-                    let sum: f64 = scores.iter().sum();
-                    answer
-                        .extend((0..size).map(|i| (0..seen).map(|s| scores[s] / sum * v[s][theirs + i]).sum::<f64>()));
-                }
-                wanted.extend(product(&layer.output.weight, &answer));
-            }
+        Self { layer: Attention::new(&Parameters::new(3), options).unwrap(), heads, kv_heads, causal, rope }
+    }
+
+    /// Rotates a token's pairs.
+    fn turned(&self, mut v: Vec<f64>, token: usize) -> Vec<f64> {
+        let Some(base) = self.rope else { return v };
+        let size = WIDTH / self.heads;
+        for (i, pair) in v.chunks_mut(2).enumerate() {
+            let exponent = -2. * (i % (size / 2)) as f64 / size as f64;
+            let angle = token as f64 * base.powf(exponent);
+            let (a, b) = (pair[0], pair[1]);
+            (pair[0], pair[1]) = (a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos());
         }
+        v
+    }
+
+    /// The result for one sample, from the definition.
+    fn defined(&self, sample: &[f64]) -> Vec<f64> {
+        let of = |weight: &Tensor| -> Vec<Vec<f64>> {
+            sample.chunks(WIDTH).map(|row| product(&f64s(weight), row)).collect()
+        };
+        let turned = |rows: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+            rows.into_iter().enumerate().map(|(t, row)| self.turned(row, t)).collect()
+        };
+        let layer = &self.layer;
+        let (q, k, v) = (turned(of(&layer.query.weight)), turned(of(&layer.key.weight)), of(&layer.value.weight));
+        let size = WIDTH / self.heads;
+        let answer = |(t, query): (usize, &Vec<f64>)| {
+            let mut answer = Vec::new();
+            for h in 0..self.heads {
+                let (mine, theirs) = (h * size..(h + 1) * size, h * self.kv_heads / self.heads * size);
+                let seen = if self.causal { t + 1 } else { TOKENS };
+                let score = |s: usize| -> f64 {
+                    let pairs = query[mine.clone()].iter().zip(&k[s][theirs..theirs + size]);
+                    (pairs.map(|(a, b)| a * b).sum::<f64>() / (size as f64).sqrt()).exp()
+                };
+                let scores: Vec<f64> = (0..seen).map(score).collect();
+                let sum: f64 = scores.iter().sum();
+                answer.extend((0..size).map(|i| (0..seen).map(|s| scores[s] / sum * v[s][theirs + i]).sum::<f64>()));
+            }
+            product(&f64s(&layer.output.weight), &answer)
+        };
+        q.iter().enumerate().flat_map(answer).collect()
+    }
+}
+
+/// Attention compared with its definition: rotated pairs, causal, grouped heads.
+#[test]
+fn attention_is_its_definition() {
+    let ctx = Context::new();
+    let x = leaf(&ctx, &[WIDTH as i64, TOKENS as i64, 2], 7);
+    for (heads, kv_heads, causal, rope) in
+        [(2usize, 2usize, true, Some(100.)), (4, 2, false, None), (4, 1, true, None), (1, 1, false, Some(10.))]
+    {
+        let attending = Attending::new(heads, kv_heads, causal, rope);
+        let y = attending.layer.forward(&x, &Pass::evaluation()).unwrap();
+        assert_eq!(y.shape(), x.shape());
+        let samples = f64s(&x);
+        let wanted: Vec<f64> = samples.chunks(WIDTH * TOKENS).flat_map(|sample| attending.defined(sample)).collect();
         assert_near(&computed(&y), &wanted, &format!("{heads} heads, {kv_heads} of keys"));
     }
 }

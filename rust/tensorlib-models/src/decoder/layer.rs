@@ -15,11 +15,53 @@ enum Projections {
     Fused(Linear),
 }
 
+impl Projections {
+    fn load(weights: &Weights, shape: &Shape, number: usize) -> Result<Self> {
+        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
+        let Shape { width, heads, kv_heads, head, value_head, .. } = *shape;
+        let (queries, keys, values) = (heads * head, kv_heads * head, kv_heads * value_head);
+        Ok(match shape.fused {
+            true => Projections::Fused(linear("attn_qkv", width, queries + keys + values)?),
+            false => Projections::Apart {
+                query: linear("attn_q", width, queries)?,
+                key: linear("attn_k", width, keys)?,
+                value: linear("attn_v", width, values)?,
+            },
+        })
+    }
+}
+
 enum Ffn {
     Gated { gate: Linear, up: Linear, down: Linear },
     Fused { gate_up: Linear, down: Linear },
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
+}
+
+impl Ffn {
+    fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
+        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
+        let Shape { width, ffn, .. } = *shape;
+        Ok(match (&shape.experts, shape.fused) {
+            (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
+                Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
+            }
+            _ if activity.is_some() => {
+                let down = NeuronFfn::down_of(number);
+                let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
+                return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
+            }
+            (None, true) => {
+                Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
+            }
+            (None, false) => Ffn::Gated {
+                gate: linear("ffn_gate", width, ffn)?,
+                up: linear("ffn_up", width, ffn)?,
+                down: linear("ffn_down", ffn, width)?,
+            },
+        })
+    }
 }
 
 /// A layer's weights.
@@ -50,39 +92,12 @@ impl Layer {
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let norm = |part: &str, n| weights.rms_norm(&name(part), n, shape.eps);
-        let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
-        let Shape { width, heads, kv_heads, head, value_head, ffn, .. } = *shape;
-        let (queries, keys, values) = (heads * head, kv_heads * head, kv_heads * value_head);
-        let projections = match shape.fused {
-            true => Projections::Fused(linear("attn_qkv", width, queries + keys + values)?),
-            false => Projections::Apart {
-                query: linear("attn_q", width, queries)?,
-                key: linear("attn_k", width, keys)?,
-                value: linear("attn_v", width, values)?,
-            },
-        };
+        let Shape { width, heads, head, value_head, .. } = *shape;
+        let projections = Projections::load(weights, shape, number)?;
         let query = if shape.fused { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
-        let ffn = match (&shape.experts, shape.fused) {
-            (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
-            _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
-                Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
-            }
-            _ if activity.is_some() => {
-                let down = NeuronFfn::down_of(number);
-                let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
-                return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
-            }
-            (None, true) => {
-                Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
-            }
-            (None, false) => Ffn::Gated {
-                gate: linear("ffn_gate", width, ffn)?,
-                up: linear("ffn_up", width, ffn)?,
-                down: linear("ffn_down", ffn, width)?,
-            },
-        };
+        let ffn = Ffn::load(weights, shape, number, activity)?;
         let post = |part: &str| shape.post_norms.then(|| norm(part, width)).transpose();
         let windowed = shape.is_windowed(number);
         let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope).options();
@@ -95,7 +110,7 @@ impl Layer {
                 false => None,
             },
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[heads])).transpose()?,
-            output: linear("attn_output", heads * value_head, width)?,
+            output: weights.linear(&name("attn_output"), heads * value_head, width)?,
             post_norm: post("post_attention_norm")?,
             ffn_norm: norm(shape.ffn_norm, width)?,
             ffn,

@@ -69,32 +69,10 @@ impl Rope {
     /// head apart, as in every hub folder.
     pub fn read(settings: &Settings, head: i64, neox: bool) -> Result<Self> {
         let settings = &with_older_names(settings)?;
-        let partial = settings.number_if(PARTIAL)?.unwrap_or(1.0);
-        let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * partial) as i64);
-        if dims < 2 || dims % 2 != 0 || dims > head {
-            return Err(settings.refuse(
-                DIMS,
-                format!("{dims} of a head's {head} elements turn: an even number up to {head} is valid"),
-            ));
-        }
+        let dims = dims(settings, head)?;
         let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
-        // In GGUF a factor of 0 means none, and older files use another name for it.
-        let factor = match (settings.number_if(FACTOR)?, settings.number_if(SCALE_LINEAR)?) {
-            (None, older) => older,
-            (said, _) => said,
-        };
-        let factor = factor.filter(|factor| settings.is_hub() || *factor != 0.0).unwrap_or(1.0);
-        if factor < 1e-3 {
-            return Err(settings.refuse(FACTOR, format!("is {factor}: a number above 0 is valid")));
-        }
-        let own_trained = match settings.is_hub() {
-            true => settings.count_if(TRAINED)?,
-            false => settings.count_or_none(TRAINED)?,
-        };
-        let trained = match own_trained {
-            Some(n) => n,
-            None => settings.count_if(TRAINED_OF_MODEL)?.map_or_else(|| settings.count(CONTEXT), Ok)?,
-        };
+        let factor = factor(settings)?;
+        let trained = trained(settings)?;
         if !settings.is_hub() {
             rope.factors = Factors::InFile { trained };
         }
@@ -103,29 +81,15 @@ impl Rope {
             None => settings.text_if(OLD_KIND)?,
         };
         let attention = attention(settings, factor)?;
-        let (fast, slow) = (settings.number_if(BETA_FAST)?, settings.number_if(BETA_SLOW)?);
+        let betas = (settings.number_if(BETA_FAST)?, settings.number_if(BETA_SLOW)?);
         match kind.as_deref() {
             Some("none" | "default") => {}
             None if settings.is_hub() => {}
             // GGUF files with a factor and no type are older than the types.
             None | Some("linear") => rope.scale = 1.0 / factor,
-            Some("yarn") => {
-                (rope.scale, rope.yarn, rope.trained) = (1.0 / factor, true, trained);
-                (rope.beta_fast, rope.beta_slow) = (fast.unwrap_or(32.0), slow.unwrap_or(1.0));
-                if let Some(attention) = attention {
-                    // The operation multiplies by YaRN's own factor, which a folder's number already includes.
-                    let own = 1.0 + 0.1 * factor.ln();
-                    rope.attention = if settings.is_hub() { attention / own } else { attention };
-                }
-            }
+            Some("yarn") => rope.set_yarn(settings, (factor, trained), attention, betas),
             Some("llama3") => rope.factors = Factors::Are(llama3(settings, &rope, factor, trained)?),
-            Some("longrope" | "su") => {
-                let (long, short) = (settings.numbers_if(LONG)?, settings.numbers_if(SHORT)?);
-                rope.factors = Factors::LongAndShort { long, short, trained };
-                let stretched = settings.count(CONTEXT)? as f64 / trained as f64;
-                let own = if stretched > 1.0 { (1.0 + stretched.ln() / (trained as f64).ln()).sqrt() } else { 1.0 };
-                rope.attention = attention.unwrap_or(own);
-            }
+            Some("longrope" | "su") => rope.set_long(settings, trained, attention)?,
             Some(other) => {
                 let name = settings.name(KIND);
                 let known = "none, linear, yarn, llama3 and longrope";
@@ -136,6 +100,33 @@ impl Rope {
             rope.attention = attention;
         }
         Ok(rope)
+    }
+
+    /// Stretches the context that the model was trained for by YaRN.
+    fn set_yarn(
+        &mut self,
+        settings: &Settings,
+        (factor, trained): (f64, i64),
+        attention: Option<f64>,
+        (fast, slow): (Option<f64>, Option<f64>),
+    ) {
+        (self.scale, self.yarn, self.trained) = (1.0 / factor, true, trained);
+        (self.beta_fast, self.beta_slow) = (fast.unwrap_or(32.0), slow.unwrap_or(1.0));
+        if let Some(attention) = attention {
+            // The operation multiplies by YaRN's own factor, which a folder's number already includes.
+            let own = 1.0 + 0.1 * factor.ln();
+            self.attention = if settings.is_hub() { attention / own } else { attention };
+        }
+    }
+
+    /// Takes the two lists of LongRoPE.
+    fn set_long(&mut self, settings: &Settings, trained: i64, attention: Option<f64>) -> Result<()> {
+        let (long, short) = (settings.numbers_if(LONG)?, settings.numbers_if(SHORT)?);
+        self.factors = Factors::LongAndShort { long, short, trained };
+        let stretched = settings.count(CONTEXT)? as f64 / trained as f64;
+        let own = if stretched > 1.0 { (1.0 + stretched.ln() / (trained as f64).ln()).sqrt() } else { 1.0 };
+        self.attention = attention.unwrap_or(own);
+        Ok(())
     }
 
     /// A rotation without any scaling.
@@ -212,6 +203,43 @@ impl Rope {
             )));
         }
         weights.made(&list).map(Some)
+    }
+}
+
+/// How many of a head's elements turn.
+fn dims(settings: &Settings, head: i64) -> Result<i64> {
+    let partial = settings.number_if(PARTIAL)?.unwrap_or(1.0);
+    let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * partial) as i64);
+    if dims < 2 || dims % 2 != 0 || dims > head {
+        return Err(settings
+            .refuse(DIMS, format!("{dims} of a head's {head} elements turn: an even number up to {head} is valid")));
+    }
+    Ok(dims)
+}
+
+/// By how much the context is stretched; 1 if it is not.
+fn factor(settings: &Settings) -> Result<f64> {
+    // In GGUF a factor of 0 means none, and older files use another name for it.
+    let factor = match (settings.number_if(FACTOR)?, settings.number_if(SCALE_LINEAR)?) {
+        (None, older) => older,
+        (said, _) => said,
+    };
+    let factor = factor.filter(|factor| settings.is_hub() || *factor != 0.0).unwrap_or(1.0);
+    if factor < 1e-3 {
+        return Err(settings.refuse(FACTOR, format!("is {factor}: a number above 0 is valid")));
+    }
+    Ok(factor)
+}
+
+/// The context that the model was trained for before it was stretched.
+fn trained(settings: &Settings) -> Result<i64> {
+    let own = match settings.is_hub() {
+        true => settings.count_if(TRAINED)?,
+        false => settings.count_or_none(TRAINED)?,
+    };
+    match own {
+        Some(n) => Ok(n),
+        None => settings.count_if(TRAINED_OF_MODEL)?.map_or_else(|| settings.count(CONTEXT), Ok),
     }
 }
 

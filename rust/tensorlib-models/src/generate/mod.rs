@@ -8,7 +8,7 @@ mod stops;
 mod template;
 
 use crate::decoder::BATCH;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Stream, Tokenizer};
 use crate::{Result, Session};
 use channels::Channels;
 use std::fmt;
@@ -92,21 +92,15 @@ pub fn generate(
 ) -> Result<Totals> {
     let decoder = session.decoder().clone();
     let begin = Instant::now();
-    session.check(prompt)?;
-    let (mut logits, mut fed) = (Vec::new(), 0);
-    for part in prompt.chunks(BATCH) {
-        if fed > 0 && !show(Piece { token: None, text: "", channel: None }) {
-            let (prompt_time, time) = (begin.elapsed(), Duration::ZERO);
-            return Ok(Totals { prompt_tokens: fed, prompt_time, tokens: 0, time, ending: Ending::Interrupted });
-        }
-        logits = session.feed(part)?;
-        fed += part.len();
-    }
+    let (prompt_tokens, logits) = feed_prompt(session, prompt, &mut show)?;
     let prompt_time = begin.elapsed();
+    let Some(mut logits) = logits else {
+        let (tokens, time, ending) = (0, Duration::ZERO, Ending::Interrupted);
+        return Ok(Totals { prompt_tokens, prompt_time, tokens, time, ending });
+    };
     sampler.remember(prompt);
     let tokenizer = decoder.tokenizer();
-    let mut stops = Stops::new(stops.iter().chain(tokenizer.stops()));
-    let (mut stream, mut channels) = (tokenizer.stream(), Channels::new(tokenizer));
+    let mut answer = Answer::new(tokenizer, stops);
     let (begin, mut tokens) = (Instant::now(), 0);
     let ending = loop {
         if limit.is_some_and(|limit| tokens >= limit) {
@@ -118,12 +112,8 @@ pub fn generate(
         if tokenizer.is_end(token) {
             break Ending::Token(token);
         }
-        let text = channels.take(token, stream.push(token));
-        let (text, stop) = match hidden(tokenizer, token).filter(|_| text.is_empty()) {
-            Some(hidden) => stops.push_hidden(hidden),
-            None => stops.push(&text),
-        };
-        let go_on = show(Piece { token: Some(token), text: &text, channel: channels.channel() });
+        let (text, stop) = answer.push(token);
+        let go_on = show(Piece { token: Some(token), text: &text, channel: answer.channels.channel() });
         if let Some(stop) = stop {
             break Ending::Stop(stop);
         }
@@ -139,13 +129,60 @@ pub fn generate(
     };
     let time = begin.elapsed();
     if !matches!(ending, Ending::Stop(_)) {
-        let (text, _) = stops.push(&stream.finish());
-        let text = text + &stops.finish();
+        let text = answer.finish();
         if !text.is_empty() {
-            show(Piece { token: None, text: &text, channel: channels.channel() });
+            show(Piece { token: None, text: &text, channel: answer.channels.channel() });
         }
     }
-    Ok(Totals { prompt_tokens: prompt.len(), prompt_time, tokens, time, ending })
+    Ok(Totals { prompt_tokens, prompt_time, tokens, time, ending })
+}
+
+/// The number of tokens fed, and the logits after them; no logits if `show` stopped it.
+fn feed_prompt(
+    session: &mut Session,
+    prompt: &[u32],
+    show: &mut impl FnMut(Piece) -> bool,
+) -> Result<(usize, Option<Vec<f32>>)> {
+    session.check(prompt)?;
+    let (mut logits, mut fed) = (Vec::new(), 0);
+    for part in prompt.chunks(BATCH) {
+        if fed > 0 && !show(Piece { token: None, text: "", channel: None }) {
+            return Ok((fed, None));
+        }
+        logits = session.feed(part)?;
+        fed += part.len();
+    }
+    Ok((fed, Some(logits)))
+}
+
+/// Turns generated tokens into the text to show.
+struct Answer<'a> {
+    tokenizer: &'a Tokenizer,
+    stream: Stream<'a>,
+    channels: Channels,
+    stops: Stops,
+}
+
+impl<'a> Answer<'a> {
+    fn new(tokenizer: &'a Tokenizer, stops: &[String]) -> Self {
+        let stops = Stops::new(stops.iter().chain(tokenizer.stops()));
+        Self { tokenizer, stream: tokenizer.stream(), channels: Channels::new(tokenizer), stops }
+    }
+
+    /// The text that a token completes, and the stop that it completes.
+    fn push(&mut self, token: u32) -> (String, Option<String>) {
+        let text = self.channels.take(token, self.stream.push(token));
+        match hidden(self.tokenizer, token).filter(|_| text.is_empty()) {
+            Some(hidden) => self.stops.push_hidden(hidden),
+            None => self.stops.push(&text),
+        }
+    }
+
+    /// The text that was held back.
+    fn finish(&mut self) -> String {
+        let (text, _) = self.stops.push(&self.stream.finish());
+        text + &self.stops.finish()
+    }
 }
 
 /// The text of a control token, which is not shown.

@@ -68,29 +68,14 @@ pub fn fit_neurons(
 ) -> Result<(Placement, Outline, Option<HotNeurons>)> {
     let mut by_hand = Placement::default();
     let whole = outline(&by_hand)?;
-    for Placed { name, .. } in &whole.tensors {
-        if let Some(device) = chosen(name) {
-            by_hand.put(name, device);
-        }
-    }
+    put_chosen(&mut by_hand, &whole, &chosen);
     let whole = outline(&by_hand)?;
     let budget = budgets.first().copied().flatten().filter(|_| backend.devices().len() > 1);
     let Some(budget) = budget.filter(|budget| whole.bytes[0] as u64 > *budget) else {
         let (placement, outline) = fit(backend, budgets, chosen, outline)?;
         return Ok((placement, outline, None));
     };
-    let bytes_of = |name: &str| whole.tensors.iter().find(|t| t.name == name).map_or(0, |t| t.bytes as u64);
-    let layers: Vec<(&[f32], u64)> = frequencies
-        .iter()
-        .enumerate()
-        .map(|(layer, all)| {
-            let names = NEURON_MATRICES.map(|part| matrix_of(layer, part));
-            match names.iter().any(|name| chosen(name).is_some()) {
-                true => (&[][..], 0),
-                false => (*all, names.iter().map(|name| bytes_of(name)).sum::<u64>() / (all.len() as u64).max(1)),
-            }
-        })
-        .collect();
+    let layers = divisible(&whole, &chosen, frequencies);
     let placed = |bytes: u64| {
         let (hot, mut placement) = (hottest(&layers, bytes), by_hand.clone());
         for ((layer, rows), (all, _)) in hot.rows.iter().enumerate().zip(&layers) {
@@ -100,31 +85,69 @@ pub fn fit_neurons(
         }
         (placement, hot)
     };
-    let mut best = outline(&placed(0).0)?;
-    if best.bytes[0] as u64 > budget {
-        let is_neurons = |tensor: &str| {
-            let part = tensor.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
-            part.and_then(|(_, part)| part.strip_suffix(".weight")).is_some_and(|part| NEURON_MATRICES.contains(&part))
-        };
+    let without = outline(&placed(0).0)?;
+    if without.bytes[0] as u64 > budget {
         let chosen = |tensor: &str| chosen(tensor).or_else(|| is_neurons(tensor).then_some(1));
         let (placement, outline) = fit(backend, budgets, chosen, outline)?;
         return Ok((placement, outline, None));
     }
-    // The most bytes of neurons that leave space for everything else, to within one neuron.
+    let (bytes, best) = most_that_fit(&layers, budget, without, |bytes| outline(&placed(bytes).0))?;
+    over_budget(backend, budgets, &best)?;
+    let (placement, hot) = placed(bytes);
+    Ok((placement, best, Some(hot)))
+}
+
+/// Puts the tensors placed by hand on their devices.
+fn put_chosen(placement: &mut Placement, whole: &Outline, chosen: &impl Fn(&str) -> Option<usize>) {
+    for Placed { name, .. } in &whole.tensors {
+        if let Some(device) = chosen(name) {
+            placement.put(name, device);
+        }
+    }
+}
+
+/// For each layer the frequency of each neuron, and the bytes of a neuron; none for layers placed by hand.
+fn divisible<'a>(
+    whole: &Outline,
+    chosen: &impl Fn(&str) -> Option<usize>,
+    frequencies: &[&'a [f32]],
+) -> Vec<(&'a [f32], u64)> {
+    let bytes_of = |name: &str| whole.tensors.iter().find(|t| t.name == name).map_or(0, |t| t.bytes as u64);
+    let of_layer = |(layer, all): (usize, &&'a [f32])| -> (&'a [f32], u64) {
+        let names = NEURON_MATRICES.map(|part| matrix_of(layer, part));
+        match names.iter().any(|name| chosen(name).is_some()) {
+            true => (&[], 0),
+            false => (*all, names.iter().map(|name| bytes_of(name)).sum::<u64>() / (all.len() as u64).max(1)),
+        }
+    };
+    frequencies.iter().enumerate().map(of_layer).collect()
+}
+
+fn is_neurons(tensor: &str) -> bool {
+    let part = tensor.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+    part.and_then(|(_, part)| part.strip_suffix(".weight")).is_some_and(|part| NEURON_MATRICES.contains(&part))
+}
+
+/// The most bytes of neurons that leave space for everything else, to within one neuron, and the outline with them.
+/// `best`: the outline without neurons.
+fn most_that_fit(
+    layers: &[(&[f32], u64)],
+    budget: u64,
+    mut best: Outline,
+    mut outline: impl FnMut(u64) -> Result<Outline>,
+) -> Result<(u64, Outline)> {
     let largest = layers.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0).max(1);
     let (mut fits, mut too_many) = (0, layers.iter().map(|(all, bytes)| all.len() as u64 * bytes).sum::<u64>());
     while too_many - fits > largest {
         let tried = fits + (too_many - fits) / 2;
-        let outlined = outline(&placed(tried).0)?;
+        let outlined = outline(tried)?;
         if outlined.bytes[0] as u64 <= budget {
             (fits, best) = (tried, outlined);
         } else {
             too_many = tried;
         }
     }
-    over_budget(backend, budgets, &best)?;
-    let (placement, hot) = placed(fits);
-    Ok((placement, best, Some(hot)))
+    Ok((fits, best))
 }
 
 /// A placement that divides neurons as a file says ([`read_split`](crate::read_split)). Tensors placed by hand are not
@@ -156,11 +179,7 @@ pub fn fit_split(
             placement.put_neurons(layer, hot.clone(), *neurons);
         }
     }
-    for Placed { name, .. } in &whole.tensors {
-        if let Some(device) = chosen(name) {
-            placement.put(name, device);
-        }
-    }
+    put_chosen(&mut placement, &whole, &chosen);
     let found = outline(&placement)?;
     over_budget(backend, budgets, &found)?;
     Ok((placement, found))

@@ -40,23 +40,114 @@ struct Family {
 pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     let data = Metadata(file);
     data.check_keys(warnings)?;
+    let name = family_name(&data)?;
+    let texts = data.strings(TOKENS)?.ok_or_else(|| missing(TOKENS, "an array of strings"))?;
+    let kinds = kinds(&data, texts.len())?;
+    let mut named = Named::read(&data, texts.len())?;
+    let vocabulary = vocabulary(&name, texts, kinds, &named)?;
+    named.add_usual(&data, &name, &vocabulary)?;
+    let family = match name.as_str() {
+        "llama" => llama(&data, &vocabulary, &named.roles)?,
+        "gpt2" => gpt2(&data, &vocabulary, &named.roles, warnings)?,
+        "bert" => bert(&vocabulary, &named.roles)?,
+        _ => t5(&data, &vocabulary, &named.roles)?,
+    };
+    let added = added_tokens(&vocabulary, marks_spaces(&name), strips_after(&data, &name)?);
+    let (prefix, suffix) = around(&data, &name, &named, &family)?;
+    Ok(Parts {
+        vocabulary,
+        added,
+        normalizers: Normalizers::of(family.normalizer),
+        pre_tokenizers: PreTokenizers::of(family.pre_tokenizer),
+        model: family.model,
+        decoder: family.decoder,
+        prefix: prefix.into_iter().collect(),
+        suffix: suffix.into_iter().collect(),
+        roles: named.roles,
+        ends: named.ends.into_iter().flatten().collect(),
+        stops: Vec::new(),
+        truncates_left: false,
+        chat_template: data.string("tokenizer.chat_template")?,
+    })
+}
+
+/// The name of the file's kind of vocabulary.
+fn family_name(data: &Metadata<'_>) -> Result<String> {
     let name = data.string(MODEL)?.ok_or_else(|| missing(MODEL, "the kind of vocabulary"))?;
     if !FAMILIES.contains(&name.as_str()) {
         let known = FAMILIES.join(", ");
         return Err(Error::unsupported(format!("{MODEL}: no vocabulary '{name}'; there are {known}")));
     }
-    let texts = data.strings(TOKENS)?.ok_or_else(|| missing(TOKENS, "an array of strings"))?;
-    let n = texts.len();
-    let mut kinds = kinds(&data, n)?;
-    let mut texts: Vec<Box<str>> = texts.into_iter().map(String::into_boxed_str).collect();
+    Ok(name)
+}
 
-    let id = |key: &str| data.id(&format!("tokenizer.ggml.{key}_token_id"), n);
-    let mut roles = Roles { bos: id("bos")?, eos: id("eos")?, pad: id("padding")?, unknown: id("unknown")? };
-    // "seperator" is how the format's first description spells it, and files use that.
-    let mut separator = id("seperator")?.or(id("separator")?);
-    let ends = [id("eot")?, id("eom")?];
-    id("mask")?;
-    for id in ends.into_iter().chain([roles.bos, roles.eos]).flatten() {
+/// Whether the vocabulary is SentencePiece's, which marks spaces.
+fn marks_spaces(name: &str) -> bool {
+    name == "llama" || name == "t5"
+}
+
+fn id_of(data: &Metadata<'_>, key: &str, n: usize) -> Result<Option<u32>> {
+    data.id(&format!("tokenizer.ggml.{key}_token_id"), n)
+}
+
+/// The tokens that the file names.
+struct Named {
+    roles: Roles,
+    separator: Option<u32>,
+    ends: [Option<u32>; 2],
+}
+
+impl Named {
+    /// Reads their ids, of `n` tokens.
+    fn read(data: &Metadata<'_>, n: usize) -> Result<Self> {
+        let id = |key: &str| id_of(data, key, n);
+        let roles = Roles { bos: id("bos")?, eos: id("eos")?, pad: id("padding")?, unknown: id("unknown")? };
+        // "seperator" is how the format's first description spells it, and files use that.
+        let separator = id("seperator")?.or(id("separator")?);
+        let ends = [id("eot")?, id("eom")?];
+        id("mask")?;
+        Ok(Self { roles, separator, ends })
+    }
+
+    /// Adds the vocabulary's tokens that usually have a role, for files that do not name them.
+    fn add_usual(&mut self, data: &Metadata<'_>, name: &str, vocabulary: &Vocabulary) -> Result<()> {
+        let Self { roles, separator, .. } = self;
+        let first_of = |kind| vocabulary.iter().find(|(_, _, k)| *k == kind).map(|(id, _, _)| id);
+        roles.unknown = roles.unknown.or_else(|| first_of(Kind::Unknown));
+        if marks_spaces(name) {
+            // SentencePiece's names.
+            let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
+            let or_usual = |key: &str, id: Option<u32>, usual: &str| match data.says_none(key) {
+                true => None,
+                false => id.or_else(|| control(usual)),
+            };
+            roles.bos = or_usual("tokenizer.ggml.bos_token_id", roles.bos, "<s>");
+            roles.eos = or_usual("tokenizer.ggml.eos_token_id", roles.eos, "</s>");
+        }
+        if name == "bert" {
+            let class = id_of(data, "cls", vocabulary.len())?;
+            roles.bos = class.or_else(|| vocabulary.id("[CLS]")).or(roles.bos);
+            *separator = separator.or_else(|| vocabulary.id("[SEP]")).or(roles.eos);
+            roles.unknown = roles.unknown.or_else(|| vocabulary.id("[UNK]"));
+        }
+        Ok(())
+    }
+}
+
+/// The tokens before and after a text.
+fn around(data: &Metadata<'_>, name: &str, named: &Named, family: &Family) -> Result<(Option<u32>, Option<u32>)> {
+    let Named { roles, separator, .. } = named;
+    let add = |key: &str, default| Ok::<bool, Error>(data.flag(&format!("tokenizer.ggml.{key}"))?.unwrap_or(default));
+    let prefix = roles.bos.filter(|_| family.bos);
+    let prefix = if add("add_bos_token", prefix.is_some())? { roles.bos } else { None };
+    let last = if name == "bert" { *separator } else { roles.eos.or(*separator) };
+    let suffix = if add("add_eos_token", family.eos)? || add("add_sep_token", false)? { last } else { None };
+    Ok((prefix, suffix))
+}
+
+fn vocabulary(name: &str, texts: Vec<String>, mut kinds: Vec<Kind>, named: &Named) -> Result<Vocabulary> {
+    let mut texts: Vec<Box<str>> = texts.into_iter().map(String::into_boxed_str).collect();
+    for id in named.ends.into_iter().chain([named.roles.bos, named.roles.eos]).flatten() {
         // Files without types have text everywhere. A token in brackets is not such a text.
         let text = texts[id as usize].as_bytes();
         let bracketed = matches!((text.first(), text.last()), (Some(b'<'), Some(b'>')) | (Some(b'['), Some(b']')));
@@ -67,54 +158,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     if name == "bert" {
         texts = texts.into_iter().zip(&kinds).map(|(text, kind)| continuation(text, *kind)).collect();
     }
-    let vocabulary = Vocabulary::new(texts, kinds)?;
-    let first_of = |kind| vocabulary.iter().find(|(_, _, k)| *k == kind).map(|(id, _, _)| id);
-    roles.unknown = roles.unknown.or_else(|| first_of(Kind::Unknown));
-    if name == "llama" || name == "t5" {
-        // SentencePiece's names, for files that do not name the tokens.
-        let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
-        let or_usual = |key: &str, id: Option<u32>, usual: &str| match data.says_none(key) {
-            true => None,
-            false => id.or_else(|| control(usual)),
-        };
-        roles.bos = or_usual("tokenizer.ggml.bos_token_id", roles.bos, "<s>");
-        roles.eos = or_usual("tokenizer.ggml.eos_token_id", roles.eos, "</s>");
-    }
-
-    let family = match name.as_str() {
-        "llama" => llama(&data, &vocabulary, &roles)?,
-        "gpt2" => gpt2(&data, &vocabulary, &roles, warnings)?,
-        "bert" => {
-            roles.bos = id("cls")?.or_else(|| vocabulary.id("[CLS]")).or(roles.bos);
-            separator = separator.or_else(|| vocabulary.id("[SEP]")).or(roles.eos);
-            roles.unknown = roles.unknown.or_else(|| vocabulary.id("[UNK]"));
-            bert(&vocabulary, &roles)?
-        }
-        _ => t5(&data, &vocabulary, &roles)?,
-    };
-
-    let marks_spaces = name == "llama" || name == "t5";
-    let added = added_tokens(&vocabulary, marks_spaces, strips_after(&data, &name)?);
-    let add = |key: &str, default| Ok::<bool, Error>(data.flag(&format!("tokenizer.ggml.{key}"))?.unwrap_or(default));
-    let prefix = roles.bos.filter(|_| family.bos);
-    let prefix = if add("add_bos_token", prefix.is_some())? { roles.bos } else { None };
-    let last = if name == "bert" { separator } else { roles.eos.or(separator) };
-    let suffix = if add("add_eos_token", family.eos)? || add("add_sep_token", false)? { last } else { None };
-    Ok(Parts {
-        vocabulary,
-        added,
-        normalizers: Normalizers::of(family.normalizer),
-        pre_tokenizers: PreTokenizers::of(family.pre_tokenizer),
-        model: family.model,
-        decoder: family.decoder,
-        prefix: prefix.into_iter().collect(),
-        suffix: suffix.into_iter().collect(),
-        roles,
-        ends: ends.into_iter().flatten().collect(),
-        stops: Vec::new(),
-        truncates_left: false,
-        chat_template: data.string("tokenizer.chat_template")?,
-    })
+    Vocabulary::new(texts, kinds)
 }
 
 fn kinds(data: &Metadata<'_>, n: usize) -> Result<Vec<Kind>> {

@@ -29,21 +29,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     let mut json = read_json(&path)?;
     let file = path.display().to_string();
     let settings = Settings::read(folder, warnings)?;
-    for (what, object, fields) in
-        [(file.clone(), &json, &TOKENIZER), (format!("{file}: model"), &json["model"], &MODEL)]
-    {
-        let all = object.as_object().into_iter().flatten();
-        // Vocabularies are long, and only the values of rules are checked.
-        let value =
-            |name: &str| object.get(name).filter(|_| fields.only.iter().any(|(known, _)| *known == name)).cloned();
-        check_fields(
-            &[fields],
-            &what,
-            all.map(|(name, _)| (name.as_str(), value(name).unwrap_or_default())),
-            warnings,
-        )?;
-    }
-
+    check_known(&file, &json, warnings)?;
     check_precompiled(&file, &json["normalizer"])?;
     let mut part = |name: &str| json.get_mut(name).map(Value::take).unwrap_or_default();
     let mut weight = Weight::default();
@@ -62,16 +48,7 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     let roles = Roles { bos: role("bos").or(role("cls")), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
     // The post-processor decides, as in transformers 5, even if tokenizer_config.json says otherwise.
     let (prefix, suffix) = around(&file, part("post_processor"))?;
-    for (name, wanted, token, at) in [
-        ("add_bos_token", settings.add_bos, roles.bos, &prefix),
-        ("add_eos_token", settings.add_eos, roles.eos, &suffix),
-    ] {
-        let is_there = token.is_some_and(|token| at.contains(&token));
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != is_there) {
-            warnings
-                .add(format!("tokenizer_config.json: {name}: is {wanted}, and {file} says otherwise, which counts"));
-        }
-    }
+    warn_if_contradicted(&file, &settings, &roles, (&prefix, &suffix), warnings);
     if let Some(id) = prefix.iter().chain(&suffix).find(|id| **id as usize >= vocabulary.len()) {
         let n = vocabulary.len();
         return Err(Error::format(format!("{file}: post_processor: no token {id}; ids are 0 to {}", n - 1)));
@@ -91,6 +68,44 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
         truncates_left: settings.truncates_left,
         chat_template: settings.chat_template,
     })
+}
+
+/// Checks the fields that nothing reads.
+fn check_known(file: &str, json: &Value, warnings: &Warnings) -> Result<()> {
+    for (what, object, fields) in
+        [(file.to_string(), json, &TOKENIZER), (format!("{file}: model"), &json["model"], &MODEL)]
+    {
+        let all = object.as_object().into_iter().flatten();
+        // Vocabularies are long, and only the values of rules are checked.
+        let value =
+            |name: &str| object.get(name).filter(|_| fields.only.iter().any(|(known, _)| *known == name)).cloned();
+        check_fields(
+            &[fields],
+            &what,
+            all.map(|(name, _)| (name.as_str(), value(name).unwrap_or_default())),
+            warnings,
+        )?;
+    }
+    Ok(())
+}
+
+/// Warns if the settings want other tokens before and after a text than the post-processor's.
+fn warn_if_contradicted(
+    file: &str,
+    settings: &Settings,
+    roles: &Roles,
+    (prefix, suffix): (&[u32], &[u32]),
+    warnings: &Warnings,
+) {
+    for (name, wanted, token, at) in
+        [("add_bos_token", settings.add_bos, roles.bos, prefix), ("add_eos_token", settings.add_eos, roles.eos, suffix)]
+    {
+        let is_there = token.is_some_and(|token| at.contains(&token));
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != is_there) {
+            warnings
+                .add(format!("tokenizer_config.json: {name}: is {wanted}, and {file} says otherwise, which counts"));
+        }
+    }
 }
 
 /// Removes the texts of special tokens from a unigram vocabulary, whose model would otherwise produce these tokens for
@@ -187,63 +202,73 @@ fn around(file: &str, description: Value) -> Result<(Vec<u32>, Vec<u32>)> {
 /// The decoders of a file as steps.
 fn decoder(file: &str, description: &Value) -> Result<Decoder> {
     let mut decoder = Decoder::default();
-    let unknown = |what: &str| {
-        Error::unsupported(format!(
-            "{file}: decoder: no {what}; there are BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace of a \
-             string, Sequence, Strip of a space at the start, WordPiece"
-        ))
-    };
     let (mut steps, mut growth) = (vec![description], 1);
     while let Some(step) = steps.pop() {
         if decoder.steps.len() + steps.len() >= MAX_STEPS {
             return Err(Error::format(format!("{file}: decoder: more than {MAX_STEPS} steps")));
         }
-        let kind = step["type"].as_str().unwrap_or_default();
-        let text = |name: &str| step[name].as_str().map(str::to_string);
-        match kind {
+        let text_or = |name: &str, usual: &str| text_of(step, name).unwrap_or(usual.into());
+        match step["type"].as_str().unwrap_or_default() {
             "Sequence" => steps.extend(step["decoders"].as_array().into_iter().flatten().rev()),
             "ByteLevel" => decoder.steps.push(Step::ByteLevel),
             "ByteFallback" => decoder.steps.push(Step::ByteTokens),
             // It joins tokens, which are always joined here.
             "Fuse" => {}
-            "Replace" => {
-                let from = step["pattern"]["String"].as_str().filter(|from| !from.is_empty());
-                let (from, to) = from.zip(text("content")).ok_or_else(|| unknown("Replace of a regular expression"))?;
-                // Each step may find text that the one before it made.
-                growth *= to.len().div_ceil(from.len()).clamp(1, MAX_GROWTH + 1);
-                if growth > MAX_GROWTH {
-                    let message =
-                        format!("{file}: decoder: its steps make a text more than {MAX_GROWTH} times as long");
-                    return Err(Error::format(message));
-                }
-                decoder.steps.push(Step::Replace(from.into(), to));
-            }
-            "Strip" => {
-                let start = step["start"].as_u64();
-                if step["content"] != " " || start > Some(1) || step["stop"] != 0 {
-                    return Err(unknown("other Strip"));
-                }
-                decoder.strip_start |= start == Some(1);
-            }
+            "Replace" => decoder.steps.push(replacement(file, step, &mut growth)?),
+            "Strip" => decoder.strip_start |= strips_start(file, step)?,
             "Metaspace" => {
-                decoder.steps.push(Step::Replace(text("replacement").unwrap_or("\u{2581}".into()), " ".into()));
+                decoder.steps.push(Step::Replace(text_or("replacement", "\u{2581}"), " ".into()));
                 decoder.strip_start = step["prepend_scheme"] != "never" && step["add_prefix_space"] != false;
             }
             "WordPiece" => {
                 let tidy = step["cleanup"].as_bool().unwrap_or(true);
-                decoder.steps.push(Step::Words { prefix: text("prefix").unwrap_or("##".into()), tidy });
+                decoder.steps.push(Step::Words { prefix: text_or("prefix", "##"), tidy });
                 decoder.strip_start = true;
             }
             "BPEDecoder" => {
-                decoder.steps.push(Step::Replace(text("suffix").unwrap_or("</w>".into()), " ".into()));
+                decoder.steps.push(Step::Replace(text_or("suffix", "</w>"), " ".into()));
                 decoder.strip_end = true;
             }
             "" if description.is_null() => {
                 decoder.steps.push(Step::Spaced);
                 decoder.strip_start = true;
             }
-            other => return Err(unknown(&format!("'{other}'"))),
+            other => return Err(unknown_decoder(file, &format!("'{other}'"))),
         }
     }
     Ok(decoder)
+}
+
+fn text_of(step: &Value, name: &str) -> Option<String> {
+    step[name].as_str().map(str::to_string)
+}
+
+fn unknown_decoder(file: &str, what: &str) -> Error {
+    Error::unsupported(format!(
+        "{file}: decoder: no {what}; there are BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace of a \
+         string, Sequence, Strip of a space at the start, WordPiece"
+    ))
+}
+
+/// The step of a `Replace`. `growth`: by how much the steps up to this one may lengthen a text.
+fn replacement(file: &str, step: &Value, growth: &mut usize) -> Result<Step> {
+    let from = step["pattern"]["String"].as_str().filter(|from| !from.is_empty());
+    let texts = from.zip(text_of(step, "content"));
+    let (from, to) = texts.ok_or_else(|| unknown_decoder(file, "Replace of a regular expression"))?;
+    // Each step may find text that the one before it made.
+    *growth *= to.len().div_ceil(from.len()).clamp(1, MAX_GROWTH + 1);
+    if *growth > MAX_GROWTH {
+        let message = format!("{file}: decoder: its steps make a text more than {MAX_GROWTH} times as long");
+        return Err(Error::format(message));
+    }
+    Ok(Step::Replace(from.into(), to))
+}
+
+/// Whether a `Strip` removes a space from the text's start.
+fn strips_start(file: &str, step: &Value) -> Result<bool> {
+    let start = step["start"].as_u64();
+    if step["content"] != " " || start > Some(1) || step["stop"] != 0 {
+        return Err(unknown_decoder(file, "other Strip"));
+    }
+    Ok(start == Some(1))
 }

@@ -144,24 +144,40 @@ fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     frequencies(base, n).into_iter().enumerate().map(mixed).collect()
 }
 
-/// A model of each architecture, with small windows and contexts, so that tests go beyond them.
-pub fn all() -> Vec<Model> {
-    let base = Spec::new;
-    let neox = |spec: Spec| Spec { neox: true, ..spec };
-    let experts = |route| Some((5, 2, 32, route));
-    let moe =
-        vec![("expert_count", number(5)), ("expert_used_count", number(2)), ("expert_feed_forward_length", number(32))];
-    let gemma = || Spec { embedding_scale: 8.0, gate: Gate::Gelu, post_norms: true, tied: true, ..neox(base()) };
-    let gemma2 = || Spec { window: Some((7, |i| i % 2 == 0)), attention_cap: 50.0, final_cap: 30.0, ..gemma() };
-    let gemma3 = || Spec {
+fn neox(spec: Spec) -> Spec {
+    Spec { neox: true, ..spec }
+}
+
+fn experts(route: Route) -> Option<(usize, usize, usize, Route)> {
+    Some((5, 2, 32, route))
+}
+
+/// The settings of these experts in GGUF files.
+fn moe() -> Vec<(&'static str, Value)> {
+    vec![("expert_count", number(5)), ("expert_used_count", number(2)), ("expert_feed_forward_length", number(32))]
+}
+
+fn gemma() -> Spec {
+    Spec { embedding_scale: 8.0, gate: Gate::Gelu, post_norms: true, tied: true, ..neox(Spec::new()) }
+}
+
+fn gemma2() -> Spec {
+    Spec { window: Some((7, |i| i % 2 == 0)), attention_cap: 50.0, final_cap: 30.0, ..gemma() }
+}
+
+fn gemma3() -> Spec {
+    Spec {
         window: Some((7, |i| (i + 1) % 6 != 0)),
         layers: 7,
         head_norms: true,
         frequencies: frequencies(1e6, 16).iter().map(|f| f / 8.0).collect(),
         window_frequencies: Some(frequencies(1e4, 16)),
         ..gemma()
-    };
-    let pictures = || Spec {
+    }
+}
+
+fn pictures() -> Spec {
+    Spec {
         layers: 6,
         heads: 8,
         kv_heads: 4,
@@ -171,27 +187,41 @@ pub fn all() -> Vec<Model> {
         frequencies: frequencies(1e6, 256).iter().map(|f| f / 8.0).collect(),
         window_frequencies: Some(frequencies(1e4, 256)),
         ..gemma3()
-    };
-    let long = Value::F32(8.0);
-    let oss_factor = 1.0 + 0.1 * 32f64.ln();
+    }
+}
+
+/// A model of each architecture, with small windows and contexts, so that tests go beyond them.
+pub fn all() -> Vec<Model> {
+    let families =
+        [llamas(), rotations(), mistrals(), qwens(), gemmas(), gemmas_with_pictures(), phis(), vec![gpt_oss()]];
+    families.into_iter().flatten().collect()
+}
+
+fn llamas() -> Vec<Model> {
     vec![
-        Model { name: "llama", spec: base(), gguf: Some(("llama", vec![])), hub: None },
+        Model { name: "llama", spec: Spec::new(), gguf: Some(("llama", vec![])), hub: None },
         Model {
             name: "llama with relu",
-            spec: Spec { gate: Gate::Relu, ..base() },
+            spec: Spec { gate: Gate::Relu, ..Spec::new() },
             gguf: Some(("llama", vec![("feed_forward_activation", "relu".into())])),
             hub: None,
         },
         Model {
             name: "llama with relu of a folder",
-            spec: Spec { gate: Gate::Relu, ..neox(base()) },
+            spec: Spec { gate: Gate::Relu, ..neox(Spec::new()) },
             gguf: None,
             hub: Some(("llama", r#", "hidden_act": "relu""#)),
         },
-        Model { name: "llama of a folder", spec: neox(base()), gguf: None, hub: Some(("llama", "")) },
+        Model { name: "llama of a folder", spec: neox(Spec::new()), gguf: None, hub: Some(("llama", "")) },
+    ]
+}
+
+/// Models whose files say in different ways how positions rotate.
+fn rotations() -> Vec<Model> {
+    vec![
         Model {
             name: "llama 3.1",
-            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(base()) },
+            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(Spec::new()) },
             gguf: None,
             hub: Some((
                 "llama",
@@ -201,7 +231,7 @@ pub fn all() -> Vec<Model> {
         },
         Model {
             name: "llama 3.1 of a newer folder",
-            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(base()) },
+            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(Spec::new()) },
             gguf: None,
             hub: Some((
                 "llama",
@@ -211,28 +241,34 @@ pub fn all() -> Vec<Model> {
         },
         Model {
             name: "qwen3 of a newer folder",
-            spec: Spec { head_norms: true, frequencies: frequencies(1e6, 16), ..neox(base()) },
+            spec: Spec { head_norms: true, frequencies: frequencies(1e6, 16), ..neox(Spec::new()) },
             gguf: None,
             hub: Some(("qwen3", r#", "rope_parameters": {"rope_theta": 1000000, "rope_type": "default"}"#)),
         },
         Model {
             name: "llama, linear",
-            spec: Spec { frequencies: frequencies(1e4, 16).iter().map(|f| f / 4.0).collect(), ..base() },
+            spec: Spec { frequencies: frequencies(1e4, 16).iter().map(|f| f / 4.0).collect(), ..Spec::new() },
             gguf: Some((
                 "llama",
                 vec![("rope.scaling.type", "linear".into()), ("rope.scaling.factor", Value::F32(4.0))],
             )),
             hub: None,
         },
+    ]
+}
+
+/// Models of Mistral, and experts that it introduced.
+fn mistrals() -> Vec<Model> {
+    vec![
         Model {
             name: "mistral",
-            spec: Spec { window: Some((9, |_| true)), ..neox(base()) },
+            spec: Spec { window: Some((9, |_| true)), ..neox(Spec::new()) },
             gguf: None,
             hub: Some(("mistral", r#", "sliding_window": 9"#)),
         },
         Model {
             name: "llama with experts",
-            spec: Spec { experts: Some((5, 2, 96, Route::Normalised)), ..base() },
+            spec: Spec { experts: Some((5, 2, 96, Route::Normalised)), ..Spec::new() },
             gguf: Some(("llama", vec![("expert_count", number(5)), ("expert_used_count", number(2))])),
             hub: None,
         },
@@ -242,14 +278,19 @@ pub fn all() -> Vec<Model> {
             spec: Spec {
                 experts: Some((5, 2, 96, Route::Normalised)),
                 frequencies: frequencies(1e6, 16),
-                ..neox(base())
+                ..neox(Spec::new())
             },
             gguf: None,
             hub: Some(("mixtral", r#", "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": null"#)),
         },
+    ]
+}
+
+fn qwens() -> Vec<Model> {
+    vec![
         Model {
             name: "qwen2",
-            spec: Spec { biases: true, frequencies: frequencies(1e6, 16), ..neox(base()) },
+            spec: Spec { biases: true, frequencies: frequencies(1e6, 16), ..neox(Spec::new()) },
             gguf: Some(("qwen2", vec![("rope.freq_base", Value::F32(1e6))])),
             hub: Some(("qwen2", r#", "rope_theta": 1000000.0, "sliding_window": 4, "use_sliding_window": false"#)),
         },
@@ -261,15 +302,15 @@ pub fn all() -> Vec<Model> {
                 head: 32,
                 attention_scale: 1.0 / 32f64.sqrt(),
                 frequencies: frequencies(1e4, 32),
-                ..neox(base())
+                ..neox(Spec::new())
             },
             gguf: Some(("qwen3", vec![])),
             hub: Some(("qwen3", "")),
         },
         Model {
             name: "qwen3moe",
-            spec: Spec { head_norms: true, experts: experts(Route::Normalised), ..neox(base()) },
-            gguf: Some(("qwen3moe", moe.clone())),
+            spec: Spec { head_norms: true, experts: experts(Route::Normalised), ..neox(Spec::new()) },
+            gguf: Some(("qwen3moe", moe())),
             hub: Some((
                 "qwen3_moe",
                 r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": true"#,
@@ -277,13 +318,18 @@ pub fn all() -> Vec<Model> {
         },
         Model {
             name: "qwen3moe, plain",
-            spec: Spec { head_norms: true, experts: experts(Route::Plain), ..neox(base()) },
+            spec: Spec { head_norms: true, experts: experts(Route::Plain), ..neox(Spec::new()) },
             gguf: None,
             hub: Some((
                 "qwen3_moe",
                 r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": false"#,
             )),
         },
+    ]
+}
+
+fn gemmas() -> Vec<Model> {
+    vec![
         Model {
             name: "gemma2",
             spec: gemma2(),
@@ -309,7 +355,7 @@ pub fn all() -> Vec<Model> {
                     ("attention.sliding_window", number(7)),
                     ("rope.freq_base", Value::F32(1e6)),
                     ("rope.scaling.type", "linear".into()),
-                    ("rope.scaling.factor", long),
+                    ("rope.scaling.factor", Value::F32(8.0)),
                 ],
             )),
             hub: Some((
@@ -319,6 +365,11 @@ pub fn all() -> Vec<Model> {
 "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]"#,
             )),
         },
+    ]
+}
+
+fn gemmas_with_pictures() -> Vec<Model> {
+    vec![
         Model {
             name: "gemma3 with pictures",
             spec: pictures(),
@@ -336,9 +387,14 @@ pub fn all() -> Vec<Model> {
 "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}"#,
             )),
         },
+    ]
+}
+
+fn phis() -> Vec<Model> {
+    vec![
         Model {
             name: "phi3",
-            spec: Spec { fused: true, window: Some((20, |_| true)), ..neox(base()) },
+            spec: Spec { fused: true, window: Some((20, |_| true)), ..neox(Spec::new()) },
             gguf: Some(("phi3", vec![("attention.sliding_window", number(20))])),
             hub: Some(("phi3", r#", "sliding_window": 20"#)),
         },
@@ -349,7 +405,7 @@ pub fn all() -> Vec<Model> {
                 // Beyond the trained context the long factors divide, and rotated values grow.
                 frequencies: frequencies(1e4, 16).iter().enumerate().map(|(i, f)| f / (1.0 + i as f64)).collect(),
                 magnitude: (1.0 + 4f64.ln() / 64f64.ln()).sqrt(),
-                ..neox(base())
+                ..neox(Spec::new())
             },
             gguf: None,
             hub: Some((
@@ -358,32 +414,36 @@ pub fn all() -> Vec<Model> {
 "short_factor": [1, 1, 1, 1, 1, 1, 1, 1], "long_factor": [1, 2, 3, 4, 5, 6, 7, 8]}"#,
             )),
         },
-        Model {
-            name: "gpt-oss",
-            spec: Spec {
-                experts: experts(Route::OfUsed),
-                gate: Gate::Oai,
-                all_biases: true,
-                sinks: true,
-                ffn_norm: "post_attention_norm",
-                window: Some((7, |i| i % 2 == 0)),
-                frequencies: yarn(150_000.0, 16, 32.0, 64.0),
-                magnitude: oss_factor,
-                ..neox(base())
-            },
-            gguf: Some((
-                "gpt-oss",
-                moe.into_iter()
-                    .chain([
-                        ("attention.sliding_window", number(7)),
-                        ("rope.freq_base", Value::F32(150_000.0)),
-                        ("rope.scaling.type", "yarn".into()),
-                        ("rope.scaling.factor", Value::F32(32.0)),
-                        ("rope.scaling.original_context_length", number(64)),
-                    ])
-                    .collect(),
-            )),
-            hub: None,
-        },
     ]
+}
+
+fn gpt_oss() -> Model {
+    Model {
+        name: "gpt-oss",
+        spec: Spec {
+            experts: experts(Route::OfUsed),
+            gate: Gate::Oai,
+            all_biases: true,
+            sinks: true,
+            ffn_norm: "post_attention_norm",
+            window: Some((7, |i| i % 2 == 0)),
+            frequencies: yarn(150_000.0, 16, 32.0, 64.0),
+            magnitude: 1.0 + 0.1 * 32f64.ln(),
+            ..neox(Spec::new())
+        },
+        gguf: Some((
+            "gpt-oss",
+            moe()
+                .into_iter()
+                .chain([
+                    ("attention.sliding_window", number(7)),
+                    ("rope.freq_base", Value::F32(150_000.0)),
+                    ("rope.scaling.type", "yarn".into()),
+                    ("rope.scaling.factor", Value::F32(32.0)),
+                    ("rope.scaling.original_context_length", number(64)),
+                ])
+                .collect(),
+        )),
+        hub: None,
+    }
 }

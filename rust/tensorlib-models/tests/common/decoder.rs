@@ -110,42 +110,57 @@ impl Spec {
     /// Random weights: matrices of this type, everything else F32.
     pub fn tensors(&self, seed: u64, dtype: DType) -> Tensors {
         let (mut random, mut t) = (Random(seed), Tensors::default());
-        let (w, q, kv) = (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
+        self.add_matrices(&mut random, &mut t, dtype);
+        self.add_vectors(&mut random, &mut t);
+        t
+    }
+
+    /// The widths of the embedding, of all queries, and of all keys.
+    fn widths(&self) -> (i64, i64, i64) {
+        (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64)
+    }
+
+    fn add_matrices(&self, random: &mut Random, t: &mut Tensors, dtype: DType) {
+        let (w, q, kv) = self.widths();
         let (f, v) = (self.ffn as i64, self.vocabulary as i64);
-        let mut matrix = |t: &mut Tensors, name: &str, shape: &[i64]| {
-            t.add(&mut random, &format!("{name}.weight"), shape, 0.0, 3f64.sqrt() / (shape[0] as f64).sqrt(), dtype);
+        let mut matrix = |name: &str, shape: &[i64]| {
+            t.add(random, &format!("{name}.weight"), shape, 0.0, 3f64.sqrt() / (shape[0] as f64).sqrt(), dtype);
         };
-        matrix(&mut t, "token_embd", &[w, v]);
+        matrix("token_embd", &[w, v]);
         if !self.tied {
-            matrix(&mut t, "output", &[w, v]);
+            matrix("output", &[w, v]);
         }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
             if self.fused {
-                matrix(&mut t, &name("attn_qkv"), &[w, q + 2 * kv]);
+                matrix(&name("attn_qkv"), &[w, q + 2 * kv]);
             } else {
-                matrix(&mut t, &name("attn_q"), &[w, q]);
-                matrix(&mut t, &name("attn_k"), &[w, kv]);
-                matrix(&mut t, &name("attn_v"), &[w, kv]);
+                matrix(&name("attn_q"), &[w, q]);
+                matrix(&name("attn_k"), &[w, kv]);
+                matrix(&name("attn_v"), &[w, kv]);
             }
-            matrix(&mut t, &name("attn_output"), &[q, w]);
+            matrix(&name("attn_output"), &[q, w]);
             if let Some((count, _, f, _)) = self.experts {
                 let (count, f) = (count as i64, f as i64);
-                matrix(&mut t, &name("ffn_gate_inp"), &[w, count]);
-                matrix(&mut t, &name("ffn_gate_exps"), &[w, f, count]);
-                matrix(&mut t, &name("ffn_up_exps"), &[w, f, count]);
-                matrix(&mut t, &name("ffn_down_exps"), &[f, w, count]);
+                matrix(&name("ffn_gate_inp"), &[w, count]);
+                matrix(&name("ffn_gate_exps"), &[w, f, count]);
+                matrix(&name("ffn_up_exps"), &[w, f, count]);
+                matrix(&name("ffn_down_exps"), &[f, w, count]);
             } else if self.fused {
-                matrix(&mut t, &name("ffn_up"), &[w, 2 * f]);
-                matrix(&mut t, &name("ffn_down"), &[f, w]);
+                matrix(&name("ffn_up"), &[w, 2 * f]);
+                matrix(&name("ffn_down"), &[f, w]);
             } else {
-                matrix(&mut t, &name("ffn_gate"), &[w, f]);
-                matrix(&mut t, &name("ffn_up"), &[w, f]);
-                matrix(&mut t, &name("ffn_down"), &[f, w]);
+                matrix(&name("ffn_gate"), &[w, f]);
+                matrix(&name("ffn_up"), &[w, f]);
+                matrix(&name("ffn_down"), &[f, w]);
             }
         }
+    }
+
+    fn add_vectors(&self, random: &mut Random, t: &mut Tensors) {
+        let (w, q, kv) = self.widths();
         let mut vector =
-            |name: String, shape: &[i64], center: f64| t.add(&mut random, &name, shape, center, 0.3, DType::F32);
+            |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
         vector("output_norm.weight".into(), &[w], 1.0);
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
@@ -176,7 +191,6 @@ impl Spec {
                 vector(name("attn_sinks.weight"), &[self.heads as i64], 0.0);
             }
         }
-        t
     }
 
     /// The logits after each of these tokens.

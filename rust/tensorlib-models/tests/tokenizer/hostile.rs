@@ -27,9 +27,9 @@ fn texts(texts: &[&str]) -> Value {
     Value::Array(Array::String(texts.iter().map(|text| (*text).to_string()).collect()))
 }
 
-#[test]
-fn what_is_wrong_is_named() {
-    let cases: Vec<(Metadata, &[&str])> = vec![
+/// Files that are refused, and words of the error.
+fn wrong_files() -> Vec<(Metadata, &'static [&'static str])> {
+    vec![
         (llama().without("model"), &["tokenizer.ggml.model", "missing"]),
         (llama().with("model", "plamo2"), &["tokenizer.ggml.model", "'plamo2'", "llama, gpt2, bert, t5"]),
         (llama().with("model", 3u32), &["tokenizer.ggml.model", "a string is expected", "an integer"]),
@@ -79,8 +79,12 @@ fn what_is_wrong_is_named() {
         (t5().with("precompiled_charsmap", vec![0xffu8; 12]), &["precompiled_charsmap", "12 bytes"]),
         // Its replacements are no UTF-8.
         (t5().with("precompiled_charsmap", vec![4u8, 0, 0, 0, 0, 0, 0, 0, 0xff]), &["precompiled_charsmap"]),
-    ];
-    for (file, words) in cases {
+    ]
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (file, words) in wrong_files() {
         let error = file.read().expect_err(words[0]).to_string();
         for word in words {
             assert!(error.contains(word), "'{word}' is not in: {error}");

@@ -136,15 +136,15 @@ fn decoders() {
     assert_eq!(decoded(&json, &[1, 2, 0]), "ab</w> ?");
 }
 
-#[test]
-fn what_is_wrong_is_named() {
+/// Files that are refused, and words of the error.
+fn wrong_files() -> Vec<(Json, &'static [&'static str])> {
     let changed = |change: &dyn Fn(&mut Json)| {
         let mut json = marks();
         change(&mut json);
         json
     };
     let precompiled = |bytes: &str| json!({"type": "Precompiled", "precompiled_charsmap": bytes});
-    let cases: Vec<(Json, &[&str])> = vec![
+    vec![
         (json!({}), &["model"]),
         (json!([]), &["model"]),
         (changed(&|json| json["model"] = json!(null)), &["model"]),
@@ -193,8 +193,12 @@ fn what_is_wrong_is_named() {
             }),
             &["post_processor", "no token 9999"],
         ),
-    ];
-    for (json, words) in cases {
+    ]
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (json, words) in wrong_files() {
         let error = hub(&json, &[]).expect_err(words[0]).to_string();
         for word in words {
             assert!(error.contains(word), "'{word}' is not in: {error}");

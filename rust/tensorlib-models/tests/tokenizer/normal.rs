@@ -35,8 +35,8 @@ fn split(kind: &str, pattern: &str, behavior: &str, invert: bool) -> Json {
     json!({"type": "Split", "pattern": {kind: pattern}, "behavior": behavior, "invert": invert})
 }
 
-#[test]
-fn ids_are_those_of_the_crate() {
+/// Normalizers and pre-tokenizers of published files, and some that test an option.
+fn files() -> Vec<(&'static str, Json, Json)> {
     let bert = json!({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
                       "lowercase": true});
     let level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
@@ -49,7 +49,7 @@ fn ids_are_those_of_the_crate() {
         r"\s+(?!\S)|\s+"
     );
     let (normal, cuts) = ("normalizers", "pretokenizers");
-    let files = [
+    vec![
         ("BERT", bert, json!({"type": "BertPreTokenizer"})),
         (
             "Llama 2",
@@ -81,8 +81,12 @@ fn ids_are_those_of_the_crate() {
         // `(?:^|$)`, because this build of the crate reads classes of words differently (see oniguruma.rs).
         ("with next", replace("Regex", r"(?:^|$)", "|"), split("Regex", r"(?=a)|(?<=b)\s*", "MergedWithNext", false)),
         ("nothing", replace("String", "", "-"), split("Regex", r"x*", "Isolated", false)),
-    ];
-    for (name, normalizer, pre_tokenizer) in files {
+    ]
+}
+
+#[test]
+fn ids_are_those_of_the_crate() {
+    for (name, normalizer, pre_tokenizer) in files() {
         for model in [characters(), words()] {
             let json = json!({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
                               "normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "post_processor": null,

@@ -50,59 +50,16 @@ pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State
 
 /// Reads a checkpoint into the optimiser and its parameters. All checks come first: a failed call changes nothing.
 pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<State> {
-    let refuse = |what: String| {
-        let message = format!("Trainer: checkpoint {}: {what}", path.display());
-        Error::new(sys::TL_STATUS_FORMAT.0, message, Vec::new())
-    };
     let host = Context::new();
     let file = safetensors::read(&host, path).map_err(|error| match error {
-        Error::Format(failure) => refuse(format!("it is damaged or cut short: {}", failure.message)),
+        Error::Format(failure) => refuse(path, format!("it is damaged or cut short: {}", failure.message)),
         other => other,
     })?;
     let texts = Texts(&file.metadata);
-    if texts.get("format") != FORMAT {
-        return Err(refuse(format!("it is none: a file whose metadata say '{FORMAT}' is valid")));
-    }
-    let same = [("run", run.to_string()), ("optimiser", optimiser.text())];
-    for (what, wanted) in same {
-        let found = texts.get(what);
-        if found != wanted {
-            return Err(refuse(format!("its {what} is '{found}', the trainer's '{wanted}': the same is valid")));
-        }
-    }
-    let (mut state, step) = parse(&texts).ok_or_else(|| refuse("its metadata are damaged".into()))?;
-    let has_best = state.best.is_some();
-    let current = |parameter: &Tensor| if has_best { last_name(parameter) } else { parameter.name() };
-    let mut wanted: Vec<(String, Tensor)> =
-        optimiser.parameters().into_iter().map(|parameter| (current(&parameter), parameter)).collect();
-    wanted.extend(optimiser.state().into_iter().map(|tensor| (tensor.name(), tensor)));
-    if has_best {
-        wanted.extend(optimiser.parameters().into_iter().map(|parameter| (parameter.name(), parameter)));
-    }
-    let mut found: HashMap<String, &Tensor> = file.tensors.iter().map(|t| (t.name(), t)).collect();
-    let mut pairs = Vec::new();
-    for (name, tensor) in &wanted {
-        let of = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
-        let Some(kept) = found.remove(name) else {
-            return Err(refuse(format!("it is of another model: '{name}' {} is not in it", of(tensor))));
-        };
-        // A file's shape and a tensor's may differ in trailing dimensions of 1.
-        let trimmed = |t: &Tensor| {
-            let mut shape = t.shape();
-            while shape.last() == Some(&1) {
-                shape.pop();
-            }
-            shape
-        };
-        if trimmed(kept) != trimmed(tensor) || kept.dtype() != tensor.dtype() {
-            let (theirs, ours) = (of(kept), of(tensor));
-            return Err(refuse(format!("it is of another model: '{name}' is {theirs}, the model's {ours}")));
-        }
-        pairs.push((kept, tensor));
-    }
-    if let Some(name) = found.keys().min() {
-        return Err(refuse(format!("it is of another model, which has '{name}'")));
-    }
+    check_run(path, &texts, optimiser, run)?;
+    let (mut state, step) = parse(&texts).ok_or_else(|| refuse(path, "its metadata are damaged".into()))?;
+    let wanted = wanted(optimiser, state.best.is_some());
+    let pairs = paired(path, &file.tensors, &wanted)?;
     let split = pairs.len() - state.best.as_ref().map_or(0, |_| optimiser.parameters().len());
     if let Some(best) = &mut state.best {
         best.parameters = pairs[split..].iter().map(|(kept, _)| bytes_of(kept)).collect::<Result<_>>()?;
@@ -112,6 +69,73 @@ pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<
     }
     optimiser.resume(step);
     Ok(state)
+}
+
+fn refuse(path: &Path, what: String) -> Error {
+    let message = format!("Trainer: checkpoint {}: {what}", path.display());
+    Error::new(sys::TL_STATUS_FORMAT.0, message, Vec::new())
+}
+
+/// Checks whether a file with these texts continues this run.
+fn check_run(path: &Path, texts: &Texts<'_>, optimiser: &Optimiser, run: &str) -> Result<()> {
+    if texts.get("format") != FORMAT {
+        return Err(refuse(path, format!("it is none: a file whose metadata say '{FORMAT}' is valid")));
+    }
+    let same = [("run", run.to_string()), ("optimiser", optimiser.text())];
+    for (what, wanted) in same {
+        let found = texts.get(what);
+        if found != wanted {
+            return Err(refuse(path, format!("its {what} is '{found}', the trainer's '{wanted}': the same is valid")));
+        }
+    }
+    Ok(())
+}
+
+/// The tensors of a checkpoint with their names in it: those that training continues from, then the parameters again,
+/// whose names hold the best epoch's values if there is one.
+fn wanted(optimiser: &Optimiser, has_best: bool) -> Vec<(String, Tensor)> {
+    let current = |parameter: &Tensor| if has_best { last_name(parameter) } else { parameter.name() };
+    let mut wanted: Vec<(String, Tensor)> =
+        optimiser.parameters().into_iter().map(|parameter| (current(&parameter), parameter)).collect();
+    wanted.extend(optimiser.state().into_iter().map(|tensor| (tensor.name(), tensor)));
+    if has_best {
+        wanted.extend(optimiser.parameters().into_iter().map(|parameter| (parameter.name(), parameter)));
+    }
+    wanted
+}
+
+/// Pairs a file's tensors with the wanted ones of their names. Each must have one of its form.
+fn paired<'a>(
+    path: &Path,
+    tensors: &'a [Tensor],
+    wanted: &'a [(String, Tensor)],
+) -> Result<Vec<(&'a Tensor, &'a Tensor)>> {
+    let mut found: HashMap<String, &Tensor> = tensors.iter().map(|t| (t.name(), t)).collect();
+    let mut pairs = Vec::new();
+    for (name, tensor) in wanted {
+        let of = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
+        let Some(kept) = found.remove(name) else {
+            return Err(refuse(path, format!("it is of another model: '{name}' {} is not in it", of(tensor))));
+        };
+        if trimmed(kept) != trimmed(tensor) || kept.dtype() != tensor.dtype() {
+            let (theirs, ours) = (of(kept), of(tensor));
+            return Err(refuse(path, format!("it is of another model: '{name}' is {theirs}, the model's {ours}")));
+        }
+        pairs.push((kept, tensor));
+    }
+    if let Some(name) = found.keys().min() {
+        return Err(refuse(path, format!("it is of another model, which has '{name}'")));
+    }
+    Ok(pairs)
+}
+
+/// A file's shape and a tensor's may differ in trailing dimensions of 1, which this leaves out.
+fn trimmed(tensor: &Tensor) -> Vec<i64> {
+    let mut shape = tensor.shape();
+    while shape.last() == Some(&1) {
+        shape.pop();
+    }
+    shape
 }
 
 struct Texts<'a>(&'a HashMap<String, String>);

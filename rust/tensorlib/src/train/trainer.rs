@@ -265,84 +265,115 @@ impl<'a> Trainer<'a> {
     /// and [`Samples::write`].
     pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
         self.check(samples)?;
-        let mut state = State::default();
-        #[cfg(feature = "safetensors")]
-        if let Some((path, _)) = &self.checkpoint {
-            if path.exists() {
-                let run = self.run(samples);
-                state = super::checkpoint::read(path, &mut self.optimiser, &run)?;
-            }
-        }
-        let steps_of_epoch = samples.len().div_ceil(self.batch) as u64;
-        let steps = steps_of_epoch * self.epochs as u64;
+        let state = self.start(samples)?;
+        let steps = samples.len().div_ceil(self.batch) as u64 * self.epochs as u64;
         #[cfg(feature = "progress")]
         let progress = self.progress.then(|| super::progress::Progress::new(steps, self.optimiser.step()));
-        let mut machine = Machine::new(self.backend, &self.optimiser, self.micro_batches)?;
+        let machine = Machine::new(self.backend, &self.optimiser, self.micro_batches)?;
         let mut evaluator = Evaluator::new(self.batch.max(256))?;
         let mut stopped = state.stopped;
-        while stopped.is_none() && state.history.len() < self.epochs {
-            let epoch = state.history.len();
-            // Two random sequences: one for the order, one for the changes.
-            let epoch_seed = Random::new(self.seed, epoch as u64).bits();
-            let mut order: Vec<usize> = (0..samples.len()).collect();
-            Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
-            for numbers in order.chunks(self.batch).skip(state.batches) {
-                let factor = (self.schedule)(self.optimiser.step(), steps);
-                let loss = machine.gradients(&Work { trainer: self, samples, numbers, epoch_seed })?;
-                if !loss.is_finite() {
-                    return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
-                }
-                if let Some(what) = machine.not_finite(&self.optimiser, self.backend)? {
-                    return Err(self.not_finite(&what, epoch));
-                }
-                self.optimiser.advance(factor)?;
-                machine.steps.compute(self.backend)?;
-                state.rate = self.optimiser.rate() * factor;
-                state.batches += 1;
-                state.loss += loss * numbers.len() as f64;
-                state.counted += numbers.len();
-                #[cfg(feature = "progress")]
-                if let Some(bar) = &progress {
-                    bar.step(epoch + 1, self.epochs, state.loss / state.counted as f64);
-                }
-                let report = self.report(epoch, loss, None, state.rate);
-                let goes_on = self.on_step.as_mut().is_none_or(|callback| callback(&report).is_continue());
-                #[cfg(feature = "safetensors")]
-                if let Some((_, every)) = &self.checkpoint {
-                    if !goes_on || (*every > 0 && self.optimiser.step() % every == 0) {
-                        self.keep(samples, &state)?;
-                    }
-                }
-                if !goes_on {
-                    stopped = Some(Stopped::ByCallback);
-                    break;
-                }
-            }
+        let mut fit = Fit {
+            samples,
+            steps,
+            state,
+            machine,
+            #[cfg(feature = "progress")]
+            progress,
+        };
+        while stopped.is_none() && fit.state.history.len() < self.epochs {
+            stopped = self.take_steps(&mut fit)?;
             if stopped.is_some() {
                 break;
             }
             let test =
                 self.test.map(|test| evaluator.scores(self.backend, &*self.forward, &*self.loss, test)).transpose()?;
-            stopped = self.end_epoch(&mut state, test)?;
+            stopped = self.end_epoch(&mut fit.state, test)?;
             #[cfg(feature = "safetensors")]
             {
                 // The next run continues where a callback ended this one.
-                state.stopped = stopped.filter(|stopped| *stopped == Stopped::Early);
-                self.keep(samples, &state)?;
+                fit.state.stopped = stopped.filter(|stopped| *stopped == Stopped::Early);
+                self.keep(samples, &fit.state)?;
             }
         }
-        if let Some(best) = &state.best {
+        let State { history, best, .. } = fit.state;
+        if let Some(best) = &best {
             for (parameter, bytes) in self.optimiser.parameters().iter().zip(&best.parameters) {
                 parameter.write_bytes(0, bytes)?;
             }
         }
-        let best = state.best.map(|best| best.epoch);
-        Ok(History { epochs: state.history, stopped: stopped.unwrap_or(Stopped::Done), best })
+        let best = best.map(|best| best.epoch);
+        Ok(History { epochs: history, stopped: stopped.unwrap_or(Stopped::Done), best })
     }
 
     /// The optimiser, for use after training.
     pub fn optimiser(&self) -> &Optimiser {
         &self.optimiser
+    }
+
+    /// The state of the checkpoint if there is one, otherwise that of a new run.
+    #[cfg(feature = "safetensors")]
+    fn start(&mut self, samples: &dyn Samples) -> Result<State> {
+        match &self.checkpoint {
+            Some((path, _)) if path.exists() => {
+                let run = self.run(samples);
+                super::checkpoint::read(path, &mut self.optimiser, &run)
+            }
+            _ => Ok(State::default()),
+        }
+    }
+
+    #[cfg(not(feature = "safetensors"))]
+    fn start(&mut self, _: &dyn Samples) -> Result<State> {
+        Ok(State::default())
+    }
+
+    /// Takes the steps of an epoch that are left. The result is why training ends before the epoch does.
+    fn take_steps(&mut self, fit: &mut Fit<'_>) -> Result<Option<Stopped>> {
+        let epoch = fit.state.history.len();
+        // Two random sequences: one for the order, one for the changes.
+        let epoch_seed = Random::new(self.seed, epoch as u64).bits();
+        let mut order: Vec<usize> = (0..fit.samples.len()).collect();
+        Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
+        for numbers in order.chunks(self.batch).skip(fit.state.batches) {
+            let loss = self.step(fit, numbers, epoch_seed)?;
+            #[cfg(feature = "progress")]
+            if let Some(bar) = &fit.progress {
+                bar.step(epoch + 1, self.epochs, fit.state.loss / fit.state.counted as f64);
+            }
+            let report = self.report(epoch, loss, None, fit.state.rate);
+            let goes_on = self.on_step.as_mut().is_none_or(|callback| callback(&report).is_continue());
+            #[cfg(feature = "safetensors")]
+            if let Some((_, every)) = &self.checkpoint {
+                if !goes_on || (*every > 0 && self.optimiser.step() % every == 0) {
+                    self.keep(fit.samples, &fit.state)?;
+                }
+            }
+            if !goes_on {
+                return Ok(Some(Stopped::ByCallback));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a step with the samples of these numbers and returns their loss.
+    fn step(&mut self, fit: &mut Fit<'_>, numbers: &[usize], epoch_seed: u64) -> Result<f64> {
+        let Fit { samples, steps, state, machine, .. } = fit;
+        let epoch = state.history.len();
+        let factor = (self.schedule)(self.optimiser.step(), *steps);
+        let loss = machine.gradients(&Work { trainer: self, samples: *samples, numbers, epoch_seed })?;
+        if !loss.is_finite() {
+            return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
+        }
+        if let Some(what) = machine.not_finite(&self.optimiser, self.backend)? {
+            return Err(self.not_finite(&what, epoch));
+        }
+        self.optimiser.advance(factor)?;
+        machine.steps.compute(self.backend)?;
+        state.rate = self.optimiser.rate() * factor;
+        state.batches += 1;
+        state.loss += loss * numbers.len() as f64;
+        state.counted += numbers.len();
+        Ok(loss)
     }
 
     fn end_epoch(&mut self, state: &mut State, test: Option<Scores>) -> Result<Option<Stopped>> {
@@ -417,6 +448,17 @@ impl<'a> Trainer<'a> {
         let (seed, n) = (self.seed, samples.len());
         format!("seed {seed}, {n} samples in batches of {} in {}", self.batch, self.micro_batches)
     }
+}
+
+/// A call of [`Trainer::fit`].
+struct Fit<'f> {
+    samples: &'f dyn Samples,
+    /// The steps of all epochs.
+    steps: u64,
+    state: State,
+    machine: Machine,
+    #[cfg(feature = "progress")]
+    progress: Option<super::progress::Progress>,
 }
 
 /// The samples of a step.

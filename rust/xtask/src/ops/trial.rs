@@ -216,67 +216,71 @@ fn what_is_written_is_formatted() {
     tools::zig().unwrap().dir(&ws.root).args(["fmt", "--check"]).args(ending(&files, &["zig"])).capture().unwrap();
 }
 
+/// What generated files hold for the trial operations.
+const WRITTEN: &[(&str, &str)] = &[
+    ("cpp/ops/gen/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}"),
+    ("cpp/ops/gen/op_facts.hpp", ".no_gradient = \"constants of the model\""),
+    ("cpp/ops/gen/op_facts.hpp", ".result = ResultType::i64,"),
+    ("docs/ops.md", "- `mask` and `sinks` are optional."),
+    ("docs/ops.md", "- No gradient for `rows`: row indices."),
+    ("docs/ops.md", "- Types: F32.\n- Result: The type of `a`.\n"),
+    ("docs/ops.md", "Direction. `forth`: away from here; `back_again`: away from here and back to it |"),
+    ("docs/ops.md", "| `count` | integer, 1 to 8; default 1 | Number of elements |"),
+    ("rust/tensorlib-sys/src/gen/op_functions.rs", "`b` is optional: tl_none() leaves it out."),
+    (
+        "rust/tensorlib-sys/src/gen/op_functions.rs",
+        "/// The attribute `direction` of tl_every_kind_given(): direction.\n",
+    ),
+    ("rust/tensorlib-sys/src/gen/op_functions.rs", "/// Away from here.\npub const TL_EVERY_KIND_GIVEN_WAY_FORTH"),
+    ("rust/tensorlib-sys/src/gen/op_functions.rs", "direction: tl_every_kind_given_way"),
+    ("capi/src/gen/op_functions.cpp", "tl_every_kind_given_way direction"),
+    ("capi/src/gen/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});"),
+    (
+        "cpp/include/tensorlib/gen/op_functions.hpp",
+        "Tensor one_optional(const Tensor &a, const std::optional<Tensor> &b);",
+    ),
+    ("cpp/include/tensorlib/gen/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out."),
+    ("cpp/api/gen/op_functions.cpp", "{&a, if_given(b)}"),
+    (
+        "rust/tensorlib/src/gen/op_functions.rs",
+        "pub fn one_optional(&self, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {",
+    ),
+    ("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)"),
+    (
+        "rust/tensorlib/src/gen/op_functions.rs",
+        "youngest(self, &[range, Some(rows)]).optional_in_the_middle(self, range, rows)",
+    ),
+    ("bindings/go/op_functions.go", "\tmask, sinks = orNone(mask), orNone(sinks)\n"),
+    (
+        "bindings/zig/src/gen/op_functions.zig",
+        "pub fn oneOptional(self: Context, a: Tensor, b: ?Tensor) Error!Tensor {",
+    ),
+    ("bindings/zig/src/gen/op_functions.zig", ".{ a.handle, Tensor.handleOrNone(b) }"),
+    ("tests/cpp/gen/case_ops.hpp", "return tl::one_optional(s.at(0), s.at_if_given(1));"),
+    ("tests/capi/gen/case_ops.h", "operands(run, words, n, 2, s);"),
+    ("rust/tensorlib/tests/gen/case_ops.rs", "s[0].one_optional(s.if_given(1))\n"),
+    ("bindings/go/case_ops_test.go", "made, err = c.OneOptional(src[0], src[1])"),
+    (
+        "cpp/include/tensorlib/gen/op_functions.hpp",
+        "    Tensor of_nothing(std::int64_t n, const OfNothingOptions &options = {}) const;",
+    ),
+    ("capi/src/gen/op_functions.cpp", "return node<0>(context, Op::of_nothing, {}, attrs);"),
+    ("rust/tensorlib/src/gen/op_functions.rs", "pub fn of_nothing(&self, n: i64, options: OfNothingOptions)"),
+    (
+        "bindings/go/op_functions.go",
+        "func (c *Context) OfNothing(n int64, options *OfNothingOptions) (*Tensor, error) {",
+    ),
+    ("bindings/zig/tests/gen/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),"),
+];
+
 #[test]
 fn optional_operands_are_the_languages_own() {
     let families = [family("trials", TRIALS).unwrap()];
     let files = tensorlib_codegen::files(&families).unwrap();
-    let has = |file: &str, text: &str| {
-        let (_, content) = files.iter().find(|(name, _)| *name == file).unwrap();
+    for (file, text) in WRITTEN {
+        let (_, content) = files.iter().find(|(name, _)| name == file).unwrap();
         assert!(content.contains(text), "{file} lacks {text}:\n{content}");
-    };
-    has("cpp/ops/gen/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
-    has("cpp/ops/gen/op_facts.hpp", ".no_gradient = \"constants of the model\"");
-    has("cpp/ops/gen/op_facts.hpp", ".result = ResultType::i64,");
-    has("docs/ops.md", "- `mask` and `sinks` are optional.");
-    has("docs/ops.md", "- No gradient for `rows`: row indices.");
-    has("docs/ops.md", "- Types: F32.\n- Result: The type of `a`.\n");
-    has("docs/ops.md", "Direction. `forth`: away from here; `back_again`: away from here and back to it |");
-    has("docs/ops.md", "| `count` | integer, 1 to 8; default 1 | Number of elements |");
-    has("rust/tensorlib-sys/src/gen/op_functions.rs", "`b` is optional: tl_none() leaves it out.");
-    has(
-        "rust/tensorlib-sys/src/gen/op_functions.rs",
-        "/// The attribute `direction` of tl_every_kind_given(): direction.\n",
-    );
-    has("rust/tensorlib-sys/src/gen/op_functions.rs", "/// Away from here.\npub const TL_EVERY_KIND_GIVEN_WAY_FORTH");
-    has("rust/tensorlib-sys/src/gen/op_functions.rs", "direction: tl_every_kind_given_way");
-    has("capi/src/gen/op_functions.cpp", "tl_every_kind_given_way direction");
-    has("capi/src/gen/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
-    has(
-        "cpp/include/tensorlib/gen/op_functions.hpp",
-        "Tensor one_optional(const Tensor &a, const std::optional<Tensor> &b);",
-    );
-    has("cpp/include/tensorlib/gen/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out.");
-    has("cpp/api/gen/op_functions.cpp", "{&a, if_given(b)}");
-    has(
-        "rust/tensorlib/src/gen/op_functions.rs",
-        "pub fn one_optional(&self, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {",
-    );
-    has("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)");
-    has(
-        "rust/tensorlib/src/gen/op_functions.rs",
-        "youngest(self, &[range, Some(rows)]).optional_in_the_middle(self, range, rows)",
-    );
-    has("bindings/go/op_functions.go", "\tmask, sinks = orNone(mask), orNone(sinks)\n");
-    has(
-        "bindings/zig/src/gen/op_functions.zig",
-        "pub fn oneOptional(self: Context, a: Tensor, b: ?Tensor) Error!Tensor {",
-    );
-    has("bindings/zig/src/gen/op_functions.zig", ".{ a.handle, Tensor.handleOrNone(b) }");
-    has("tests/cpp/gen/case_ops.hpp", "return tl::one_optional(s.at(0), s.at_if_given(1));");
-    has("tests/capi/gen/case_ops.h", "operands(run, words, n, 2, s);");
-    has("rust/tensorlib/tests/gen/case_ops.rs", "s[0].one_optional(s.if_given(1))\n");
-    has("bindings/go/case_ops_test.go", "made, err = c.OneOptional(src[0], src[1])");
-    has(
-        "cpp/include/tensorlib/gen/op_functions.hpp",
-        "    Tensor of_nothing(std::int64_t n, const OfNothingOptions &options = {}) const;",
-    );
-    has("capi/src/gen/op_functions.cpp", "return node<0>(context, Op::of_nothing, {}, attrs);");
-    has("rust/tensorlib/src/gen/op_functions.rs", "pub fn of_nothing(&self, n: i64, options: OfNothingOptions)");
-    has(
-        "bindings/go/op_functions.go",
-        "func (c *Context) OfNothing(n int64, options *OfNothingOptions) (*Tensor, error) {",
-    );
-    has("bindings/zig/tests/gen/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),");
+    }
 }
 
 #[test]
