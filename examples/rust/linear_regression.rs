@@ -58,7 +58,7 @@ impl Line {
     }
 }
 
-/// The data, both sides with the mean 0 and the deviation 1: of coefficients of one size, that no intercept moves.
+/// The data with mean 0 and deviation 1 on both sides, so that coefficients have one size and no intercept moves them.
 struct Standardised {
     x: Tensor,
     y: Tensor,
