@@ -7,11 +7,12 @@ import "C"
 
 // Add adds b to a, element-wise.
 //
-// Computes c[i] = a[i] + b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] + b[i mod shape(b)].
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -23,11 +24,12 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 
 // Sub subtracts b from a, element-wise.
 //
-// Computes c[i] = a[i] - b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] - b[i mod shape(b)].
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -39,11 +41,12 @@ func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 
 // Mul multiplies a by b, element-wise.
 //
-// Computes c[i] = a[i] * b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] * b[i mod shape(b)].
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -55,13 +58,14 @@ func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 
 // Div divides a by b, element-wise.
 //
-// Computes c[i] = a[i] / b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] / b[i mod shape(b)].
 //
 // Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -73,13 +77,14 @@ func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 
 // Maximum takes the larger of a and b, element-wise.
 //
-// Computes c[i] = max(a[i], b[i mod shape(b)]).
+// Computes c[i] = max(a[i mod shape(a)], b[i mod shape(b)]).
 //
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -91,13 +96,14 @@ func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 
 // Minimum takes the smaller of a and b, element-wise.
 //
-// Computes c[i] = min(a[i], b[i mod shape(b)]).
+// Computes c[i] = min(a[i mod shape(a)], b[i mod shape(b)]).
 //
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
 //     once.
 //   - Result: The type of a.
@@ -109,14 +115,15 @@ func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 
 // Pow raises a to the power of b, element-wise.
 //
-// Computes c[i] = a[i] ^ b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] ^ b[i mod shape(b)].
 //
 // Special cases are those of C. A finite negative element to a power that is
 // not an integer gives NaN. Any element, even NaN, to the power of 0 gives 1.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32 to within 2 ulp
 //     and rounded once.
 //   - Result: The type of a.
@@ -128,13 +135,14 @@ func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 
 // Eq tests whether a equals b, element-wise: 1 if it does, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] == b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
@@ -145,13 +153,14 @@ func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 
 // Ne tests whether a differs from b, element-wise: 1 if it does, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] != b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 1. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
@@ -162,13 +171,14 @@ func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 
 // Lt tests whether a is less than b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] < b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
@@ -179,13 +189,14 @@ func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 
 // Le tests whether a is at most b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] <= b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
@@ -196,13 +207,14 @@ func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 
 // Gt tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] > b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
@@ -213,13 +225,14 @@ func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 
 // Ge tests whether a is at least b, element-wise: 1 if it is, 0 otherwise.
 //
-// Computes c[i] = 1 if a[i] >= b[i mod shape(b)] else 0.
+// Computes c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0.
 //
 // A comparison with NaN gives 0. 0 and -0 are equal.
 //
-//   - Shapes: c has the shape of a. b is broadcast: each of its dimensions is 1
-//     or divides that of a, and its elements repeat. A dimension of 0 in b
-//     requires one of 0 in a.
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
 //   - Types: a and b are each F32, F16 or BF16. Compared in F32.
 //   - Result: The type of a.
 func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
@@ -245,14 +258,15 @@ func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 // Where selects elements of a where condition is not 0, and elements of b
 // elsewhere.
 //
-// Computes c[i] = a[i] if condition[i mod shape(condition)] != 0 else
-// b[i mod shape(b)].
+// Computes c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0
+// else b[i mod shape(b)].
 //
 // A NaN in condition counts as not 0.
 //
-//   - Shapes: c has the shape of a. condition and b are broadcast: each of
-//     their dimensions is 1 or divides that of a, and their elements repeat. A
-//     dimension of 0 in either requires one of 0 in a.
+//   - Shapes: condition, a and b are broadcast to the shape of c. In each
+//     dimension their extents are equal, or 1, whose elements repeat. An extent
+//     of condition or b may also divide that of a, and its elements then repeat
+//     as tiles. A dimension that a shape lacks is 1.
 //   - Types: condition, a and b are each F32, F16 or BF16. c has the type of a,
 //     to which b is rounded.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {

@@ -29,6 +29,9 @@ struct Nodes {
     // Null for an operand that is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});
+    // For operators: in the youngest context. Throws Error(shape_mismatch) if b repeats as tiles, which means that an extent of b
+    // is not 1 but divides that of a. The engine checks all else.
+    static Tensor make_untiled(core::Op op, const Tensor &a, const Tensor &b);
     // The context that was made last. Links therefore always lead from young to old and never in a circle.
     static Context youngest_of(std::initializer_list<const Tensor *> operands);
 };

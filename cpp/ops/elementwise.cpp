@@ -3,18 +3,63 @@
 #include "base/fail.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
 
 namespace tensorlib::core::ops {
 
 namespace {
 
-// Whether b repeats into a: every dimension of a is a multiple of b's. A zero dimension of b fits only a zero dimension
-// of a.
-bool repeats_into(const Extents &b, const Extents &a) {
-    for (int d = 0; d < max_dims; d++) {
-        if (b[d] == 0 ? a[d] != 0 : a[d] % b[d] != 0) return false;
+// Whether n elements come from `extent` elements that repeat. Only no elements make no elements.
+bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n == 0 : n % extent == 0; }
+
+// Shows the shapes below each other, with a mark at the first dimension that does not fit:
+//
+//   a  12  5
+//   b   5
+//       ^
+[[noreturn]] void fail_to_broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t operand, std::size_t into,
+                                    std::size_t dim) {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < src.size(); i++) longest = std::max(longest, std::strlen(def.operands[i].name));
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < src.size(); i++) lines.push_back(format_text("\n  %-*s", static_cast<int>(longest), def.operands[i].name));
+    std::string mark;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        std::size_t width = 0;
+        const auto text = [&](std::size_t i) {
+            const Layout &layout = src[i]->layout;
+            return d < static_cast<std::size_t>(layout.n_dims) ? std::to_string(layout.ne[d]) : std::string();
+        };
+        for (std::size_t i = 0; i < src.size(); i++) width = std::max(width, text(i).size());
+        if (width == 0) break;
+        if (d == dim) mark = format_text("\n%*s^", static_cast<int>(lines[0].size() + width), "");
+        for (std::size_t i = 0; i < src.size(); i++) lines[i] += format_text("  %*s", static_cast<int>(width), text(i).c_str());
     }
-    return true;
+    std::string shapes;
+    for (const std::string &line : lines) shapes += line.substr(0, line.find_last_not_of(' ') + 1);
+    const char *name = def.operands[operand].name, *other = def.operands[into].name;
+    fail(Status::shape_mismatch,
+         "%s: %s: they do not broadcast, because %s has %lld elements in dimension %zu, and %s %lld. Equal extents are valid, an extent of "
+         "1, "
+         "or one of %s that divides that of %s%s%s",
+         def.name, operands_text(def, src).c_str(), name, static_cast<long long>(src[operand]->layout.ne[dim]), dim, other,
+         static_cast<long long>(src[into]->layout.ne[dim]), name, other, shapes.c_str(), mark.c_str());
+}
+
+// The extents that the operands are broadcast to. In each dimension that is the extent of operand `into`, or if it is 1, the
+// first other one.
+Extents broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t into) {
+    Extents ne = src[into]->layout.ne;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        std::size_t from = into;
+        for (std::size_t i = 0; i < src.size() && ne[d] == 1; i++) ne[d] = src[i]->layout.ne[d], from = i;
+        for (std::size_t i = 0; i < src.size(); i++) {
+            if (!repeats_to(src[i]->layout.ne[d], ne[d])) fail_to_broadcast(def, src, i, from, d);
+        }
+    }
+    return ne;
 }
 
 // Approximate number of additions, multiplications, divisions and comparisons for one element. A polynomial of degree n
@@ -74,13 +119,10 @@ template <std::size_t into>
 void elementwise_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
     check_floats(def, src);
-    const Layout &a = src[into]->layout;
-    for (std::size_t i = 0; i < src.size(); i++) {
-        if (repeats_into(src[i]->layout.ne, a.ne)) continue;
-        fail(Status::shape_mismatch, "%s: %s: each dimension of %s must be 1 or divide that of %s", def.name,
-             operands_text(def, src).c_str(), def.operands[i].name, def.operands[into].name);
-    }
-    result.layout = contiguous_layout(def.name, a.type, {a.ne.data(), static_cast<std::size_t>(a.n_dims)});
+    const Extents ne = broadcast(def, src, into);
+    const auto n_dims = [](const Tensor *t) { return t->layout.n_dims; };
+    const int dims = n_dims(*std::ranges::max_element(src, {}, n_dims));
+    result.layout = contiguous_layout(def.name, src[into]->layout.type, {ne.data(), static_cast<std::size_t>(dims)});
 }
 
 template void elementwise_infer<0>(std::span<Tensor *const>, const Attrs &, NodeSpec &);

@@ -117,7 +117,7 @@ Scheduled schedule(const Planning &planning, const Placed &placed, const Fused &
 // The memory of each part.
 struct MemoryLayout {
     std::vector<PartMemory> parts;
-    // Of each buffer of a replica: whether its copy waits for the part's own device.
+    // Whether the copy into a buffer waits for the part's own device, by the buffers' numbers.
     std::vector<bool> waits;
 
     // The bytes of all parts that a graph's limit bounds: intermediates and replicas.

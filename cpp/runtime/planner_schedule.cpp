@@ -123,7 +123,7 @@ public:
     }
 
     Transfers take() && { return std::move(made_); }
-    // Of each step; steps of one round follow each other.
+    // The round of each step. Steps of one round follow each other.
     const std::vector<std::uint32_t> &rounds() const noexcept { return rounds_; }
 
 private:

@@ -42,9 +42,34 @@ TEST(Api, operators) {
     EXPECT_TRUE(std::signbit(d.read<float>()[3]));
     const std::pair<tl::Tensor, const char *> named[] = {{a - b, "sub"}, {a * b, "mul"}, {a / b, "div"}, {-a, "neg"}};
     for (const auto &[node, op] : named) EXPECT_EQ(node.op(), op);
-    for (const auto &refused : std::initializer_list<std::function<void()>>{[&] { b - a; }, [&] { b *a; }, [&] { b / a; }})
-        support::expect_error(tl::Status::shape_mismatch, {"[2] f32", "[2, 2] f32"}, refused);
+    const auto other = ctx.tensor<float>({3}, {1, 2, 3}), row = ctx.tensor<float>({4}, {1, 2, 3, 4});
+    for (const auto &refused : std::initializer_list<std::function<void()>>{[&] { a + other; }, [&] { other - a; }, [&] { a / other; }})
+        support::expect_error(tl::Status::shape_mismatch, {"[3] f32", "[2, 2] f32", "do not broadcast"}, refused);
+    for (const auto &refused :
+         std::initializer_list<std::function<void()>>{[&] { row + b; }, [&] { row - b; }, [&] { row *b; }, [&] { row / b; }})
+        support::expect_error(tl::Status::shape_mismatch, {"[4] f32", "[2] f32", "repeat 2 times", "repeat()"}, refused);
+    EXPECT_EQ(add(row, b).n_elements(), 4);
     support::expect_error(tl::Status::type_mismatch, {"neg", "i32"}, [&] { -ctx.zeros(tl::Type::i32, {2}); });
+}
+
+TEST(Api, operators_broadcast_both_sides) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto one = ctx.tensor<float>({1}, {10}), row = ctx.tensor<float>({3}, {1, 2, 3}), column = ctx.tensor<float>({1, 2}, {10, 20});
+    const auto difference = one - row, table = row + column, sides = column / row;
+    cpu.compute({difference, table, sides});
+    EXPECT_EQ(difference.read<float>(), (std::vector<float>{9, 8, 7}));
+    EXPECT_EQ(table.read<float>(), (std::vector<float>{11, 12, 13, 21, 22, 23}));
+    EXPECT_EQ(sides.read<float>(), (std::vector<float>{10, 5, 10.0f / 3, 20, 10, 20.0f / 3}));
+    EXPECT_EQ(table.shape(), (std::array<std::int64_t, 4>{3, 2, 1, 1}));
+    EXPECT_EQ(table.n_dims(), 2);
+    EXPECT_EQ(sides.shape(), table.shape());
+    try {
+        (void)(row + ctx.zeros(tl::Type::f32, {4, 12}));
+        FAIL();
+    } catch (const tl::Error &error) {
+        EXPECT_NE(std::string(error.what()).find("\n  a  3\n  b  4  12\n     ^"), std::string::npos) << error.what();
+    }
 }
 
 TEST(Api, devices) {

@@ -198,17 +198,23 @@ std::vector<Backends> all_backends() {
     return all;
 }
 
-// The operands of a call whose result has this shape.
+// The operands of a call whose result has this shape. The one that the result is like has 1 element in some dimensions in which
+// another one has all.
 std::vector<Tensor *> some_operands(CallBuilder &build, const Call &call, const Ne &ne, Random &random) {
-    std::vector<Tensor *> src;
-    for (std::size_t i = 0; i < call.operands(); i++) {
-        Ne shape = ne;
-        const bool gate = std::string_view(call.def->name) == "glu";
-        if (call.halves) shape[0] *= 2;
-        if (std::string_view(call.def->name) == "add1" && i == 1) shape = {1, 1, 1, 1};
-        src.push_back(
-            build.operand(i == call.like() || gate ? shape : some_part(shape, random), one_of(random, support::float_types), random));
+    const bool gate = std::string_view(call.def->name) == "glu", add1 = std::string_view(call.def->name) == "add1";
+    std::vector<Ne> shapes(call.operands(), ne);
+    for (std::size_t i = 0; i < shapes.size(); i++) {
+        if (call.halves) shapes[i][0] *= 2;
+        if (i != call.like() && !gate) shapes[i] = add1 ? Ne{1, 1, 1, 1} : some_part(ne, random);
     }
+    for (std::size_t d = 0; d < ne.size() && !gate && shapes.size() > 1; d++) {
+        const auto has_all = [&](const Ne &shape) { return &shape != &shapes[call.like()] && shape[d] == ne[d]; };
+        const auto is_tile = [&](const Ne &shape) { return shape[d] != 1 && shape[d] != ne[d]; };
+        if (random() % 2 == 0 || std::ranges::none_of(shapes, has_all) || std::ranges::any_of(shapes, is_tile)) continue;
+        shapes[call.like()][d] = 1;
+    }
+    std::vector<Tensor *> src;
+    for (const Ne &shape : shapes) src.push_back(build.operand(shape, one_of(random, support::float_types), random));
     return src;
 }
 
@@ -488,10 +494,11 @@ TEST_F(Refusals, types) {
 TEST_F(Refusals, shapes) {
     struct Pair {
         Ne a, b;
+        std::size_t dim;  // the first that does not fit
     };
     constexpr Pair pairs[] = {
-        {{6, 2, 1, 1}, {4, 1, 1, 1}}, {{6, 2, 1, 1}, {12, 2, 1, 1}}, {{6, 2, 1, 1}, {6, 4, 1, 1}},
-        {{6, 2, 1, 1}, {0, 2, 1, 1}}, {{2, 2, 6, 1}, {2, 2, 4, 1}},  {{2, 2, 2, 3}, {1, 1, 1, 2}},
+        {{6, 2, 1, 1}, {4, 1, 1, 1}, 0}, {{6, 2, 1, 1}, {12, 2, 1, 1}, 0}, {{6, 2, 1, 1}, {6, 4, 1, 1}, 1},
+        {{6, 2, 1, 1}, {0, 2, 1, 1}, 0}, {{2, 2, 6, 1}, {2, 2, 4, 1}, 2},  {{2, 2, 2, 3}, {1, 1, 1, 2}, 3},
     };
     for (const Call &call : all_calls()) {
         for (std::size_t i = 0; i < call.operands(); i++) {
@@ -506,7 +513,9 @@ TEST_F(Refusals, shapes) {
                 } else if (call.def->op == Op::add1) {
                     words.push_back("b of one element");
                 } else {
-                    words.push_back("each dimension of " + name + " must be 1 or divide that of a");
+                    words.push_back(name + " has " + std::to_string(pair.b[pair.dim]) + " elements in dimension " +
+                                    std::to_string(pair.dim) + ", and a " + std::to_string(pair.a[pair.dim]));
+                    words.push_back(std::string(" divides that of a"));
                 }
                 refused(tl::Status::shape_mismatch, words, call, src, call.attrs);
             }

@@ -199,7 +199,7 @@ TEST_P(Add, is_exact) {
     const Sum &s = GetParam();
     tl::Context ctx;
     const auto a = leaf(ctx, s.a, 7), b = leaf(ctx, s.b, 8);
-    const auto c = a + b;
+    const auto c = add(a, b);
     const tl::Graph graph({c});
     const auto av = a.read<float>(), bv = b.read<float>();
     const auto na = a.shape(), nb = b.shape();

@@ -1461,9 +1461,10 @@ typedef struct tl_sparse_ffn_params {
 
 /// Adds `b` to `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1472,9 +1473,10 @@ TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Subtracts `b` from `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] - b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1483,9 +1485,10 @@ TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Multiplies `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] * b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1494,11 +1497,12 @@ TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Divides `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
 ///
 /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1507,11 +1511,12 @@ TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Takes the larger of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+/// Computes `c[i] = max(a[i mod shape(a)], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1520,11 +1525,12 @@ TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Takes the smaller of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+/// Computes `c[i] = min(a[i mod shape(a)], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1533,12 +1539,13 @@ TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Raises `a` to the power of `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
 ///
 /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
 /// Any element, even NaN, to the power of 0 gives 1.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 ///
@@ -1547,11 +1554,12 @@ TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1560,11 +1568,12 @@ TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 1. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1573,11 +1582,12 @@ TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1586,11 +1596,12 @@ TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1599,11 +1610,12 @@ TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1612,11 +1624,12 @@ TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
 /// - Result: The type of `a`.
 ///
@@ -1635,12 +1648,13 @@ TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
 ///
-/// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0 else
+/// b[i mod shape(b)]`.
 ///
 /// A NaN in `condition` counts as not 0.
-/// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
-///   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
-///   `a`.
+/// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
+///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
+///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
 ///   is rounded.
 ///

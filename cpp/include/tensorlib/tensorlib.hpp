@@ -404,10 +404,12 @@ private:
     core::Tensor *tensor_ = nullptr;
 };
 
-inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
-inline Tensor operator-(const Tensor &a, const Tensor &b) { return sub(a, b); }
-inline Tensor operator*(const Tensor &a, const Tensor &b) { return mul(a, b); }
-inline Tensor operator/(const Tensor &a, const Tensor &b) { return div(a, b); }
+// The operands are broadcast: in each dimension their extents are equal or one of them is 1. The functions of the same names also
+// repeat a b whose extent divides that of a; operators throw Error(shape_mismatch), because that is rarely meant.
+Tensor operator+(const Tensor &a, const Tensor &b);
+Tensor operator-(const Tensor &a, const Tensor &b);
+Tensor operator*(const Tensor &a, const Tensor &b);
+Tensor operator/(const Tensor &a, const Tensor &b);
 inline Tensor operator-(const Tensor &a) { return neg(a); }
 // a {k, m, ...} and b {k, n, ...} give {m, n, ...}.
 //

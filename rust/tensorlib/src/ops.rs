@@ -371,13 +371,29 @@ impl Tensor {
     }
 }
 
+/// Fails if `b` repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. All else is the engine's to check.
+fn refuse_tiles(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    let (of_a, of_b) = (a.shape(), b.shape());
+    let tile = of_a.iter().zip(&of_b).position(|(&n, &m)| m > 1 && m != n && n > 1 && n % m == 0);
+    let Some(dim) = tile else { return Ok(()) };
+    let message = format!(
+        "{op}: a is {of_a:?}, b is {of_b:?}: in dimension {dim}, b would repeat {} times. The operator takes equal extents and extents of \
+         1. Repeat b with Tensor::repeat, or call Tensor::{op}, which does",
+        of_a[dim] / of_b[dim]
+    );
+    Err(Error::new(sys::TL_STATUS_SHAPE_MISMATCH.0, message, vec![of_a, of_b]))
+}
+
 /// Operators make nodes, as the methods do, and return [`Result`]s: `(&a * &b)?`.
+///
+/// Two operands are broadcast: in each dimension their extents are equal or one of them is 1. The methods also repeat a `b`
+/// whose extent divides that of `a`; operators refuse that, because it is rarely meant.
 ///
 /// ```
 /// use tensorlib::{Backend, Context};
 /// let ctx = Context::new();
 /// let a = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?;
-/// let b = ctx.tensor([2], &[2f32, 4.])?; // repeats
+/// let b = ctx.tensor([2], &[2f32, 4.])?; // one row for both
 /// let c = (&(&a + &b)? * &(&a - &b)?)?;
 /// let d = (-&(&c / &b)?)?;
 /// Backend::cpu()?.compute(&[&c, &d])?;
@@ -385,11 +401,22 @@ impl Tensor {
 /// assert_eq!(d.to_vec::<f32>()?, [1.5, 3., -2.5, 0.]);
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
+///
+/// ```
+/// # use tensorlib::{Backend, Context};
+/// # let ctx = Context::new();
+/// let (row, column) = (ctx.tensor([3], &[1f32, 2., 3.])?, ctx.tensor([1, 2], &[10f32, 20.])?);
+/// let table = (&row + &column)?; // [3, 2]
+/// Backend::cpu()?.compute(&[&table])?;
+/// assert_eq!(table.to_vec::<f32>()?, [11., 12., 13., 21., 22., 23.]);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
 impl Add for &Tensor {
     type Output = Result<Tensor>;
 
-    /// [`Tensor::add`].
+    /// [`Tensor::add`], of operands that are broadcast without tiles.
     fn add(self, b: &Tensor) -> Result<Tensor> {
+        refuse_tiles("add", self, b)?;
         Tensor::add(self, b)
     }
 }
@@ -397,8 +424,9 @@ impl Add for &Tensor {
 impl Sub for &Tensor {
     type Output = Result<Tensor>;
 
-    /// [`Tensor::sub`].
+    /// [`Tensor::sub`], of operands that are broadcast without tiles.
     fn sub(self, b: &Tensor) -> Result<Tensor> {
+        refuse_tiles("sub", self, b)?;
         Tensor::sub(self, b)
     }
 }
@@ -406,8 +434,9 @@ impl Sub for &Tensor {
 impl Mul for &Tensor {
     type Output = Result<Tensor>;
 
-    /// [`Tensor::mul`].
+    /// [`Tensor::mul`], of operands that are broadcast without tiles.
     fn mul(self, b: &Tensor) -> Result<Tensor> {
+        refuse_tiles("mul", self, b)?;
         Tensor::mul(self, b)
     }
 }
@@ -415,8 +444,9 @@ impl Mul for &Tensor {
 impl Div for &Tensor {
     type Output = Result<Tensor>;
 
-    /// [`Tensor::div`].
+    /// [`Tensor::div`], of operands that are broadcast without tiles.
     fn div(self, b: &Tensor) -> Result<Tensor> {
+        refuse_tiles("div", self, b)?;
         Tensor::div(self, b)
     }
 }

@@ -1,4 +1,4 @@
-"""add: every way in which b repeats into a, views on either side, special values, chains, refusals."""
+"""add: every way in which a and b are broadcast, views on either side, special values, chains, refusals."""
 
 from .model import Case
 
@@ -24,6 +24,24 @@ BROADCASTS = [
     ("part_all", (6, 4, 6, 4), (3, 2, 2, 2)),
     ("part_and_one", (16, 9, 4), (8, 1, 2)),
     ("part0_wide", (1024, 3), (256, 1)),
+]
+
+# Dimensions in which a has one element and b more.
+TWO_SIDED = [
+    ("one_by_row", (1,), (3,)),
+    ("column_by_row", (4, 1), (1, 4)),
+    ("row_by_column", (1, 5), (33, 1)),
+    ("row_by_matrix", (33,), (33, 9)),
+    ("column_by_matrix", (1, 9), (257, 9)),
+    ("dims02_by_dims13", (5, 1, 3), (1, 7, 1, 2)),
+    ("dim3_by_dims01", (1, 1, 1, 6), (17, 4)),
+    ("one_by_4d", (1,), (3, 2, 2, 5)),
+    ("tile_and_row", (12, 1), (4, 5)),
+    ("one_by_0", (1,), (0,)),
+    ("column_by_0_rows", (6, 1), (1, 0)),
+    ("0_by_column", (0, 1), (1, 4)),
+    ("trailing_ones", (3,), (3, 1, 1)),
+    ("more_than_a_tile", (1, 3), (2100, 1)),
 ]
 
 SAME = [(1,), (2,), (3,), (7,), (8,), (15,), (16,), (17,), (31,), (33,), (63,), (64,), (65,), (127,), (1000,)]
@@ -52,6 +70,11 @@ def values():
     for label, a, b in BROADCASTS:
         c = Case(f"add/{label}_{name_of(a)}_by_{name_of(b)}")
         yield c.out(c.add(c.leaf(*a), c.leaf(*b)))
+    for label, a, b in TWO_SIDED:
+        c = Case(f"add/two_sided_{label}")
+        yield c.out(c.add(c.leaf(*a), c.leaf(*b)))
+        c = Case(f"add/two_sided_{label}_then_fused")
+        yield c.out(c.add(c.add(c.add(c.leaf(*a), c.leaf(*a)), c.add(c.leaf(*b), c.leaf(*b))), c.leaf(*b)))
     for label, a, b in EMPTY:
         c = Case(f"add/empty_{label}")
         yield c.out(c.add(c.leaf(*a), c.leaf(*b)))
@@ -169,12 +192,12 @@ def refusals():
 
     yield pair("row_length", (4, 3), (5,), "[4, 3]", "[5]")
     yield pair("b_longer", (4,), (8,), "[4]", "[8]")
-    yield pair("b_more_dims", (4,), (4, 2), "[4]", "[4, 2]")
+    yield pair("a_divides_b", (4, 2), (4, 6), "dimension 1", "a 2")
     yield pair("no_divisor", (10, 3), (4, 3), "[10, 3]", "[4, 3]")
     yield pair("dim2", (2, 2, 6), (2, 2, 4), "[2, 2, 6]", "[2, 2, 4]")
     yield pair("dim3", (2, 1, 1, 5), (2, 1, 1, 2), "[2, 1, 1, 5]", "[2, 1, 1, 2]")
     yield pair("b_empty", (4, 3), (0, 3), "[4, 3]", "[0, 3]")
-    yield pair("b_empty_1", (1,), (0,), "[1]", "[0]")
+    yield pair("a_empty_row", (3, 1), (0, 4), "[3, 1]", "[0, 4]")
     for dtype in ("i32", "i8", "f64"):
         c = Case(f"add/error_type_{dtype}")
         a, b = c.leaf(4), c.leaf(4, dtype=dtype)

@@ -1,4 +1,4 @@
-"""elementwise: functions of one operand, arithmetic with repetition, activations and gates; F16 and BF16, views, special values, refusals."""
+"""elementwise: functions of one operand, arithmetic with broadcasting, activations and gates; F16 and BF16, views, special values, refusals."""
 
 from .model import Case
 
@@ -51,6 +51,8 @@ def repeated(name):
     # A period inside of dimension 0, rows, columns, dimensions 2 and 3.
     for a, b in [((1,), (1,)), ((7, 3), (1,)), ((12, 5), (4, 1)), ((9, 4, 3, 2), (9, 1, 3)), ((5, 3, 2, 4), (1, 3, 1, 2)), ((2100,), (3,))]:
         yield made("x".join(map(str, a)) + "_by_" + "x".join(map(str, b)), a, b)
+    for a, b in [((1,), (5,)), ((7, 1), (1, 3)), ((3, 1, 2), (1, 4, 1, 2))]:
+        yield made("x".join(map(str, a)) + "_and_" + "x".join(map(str, b)), a, b)
     yield made("empty", (0, 3), (1, 1))
     for types in [("f16", "f32"), ("f32", "bf16"), ("bf16", "f16")]:
         yield made("_".join(types), (13, 3), (13,), types=types)
@@ -58,7 +60,7 @@ def repeated(name):
     a, b = c.permute(c.leaf(3, 4, 5, 2), 1, 2, 0, 3), c.view(c.leaf(20, 6), (5, 1, 4), (80, 80), 8)
     yield c.out(c.elementwise(name, a, b), relative=True)
     c = Case(f"elementwise/{name}_error_shape")
-    yield c.fails("SHAPE_MISMATCH", (name, "[6, 2]", "[4]", "divide that of a"), name, c.leaf(6, 2), c.leaf(4))
+    yield c.fails("SHAPE_MISMATCH", (name, "[6, 2]", "[4]", "divides that of a"), name, c.leaf(6, 2), c.leaf(4))
     c = Case(f"elementwise/{name}_error_type")
     yield c.fails("TYPE_MISMATCH", (name, "[6] i8", "f32, f16 or bf16"), name, c.leaf(6), c.leaf(6, dtype="i8"))
 
@@ -87,6 +89,9 @@ def where():
         "2100": [(2100,), (2100,), (1,)],
         "dims23": [(9, 1, 3), (9, 2, 3, 4), (1, 1, 1, 4)],
         "empty": [(1,), (0, 2), (1,)],
+        "condition_of_more": [(5, 3), (1,), (1,)],
+        "b_of_more": [(1,), (1, 4), (6, 1)],
+        "all_of_more": [(1, 1, 5), (1, 4), (6,)],
     }.items():
         c = Case(f"elementwise/where_{label}")
         count = shapes[0][0]
@@ -99,9 +104,9 @@ def where():
     a = c.leaf(13, 3)
     yield c.out(c.elementwise("where", c.elementwise("gt", a, c.leaf(13)), a, c.elementwise("neg", c.transpose(c.leaf(3, 13)))))
     c = Case("elementwise/where_error_condition")
-    yield c.fails("SHAPE_MISMATCH", ("where", "[8]", "dimension of condition", "of a"), "where", c.leaf(8), c.leaf(4), c.leaf(4))
+    yield c.fails("SHAPE_MISMATCH", ("where", "[8]", "condition", "of a"), "where", c.leaf(8), c.leaf(4), c.leaf(4))
     c = Case("elementwise/where_error_b")
-    yield c.fails("SHAPE_MISMATCH", ("where", "dimension of b", "of a"), "where", c.leaf(4), c.leaf(4), c.leaf(4, 2))
+    yield c.fails("SHAPE_MISMATCH", ("where", "b has 3", "of a"), "where", c.leaf(4), c.leaf(4), c.leaf(3, 2))
     c = Case("elementwise/where_error_type")
     yield c.fails("TYPE_MISMATCH", ("where", "condition is [4] i32"), "where", c.leaf(4, dtype="i32"), c.leaf(4), c.leaf(4))
 

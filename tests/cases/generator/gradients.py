@@ -180,14 +180,17 @@ def elementwise():
         return Differentiated(f"{op}_{'x'.join(map(str, a))}_by_{'x'.join(map(str, b))}", made)
 
     shapes = [((5, 4), (5, 4)), ((6, 4), (6,)), ((6, 4), (1, 4)), ((6, 4), (3, 2)), ((3, 2, 2, 2), (3, 1, 2)), ((4, 3), (1,))]
+    two_sided = [((5, 1), (1, 4)), ((1,), (3, 2)), ((1, 3, 1, 2), (2, 1, 2))]
+    shapes += two_sided
     for op in ("add", "sub", "mul", "maximum", "minimum"):
         for a, b in shapes:
             yield from binary(op, a, b).cases()
     for a, b in shapes:
         yield from binary("div", a, b, second=positive).cases()
-    for a, b in shapes[:4]:
+    for a, b in shapes[:4] + two_sided:
         yield from binary("pow", a, b, first=positive).cases()
     yield binary("mul", (4, 3), (4,)).second()
+    yield binary("mul", (4, 1), (1, 3)).second()
     yield binary("div", (4, 3), (4, 3), second=positive).second()
     yield from binary("add1", (4, 3), (1,)).cases()
 
@@ -196,6 +199,12 @@ def elementwise():
         return c.elementwise("where", condition, a, b), a, b
 
     yield from Differentiated("where", where).cases()
+
+    def where_two_sided(c):
+        condition, a, b = c.numbers(1, 0, 0, 2, dtype="f32"), c.leaf(1, 3), c.leaf(4, 1, 2)
+        return c.elementwise("where", condition, a, b), a, b
+
+    yield from Differentiated("where_two_sided", where_two_sided).cases()
 
     def gate(op, split, swapped):
         def made(c):

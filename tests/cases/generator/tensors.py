@@ -142,16 +142,24 @@ def stored(found, dtype):
     return convert(*found, dtype)
 
 
+def broadcast_extent(extents, into):
+    """The extent that a dimension's extents are broadcast to: that of operand `into`, or if it is 1, the first other one."""
+    return next((n for n in (extents[into], *extents) if n != 1), 1)
+
+
 def elementwise(ident, name, operands, into=0, attrs=()):
-    """The operands repeat into one of them, by its place, whose type and shape the result has."""
+    """The operands are broadcast; the result has the type of one of them, by its place."""
     like, formula = operands[into], Formula(name, dict(attrs))
-    assert all(y == 0 and x == 0 or y != 0 and x % y == 0 for o in operands for x, y in zip(like.ne, o.ne)), ident
+    dims = max(len(o.ne) for o in operands)
+    shapes = [(*o.ne, *[1] * (dims - len(o.ne))) for o in operands]
+    ne = tuple(broadcast_extent(extents, into) for extents in zip(*shapes))
+    assert all(y == 0 and x == 0 or y != 0 and x % y == 0 for shape in shapes for x, y in zip(ne, shape)), ident
 
     def at(index):
-        found = formula.at([o.get(tuple(i % n for i, n in zip(index, o.ne))) for o in operands])
+        found = formula.at([o.get(tuple(i % n for i, n in zip(index, shape))) for o, shape in zip(operands, shapes)])
         return stored(found, like.dtype)
 
-    return Tensor(ident, like.dtype, like.ne, operands, at)
+    return Tensor(ident, like.dtype, ne, operands, at)
 
 
 def glu(ident, a, b, op, swapped=False, alpha=0, limit=0):

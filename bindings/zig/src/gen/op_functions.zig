@@ -8,9 +8,10 @@ const Error = status.Error;
 
 /// Adds `b` to `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -19,9 +20,10 @@ pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Subtracts `b` from `a`, element-wise.
 ///
-/// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] - b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -30,9 +32,10 @@ pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Multiplies `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// Computes `c[i] = a[i mod shape(a)] * b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -41,11 +44,12 @@ pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Divides `a` by `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
 ///
 /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -54,11 +58,12 @@ pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Takes the larger of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+/// Computes `c[i] = max(a[i mod shape(a)], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -67,11 +72,12 @@ pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Takes the smaller of `a` and `b`, element-wise.
 ///
-/// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+/// Computes `c[i] = min(a[i mod shape(a)], b[i mod shape(b)])`.
 ///
 /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
 pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -80,12 +86,13 @@ pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Raises `a` to the power of `b`, element-wise.
 ///
-/// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
 ///
 /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
 /// element, even NaN, to the power of 0 gives 1.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
 /// - Result: The type of `a`.
 pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -94,11 +101,12 @@ pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -107,11 +115,12 @@ pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 1. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -120,11 +129,12 @@ pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -133,11 +143,12 @@ pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -146,11 +157,12 @@ pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -159,11 +171,12 @@ pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
 ///
-/// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+/// Computes `c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0`.
 ///
 /// A comparison with NaN gives 0. 0 and -0 are equal.
-/// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of `a`, and
-///   its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
 /// - Result: The type of `a`.
 pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -182,11 +195,12 @@ pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 
 /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
 ///
-/// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+/// Computes `c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
 ///
 /// A NaN in `condition` counts as not 0.
-/// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1 or divides
-///   that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in `a`.
+/// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are
+///   equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its
+///   elements then repeat as tiles. A dimension that a shape lacks is 1.
 /// - Types: `condition`, `a` and `b` are each f32, f16 or bf16. `c` has the type of `a`, to which `b` is rounded.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });

@@ -491,9 +491,10 @@ pub struct tl_sparse_ffn_params {
 extern "C" {
     /// Adds `b` to `a`, element-wise.
     ///
-    /// Computes `c[i] = a[i] + b[i mod shape(b)]`.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -502,9 +503,10 @@ extern "C" {
 
     /// Subtracts `b` from `a`, element-wise.
     ///
-    /// Computes `c[i] = a[i] - b[i mod shape(b)]`.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// Computes `c[i] = a[i mod shape(a)] - b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -513,9 +515,10 @@ extern "C" {
 
     /// Multiplies `a` by `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] * b[i mod shape(b)]`.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// Computes `c[i] = a[i mod shape(a)] * b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -524,11 +527,12 @@ extern "C" {
 
     /// Divides `a` by `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] / b[i mod shape(b)]`.
+    /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
     ///
     /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -537,11 +541,12 @@ extern "C" {
 
     /// Takes the larger of `a` and `b`, element-wise.
     ///
-    /// Computes `c[i] = max(a[i], b[i mod shape(b)])`.
+    /// Computes `c[i] = max(a[i mod shape(a)], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -550,11 +555,12 @@ extern "C" {
 
     /// Takes the smaller of `a` and `b`, element-wise.
     ///
-    /// Computes `c[i] = min(a[i], b[i mod shape(b)])`.
+    /// Computes `c[i] = min(a[i mod shape(a)], b[i mod shape(b)])`.
     ///
     /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -563,12 +569,13 @@ extern "C" {
 
     /// Raises `a` to the power of `b`, element-wise.
     ///
-    /// Computes `c[i] = a[i] ^ b[i mod shape(b)]`.
+    /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
     ///
     /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
     /// Any element, even NaN, to the power of 0 gives 1.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
     /// - Result: The type of `a`.
     ///
@@ -577,11 +584,12 @@ extern "C" {
 
     /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] == b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -590,11 +598,12 @@ extern "C" {
 
     /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] != b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 1. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -603,11 +612,12 @@ extern "C" {
 
     /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] < b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -616,11 +626,12 @@ extern "C" {
 
     /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] <= b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -629,11 +640,12 @@ extern "C" {
 
     /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] > b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -642,11 +654,12 @@ extern "C" {
 
     /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
     ///
-    /// Computes `c[i] = 1 if a[i] >= b[i mod shape(b)] else 0`.
+    /// Computes `c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0`.
     ///
     /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `c` has the shape of `a`. `b` is broadcast: each of its dimensions is 1 or divides that of
-    ///   `a`, and its elements repeat. A dimension of 0 in `b` requires one of 0 in `a`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
     /// - Result: The type of `a`.
     ///
@@ -665,12 +678,13 @@ extern "C" {
 
     /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
     ///
-    /// Computes `c[i] = a[i] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+    /// Computes `c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0 else
+    /// b[i mod shape(b)]`.
     ///
     /// A NaN in `condition` counts as not 0.
-    /// - Shapes: `c` has the shape of `a`. `condition` and `b` are broadcast: each of their dimensions is 1
-    ///   or divides that of `a`, and their elements repeat. A dimension of 0 in either requires one of 0 in
-    ///   `a`.
+    /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
+    ///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
+    ///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
     /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
     ///   is rounded.
     ///
