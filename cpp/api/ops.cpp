@@ -3,6 +3,9 @@
 #include "graph/context.hpp"
 #include "ops/op_def.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace tensorlib {
 
 Tensor Nodes::make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
@@ -44,7 +47,7 @@ Tensor Nodes::make_untiled(core::Op op, const Tensor &a, const Tensor &b) {
     const core::Layout &of_a = a.get().layout, &of_b = b.get().layout;
     for (std::size_t d = 0; d < core::max_dims; d++) {
         const std::int64_t n = of_a.ne[d], m = of_b.ne[d];
-        if (m <= 1 || m == n || n <= 1 || n % m != 0) continue;
+        if (m <= 1 || m == n || n == 1 || n % m != 0) continue;
         core::fail(Status::shape_mismatch,
                    "%s: a is %s, b is %s: in dimension %zu, b would repeat %lld times. The operator takes equal extents and extents of 1. "
                    "Repeat b with repeat(), or call %s(), which does",
@@ -58,5 +61,33 @@ Tensor operator+(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(
 Tensor operator-(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(core::Op::sub, a, b); }
 Tensor operator*(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(core::Op::mul, a, b); }
 Tensor operator/(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(core::Op::div, a, b); }
+
+namespace {
+
+// A leaf with one element, in the tensor's context.
+Tensor leaf_for(const Tensor &t, double number) { return Nodes::youngest_of({&t}).tensor<float>({1}, {static_cast<float>(number)}); }
+
+// t * factor + addend, each rounded once. An addend of -0 changes nothing, not even the sign of a 0.
+Tensor scaled(const Tensor &t, double factor, double addend) {
+    if (std::isnan(factor) || std::isnan(addend)) return mul(t, leaf_for(t, std::numeric_limits<double>::quiet_NaN()));
+    // Numbers beyond F32 are infinite.
+    return scale(t, static_cast<double>(static_cast<float>(factor)), {.bias = static_cast<double>(static_cast<float>(addend))});
+}
+
+}  // namespace
+
+Tensor operator+(const Tensor &a, double b) { return scaled(a, 1, b); }
+Tensor operator-(const Tensor &a, double b) { return scaled(a, 1, -b); }
+Tensor operator*(const Tensor &a, double b) { return scaled(a, b, -0.0); }
+// Not a product with 1 / b, which would be rounded twice.
+Tensor operator/(const Tensor &a, double b) { return div(a, leaf_for(a, b)); }
+Tensor operator+(double a, const Tensor &b) { return scaled(b, 1, a); }
+Tensor operator-(double a, const Tensor &b) { return scaled(b, -1, a); }
+Tensor operator*(double a, const Tensor &b) { return scaled(b, a, -0.0); }
+Tensor operator/(double a, const Tensor &b) {
+    const Tensor quotient = div(leaf_for(b, a), b);
+    // Rounds to the type as an operation that computes it in F32 would.
+    return b.type() == Type::f32 ? quotient : quotient.cast(b.type());
+}
 
 }  // namespace tensorlib

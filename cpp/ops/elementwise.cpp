@@ -28,9 +28,11 @@ bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n ==
     std::string mark;
     for (std::size_t d = 0; d < max_dims; d++) {
         std::size_t width = 0;
+        // As in other messages, without extents of 1 at the end.
         const auto text = [&](std::size_t i) {
-            const Layout &layout = src[i]->layout;
-            return d < static_cast<std::size_t>(layout.n_dims) ? std::to_string(layout.ne[d]) : std::string();
+            const Extents &ne = src[i]->layout.ne;
+            const bool ends = std::all_of(ne.begin() + static_cast<std::ptrdiff_t>(d), ne.end(), [](std::int64_t n) { return n == 1; });
+            return ends && d > 0 ? std::string() : std::to_string(ne[d]);
         };
         for (std::size_t i = 0; i < src.size(); i++) width = std::max(width, text(i).size());
         if (width == 0) break;

@@ -93,10 +93,10 @@ Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
     return attr;
 }
 
-// Whether the attribute equals the default, as if it were left out.
+// Whether the attribute equals the default, as if it were left out. Where negative numbers are valid, -0 is one of them.
 bool is_default(const AttrDef &wanted, const Attr &attr) {
     if (wanted.required || attr.kind == AttrKind::text) return false;
-    if (attr.kind == AttrKind::number) return attr.number == 0;
+    if (attr.kind == AttrKind::number) return attr.number == 0 && !(wanted.least < 0 && std::signbit(attr.number));
     const std::span<const std::int64_t> values(attr.ints.data(), static_cast<std::size_t>(attr.n_ints));
     return wanted.min_ints == wanted.max_ints && std::ranges::all_of(values, [](std::int64_t value) { return value == 0; });
 }

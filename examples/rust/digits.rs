@@ -49,7 +49,7 @@ fn run() -> Result<(), Failure> {
     let x_norms = ctx.tensor([n_references], &norms(references))?;
     let y_norms = ctx.tensor([1, n_queries], &norms(queries))?;
     let products = scaled.mul_mat(&y)?; // [references, queries]: -2 x.y
-    let distances = products.add(&x_norms)?.add(&y_norms)?;
+    let distances = (products + x_norms + y_norms)?;
     let graph = Graph::new(&[&distances])?;
 
     graph.compute(&backend)?; // the first run also plans

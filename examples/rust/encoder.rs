@@ -52,7 +52,7 @@ impl Encoder {
         let ids = self.ctx.tensor_of([n], tokens)?;
         let positions = self.weight("position_embd.weight")?.narrow(1, 0, n)?;
         let first_type = self.weight("token_types.weight")?.narrow(1, 0, 1)?; // all are of the first type
-        let x = self.embeddings.get_rows(&ids)?.add(&positions)?.add(&first_type)?;
+        let x = (self.embeddings.get_rows(&ids) + positions + first_type)?;
         let mut x = self.norm("token_embd_norm", &x)?;
         for number in 0..self.layers {
             x = self.layer(number, &x)?;
@@ -73,7 +73,7 @@ impl Encoder {
         let sum = self.linear(&name("attn_output"), &attended)?.add(x)?;
         let x = self.norm(&name("attn_output_norm"), &sum)?;
         let inner = self.linear(&name("ffn_up"), &x)?.gelu_erf()?;
-        let sum = self.linear(&name("ffn_down"), &inner)?.add(&x)?;
+        let sum = (self.linear(&name("ffn_down"), &inner) + x)?;
         self.norm(&name("layer_output_norm"), &sum)
     }
 
@@ -83,12 +83,12 @@ impl Encoder {
     }
 
     fn linear(&self, name: &str, x: &Tensor) -> tensorlib::Result<Tensor> {
-        self.weight(&format!("{name}.weight"))?.mul_mat(x)?.add(&self.weight(&format!("{name}.bias"))?)
+        self.weight(&format!("{name}.weight"))?.mul_mat(x) + self.weight(&format!("{name}.bias"))?
     }
 
     fn norm(&self, name: &str, x: &Tensor) -> tensorlib::Result<Tensor> {
-        let scaled = x.norm(self.eps)?.mul(&self.weight(&format!("{name}.weight"))?)?;
-        scaled.add(&self.weight(&format!("{name}.bias"))?)
+        let scaled = x.norm(self.eps) * self.weight(&format!("{name}.weight"))?;
+        scaled + self.weight(&format!("{name}.bias"))?
     }
 
     fn weight(&self, name: &str) -> tensorlib::Result<Tensor> {

@@ -45,15 +45,15 @@ struct Block {
 impl Block {
     /// The block's output, and its gate after the activation.
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<(Tensor, Tensor)> {
-        let x = x.add(&self.attention.forward(&self.attention_norm.forward(x, pass)?, pass)?)?;
+        let x = (x + self.attention.forward(&self.attention_norm.forward(x, pass)?, pass))?;
         let h = self.feed_forward_norm.forward(&x, pass)?;
         let gate = self.gate.forward(&h, pass)?;
         let gate = match self.activation {
             Activation::Silu => gate.silu()?,
             Activation::Relu => gate.relu()?,
         };
-        let h = gate.mul(&self.up.forward(&h, pass)?)?;
-        Ok((x.add(&self.down.forward(&h, pass)?)?, gate))
+        let h = (&gate * self.up.forward(&h, pass))?;
+        Ok(((x + self.down.forward(&h, pass))?, gate))
     }
 }
 

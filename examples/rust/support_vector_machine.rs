@@ -39,7 +39,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     // Linear: f = w.x + b, |f|^2 = w.w.
     let bias = ctx.zeros(DType::F32, [1])?;
     let w = ctx.zeros(DType::F32, [width as i64, 1])?;
-    let f = |x: &Tensor| w.mul_mat(x)?.add(&bias);
+    let f = |x: &Tensor| w.mul_mat(x) + &bias;
     let linear = fit(&cpu, &ctx, &f(&train.x)?, &w.sqr()?.sum()?, &train.signs, &[&w, &bias])?;
     let of_test = computed(&cpu, &f(&test.x)?)?;
     report("linear", &of_test, &test.signs, linear);
@@ -47,12 +47,12 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     // Radial: f = sum of beta_i k(x_i, x) + b, |f|^2 = beta K beta.
     bias.write(&[0f32])?;
     let beta = ctx.zeros(DType::F32, [train.signs.len() as i64, 1])?;
-    let f = |x: &Tensor| beta.mul_mat(&kernel(&train.x, x)?)?.add(&bias);
+    let f = |x: &Tensor| beta.mul_mat(&kernel(&train.x, x)?) + &bias;
     // The loss uses the kernel matrix as a constant, so it is computed once.
     let k = kernel(&train.x, &train.x)?;
     let k = ctx.tensor(k.shape(), &computed(&cpu, &k)?)?;
     let k_beta = beta.mul_mat(&k)?;
-    let square = k_beta.reshape(beta.shape())?.mul(&beta)?.sum()?;
+    let square = (k_beta.reshape(beta.shape()) * &beta)?.sum()?;
     let radial = fit(&cpu, &ctx, &k_beta.add(&bias)?, &square, &train.signs, &[&beta, &bias])?;
     let of_test = computed(&cpu, &f(&test.x)?)?;
     report("radial", &of_test, &test.signs, radial);

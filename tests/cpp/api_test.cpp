@@ -72,6 +72,37 @@ TEST(Api, operators_broadcast_both_sides) {
     }
 }
 
+TEST(Api, operators_take_numbers) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> x{1, -2.5f, 0.0f, -0.0f, inf, 3e38f, 1e-45f, 7};
+    const auto t = ctx.tensor<float>({8}, x);
+    const auto bits = [](float v) { return std::isnan(v) ? ~0u : std::bit_cast<std::uint32_t>(v); };
+    for (const double number : {3.0, -0.1, 1e-3, 1e30, 0.5}) {
+        const auto n = static_cast<float>(number);
+        using Formula = float (*)(float, float);
+        const std::pair<tl::Tensor, Formula> all[] = {
+            {t + number, [](float v, float s) { return v + s; }}, {number + t, [](float v, float s) { return s + v; }},
+            {t - number, [](float v, float s) { return v - s; }}, {number - t, [](float v, float s) { return s - v; }},
+            {t * number, [](float v, float s) { return v * s; }}, {number * t, [](float v, float s) { return s * v; }},
+            {t / number, [](float v, float s) { return v / s; }}, {number / t, [](float v, float s) { return s / v; }},
+        };
+        for (const auto &[made, formula] : all) {
+            cpu.compute({made});
+            const auto found = made.read<float>();
+            for (std::size_t i = 0; i < x.size(); i++)
+                EXPECT_EQ(bits(found[i]), bits(formula(x[i], n))) << made.op() << number << " " << x[i];
+        }
+    }
+    const auto nan = t * std::numeric_limits<double>::quiet_NaN();
+    cpu.compute({nan});
+    for (const float v : nan.read<float>()) EXPECT_TRUE(std::isnan(v));
+    const auto half = t.cast(tl::Type::f16);
+    for (const auto &made : {half + 1, 1 - half, half * 2, 2 / half, half / 3}) EXPECT_EQ(made.type(), tl::Type::f16);
+    support::expect_error(tl::Status::type_mismatch, {"scale", "i32"}, [&] { ctx.zeros(tl::Type::i32, {2}) + 1; });
+}
+
 TEST(Api, devices) {
     const tl::Backend cpu("CPU", {3});
     EXPECT_EQ(cpu.device(), "cpu");

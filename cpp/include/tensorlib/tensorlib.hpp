@@ -411,6 +411,15 @@ Tensor operator-(const Tensor &a, const Tensor &b);
 Tensor operator*(const Tensor &a, const Tensor &b);
 Tensor operator/(const Tensor &a, const Tensor &b);
 inline Tensor operator-(const Tensor &a) { return neg(a); }
+// A number counts as F32, and the result has the tensor's type.
+Tensor operator+(const Tensor &a, double b);
+Tensor operator-(const Tensor &a, double b);
+Tensor operator*(const Tensor &a, double b);
+Tensor operator/(const Tensor &a, double b);
+Tensor operator+(double a, const Tensor &b);
+Tensor operator-(double a, const Tensor &b);
+Tensor operator*(double a, const Tensor &b);
+Tensor operator/(double a, const Tensor &b);
 // a {k, m, ...} and b {k, n, ...} give {m, n, ...}.
 //
 // If a is quantised, b may be rounded to 8 bits, with a scale for each 32 elements of k. An element of the result is

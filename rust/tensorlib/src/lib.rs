@@ -69,10 +69,12 @@ mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nn;
+mod operators;
 mod ops;
 mod quantize;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
+mod scope;
 mod tensor;
 pub mod train;
 

@@ -3,9 +3,8 @@
 //! [`Tensor`]'s methods put a node into the operands' context; where those differ, into the one that was made last, so
 //! that young contexts refer to old ones. [`Context`]'s methods of the same names let you choose the context.
 
-use crate::{Context, DType, Error, Result, Tensor};
+use crate::{scope, Context, DType, Error, Result, Tensor};
 use std::ffi::CString;
-use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::ptr;
 use tensorlib_sys as sys;
 
@@ -281,7 +280,7 @@ pub(crate) fn raw_or_none(operand: Option<&Tensor>) -> *mut sys::tl_tensor {
 /// The context that was made last, out of this tensor's and those of the operands that are not left out.
 pub(crate) fn youngest(first: &Tensor, others: &[Option<&Tensor>]) -> Context {
     let contexts = others.iter().flatten().map(|other| other.context());
-    contexts.fold(first.context(), |youngest, context| youngest.younger(context)).clone()
+    scope::or_younger(contexts.fold(first.context(), |youngest, context| youngest.younger(context)))
 }
 
 /// The engine refuses more dimensions than an i32 counts, as it does any number above 4.
@@ -289,13 +288,19 @@ fn dims(ne: &[i64]) -> i32 {
     i32::try_from(ne.len()).unwrap_or(i32::MAX)
 }
 
-/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
+/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last. In a
+/// [`Backend::scope`](crate::Backend::scope), the scope's context counts with them.
 /// A node of two weights therefore lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s
 /// own methods let you choose the context.
 impl Tensor {
-    /// The younger of the two tensors' contexts.
+    /// Where a node of this tensor goes.
+    pub(crate) fn node_context(&self) -> Context {
+        scope::or_younger(self.context())
+    }
+
+    /// Where a node of two tensors goes.
     pub(crate) fn with(&self, other: &Tensor) -> Context {
-        self.context().younger(other.context()).clone()
+        scope::or_younger(self.context().younger(other.context()))
     }
 
     /// [`Context::mul_mat`].
@@ -327,7 +332,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::view`].
     pub fn view(&self, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
-        self.context().view(self, shape, strides, offset)
+        self.node_context().view(self, shape, strides, offset)
     }
 
     /// [`Context::slice`].
@@ -335,7 +340,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::slice`].
     pub fn slice(&self, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        self.context().slice(self, start, shape)
+        self.node_context().slice(self, start, shape)
     }
 
     /// [`Context::narrow`].
@@ -343,7 +348,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::slice`].
     pub fn narrow(&self, dim: usize, start: i64, length: i64) -> Result<Tensor> {
-        self.context().narrow(self, dim, start, length)
+        self.node_context().narrow(self, dim, start, length)
     }
 
     /// [`Context::reshape`].
@@ -351,7 +356,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::reshape`].
     pub fn reshape(&self, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        self.context().reshape(self, shape)
+        self.node_context().reshape(self, shape)
     }
 
     /// [`Context::permute`].
@@ -359,7 +364,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::permute`].
     pub fn permute(&self, axes: [i32; 4]) -> Result<Tensor> {
-        self.context().permute(self, axes)
+        self.node_context().permute(self, axes)
     }
 
     /// [`Context::cast`].
@@ -367,95 +372,6 @@ impl Tensor {
     /// # Errors
     /// As [`Context::op`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
-        self.context().cast(self, dtype)
-    }
-}
-
-/// Fails if `b` repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. All else is the engine's to check.
-fn refuse_tiles(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
-    let (of_a, of_b) = (a.shape(), b.shape());
-    let tile = of_a.iter().zip(&of_b).position(|(&n, &m)| m > 1 && m != n && n > 1 && n % m == 0);
-    let Some(dim) = tile else { return Ok(()) };
-    let message = format!(
-        "{op}: a is {of_a:?}, b is {of_b:?}: in dimension {dim}, b would repeat {} times. The operator takes equal extents and extents of \
-         1. Repeat b with Tensor::repeat, or call Tensor::{op}, which does",
-        of_a[dim] / of_b[dim]
-    );
-    Err(Error::new(sys::TL_STATUS_SHAPE_MISMATCH.0, message, vec![of_a, of_b]))
-}
-
-/// Operators make nodes, as the methods do, and return [`Result`]s: `(&a * &b)?`.
-///
-/// Two operands are broadcast: in each dimension their extents are equal or one of them is 1. The methods also repeat a `b`
-/// whose extent divides that of `a`; operators refuse that, because it is rarely meant.
-///
-/// ```
-/// use tensorlib::{Backend, Context};
-/// let ctx = Context::new();
-/// let a = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?;
-/// let b = ctx.tensor([2], &[2f32, 4.])?; // one row for both
-/// let c = (&(&a + &b)? * &(&a - &b)?)?;
-/// let d = (-&(&c / &b)?)?;
-/// Backend::cpu()?.compute(&[&c, &d])?;
-/// assert_eq!(c.to_vec::<f32>()?, [-3., -12., 5., 0.]);
-/// assert_eq!(d.to_vec::<f32>()?, [1.5, 3., -2.5, 0.]);
-/// # Ok::<(), tensorlib::Error>(())
-/// ```
-///
-/// ```
-/// # use tensorlib::{Backend, Context};
-/// # let ctx = Context::new();
-/// let (row, column) = (ctx.tensor([3], &[1f32, 2., 3.])?, ctx.tensor([1, 2], &[10f32, 20.])?);
-/// let table = (&row + &column)?; // [3, 2]
-/// Backend::cpu()?.compute(&[&table])?;
-/// assert_eq!(table.to_vec::<f32>()?, [11., 12., 13., 21., 22., 23.]);
-/// # Ok::<(), tensorlib::Error>(())
-/// ```
-impl Add for &Tensor {
-    type Output = Result<Tensor>;
-
-    /// [`Tensor::add`], of operands that are broadcast without tiles.
-    fn add(self, b: &Tensor) -> Result<Tensor> {
-        refuse_tiles("add", self, b)?;
-        Tensor::add(self, b)
-    }
-}
-
-impl Sub for &Tensor {
-    type Output = Result<Tensor>;
-
-    /// [`Tensor::sub`], of operands that are broadcast without tiles.
-    fn sub(self, b: &Tensor) -> Result<Tensor> {
-        refuse_tiles("sub", self, b)?;
-        Tensor::sub(self, b)
-    }
-}
-
-impl Mul for &Tensor {
-    type Output = Result<Tensor>;
-
-    /// [`Tensor::mul`], of operands that are broadcast without tiles.
-    fn mul(self, b: &Tensor) -> Result<Tensor> {
-        refuse_tiles("mul", self, b)?;
-        Tensor::mul(self, b)
-    }
-}
-
-impl Div for &Tensor {
-    type Output = Result<Tensor>;
-
-    /// [`Tensor::div`], of operands that are broadcast without tiles.
-    fn div(self, b: &Tensor) -> Result<Tensor> {
-        refuse_tiles("div", self, b)?;
-        Tensor::div(self, b)
-    }
-}
-
-impl Neg for &Tensor {
-    type Output = Result<Tensor>;
-
-    /// [`Tensor::neg`].
-    fn neg(self) -> Result<Tensor> {
-        Tensor::neg(self)
+        self.node_context().cast(self, dtype)
     }
 }

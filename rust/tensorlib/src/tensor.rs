@@ -1,7 +1,7 @@
 //! Tensors: their properties, and reading and writing of their data.
 
 use crate::call::{check, listed, sized_text, text, until_nul};
-use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
+use crate::{Backend, Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
 use std::ffi::CString;
 use std::fmt;
 use std::ptr::NonNull;
@@ -19,6 +19,24 @@ use tensorlib_sys as sys;
 /// t.write(&[5f32, 6., 7., 8.])?;
 /// assert_eq!(t.transpose()?.to_vec::<f32>()?, [5., 7., 6., 8.]);
 /// assert_eq!(format!("{t:?}"), "leaf [2, 2] f32, strides [4, 8]");
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+///
+/// # Operators
+/// `+`, `-`, `*` and `/` make nodes, as the methods do, and give [`Result`]s. Operands are tensors, references to them, and results
+/// of other operators, so a chain needs one `?`. Numbers (`f64`, `i32`) may stand on either side of a tensor. They count as
+/// F32, and the result has the tensor's type. A number cannot follow an operator's result, because Rust reserves such operators
+/// for the standard library: write `(&a + &b)? * 2.0`.
+///
+/// Two tensors are broadcast: in each dimension their extents are equal or one of them is 1. Methods also repeat a `b` whose extent
+/// divides that of `a`. Operators refuse that with [`Error::ShapeMismatch`], because it is rarely meant.
+///
+/// ```
+/// let (cpu, ctx) = (tensorlib::Backend::cpu()?, tensorlib::Context::new());
+/// let row = ctx.tensor([3], &[1f32, 2., 3.])?;
+/// let column = ctx.tensor([1, 2], &[10f32, 20.])?;
+/// let table = (2.0 * &row + &column - &row / 2.0)?.eval(&cpu)?; // [3, 2]
+/// assert_eq!(table.to_vec::<f32>()?, [11.5, 13., 14.5, 21.5, 23., 24.5]);
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
 #[derive(Clone)]
@@ -222,6 +240,16 @@ impl Tensor {
         let (data, size) = (bytes.as_mut_ptr().cast(), bytes.len());
         // SAFETY: the tensor is live; data has size bytes.
         check(|err| unsafe { sys::tl_tensor_read(self.raw(), data, offset, size, err) })
+    }
+
+    /// Computes the tensor and returns it, so that it can be read: `(&a + &b)?.eval(&cpu)?.to_vec::<f32>()?`. A [`Graph`](crate::Graph)
+    /// computes several tensors at once, and the same ones again without planning.
+    ///
+    /// # Errors
+    /// As [`Backend::compute`].
+    pub fn eval(&self, backend: &Backend) -> Result<Tensor> {
+        backend.compute(&[self])?;
+        Ok(self.clone())
     }
 
     /// Copies all elements out, converted to `f32`.

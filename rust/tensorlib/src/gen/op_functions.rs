@@ -3197,7 +3197,8 @@ impl Context {
     }
 }
 
-/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ.
+/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ. In a
+/// [`Backend::scope`](crate::Backend::scope), the scope counts with them.
 impl Tensor {
     /// [`Context::add`] with this tensor as `a`.
     ///
@@ -3324,7 +3325,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::scale`].
     pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
-        self.context().scale(self, scale, options)
+        self.node_context().scale(self, scale, options)
     }
 
     /// [`Context::clamp`] of this tensor.
@@ -3332,7 +3333,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::clamp`].
     pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
-        self.context().clamp(self, min, max)
+        self.node_context().clamp(self, min, max)
     }
 
     /// [`Context::fill`] of this tensor.
@@ -3340,7 +3341,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::fill`].
     pub fn fill(&self, value: f64) -> Result<Tensor> {
-        self.context().fill(self, value)
+        self.node_context().fill(self, value)
     }
 
     /// [`Context::out_prod`] with this tensor as `a`.
@@ -3364,7 +3365,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::transpose`].
     pub fn transpose(&self) -> Result<Tensor> {
-        self.context().transpose(self)
+        self.node_context().transpose(self)
     }
 
     /// [`Context::stop_gradient`] of this tensor.
@@ -3372,7 +3373,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::stop_gradient`].
     pub fn stop_gradient(&self) -> Result<Tensor> {
-        self.context().stop_gradient(self)
+        self.node_context().stop_gradient(self)
     }
 
     /// [`Context::cont`] of this tensor.
@@ -3380,7 +3381,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::cont`].
     pub fn cont(&self) -> Result<Tensor> {
-        self.context().cont(self)
+        self.node_context().cont(self)
     }
 
     /// [`Context::cpy`] with this tensor as `src`.
@@ -3396,7 +3397,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::dup`].
     pub fn dup(&self) -> Result<Tensor> {
-        self.context().dup(self)
+        self.node_context().dup(self)
     }
 
     /// [`Context::get_rows`] with this tensor as `a`.
@@ -3420,7 +3421,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::abs`].
     pub fn abs(&self) -> Result<Tensor> {
-        self.context().abs(self)
+        self.node_context().abs(self)
     }
 
     /// [`Context::neg`] of this tensor.
@@ -3428,7 +3429,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::neg`].
     pub fn neg(&self) -> Result<Tensor> {
-        self.context().neg(self)
+        self.node_context().neg(self)
     }
 
     /// [`Context::sqr`] of this tensor.
@@ -3436,7 +3437,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sqr`].
     pub fn sqr(&self) -> Result<Tensor> {
-        self.context().sqr(self)
+        self.node_context().sqr(self)
     }
 
     /// [`Context::sqrt`] of this tensor.
@@ -3444,7 +3445,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sqrt`].
     pub fn sqrt(&self) -> Result<Tensor> {
-        self.context().sqrt(self)
+        self.node_context().sqrt(self)
     }
 
     /// [`Context::log`] of this tensor.
@@ -3452,7 +3453,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::log`].
     pub fn log(&self) -> Result<Tensor> {
-        self.context().log(self)
+        self.node_context().log(self)
     }
 
     /// [`Context::exp`] of this tensor.
@@ -3460,7 +3461,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::exp`].
     pub fn exp(&self) -> Result<Tensor> {
-        self.context().exp(self)
+        self.node_context().exp(self)
     }
 
     /// [`Context::expm1`] of this tensor.
@@ -3468,7 +3469,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::expm1`].
     pub fn expm1(&self) -> Result<Tensor> {
-        self.context().expm1(self)
+        self.node_context().expm1(self)
     }
 
     /// [`Context::sin`] of this tensor.
@@ -3476,7 +3477,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sin`].
     pub fn sin(&self) -> Result<Tensor> {
-        self.context().sin(self)
+        self.node_context().sin(self)
     }
 
     /// [`Context::cos`] of this tensor.
@@ -3484,7 +3485,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::cos`].
     pub fn cos(&self) -> Result<Tensor> {
-        self.context().cos(self)
+        self.node_context().cos(self)
     }
 
     /// [`Context::sgn`] of this tensor.
@@ -3492,7 +3493,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sgn`].
     pub fn sgn(&self) -> Result<Tensor> {
-        self.context().sgn(self)
+        self.node_context().sgn(self)
     }
 
     /// [`Context::step`] of this tensor.
@@ -3500,7 +3501,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::step`].
     pub fn step(&self) -> Result<Tensor> {
-        self.context().step(self)
+        self.node_context().step(self)
     }
 
     /// [`Context::floor`] of this tensor.
@@ -3508,7 +3509,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::floor`].
     pub fn floor(&self) -> Result<Tensor> {
-        self.context().floor(self)
+        self.node_context().floor(self)
     }
 
     /// [`Context::ceil`] of this tensor.
@@ -3516,7 +3517,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::ceil`].
     pub fn ceil(&self) -> Result<Tensor> {
-        self.context().ceil(self)
+        self.node_context().ceil(self)
     }
 
     /// [`Context::round`] of this tensor.
@@ -3524,7 +3525,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::round`].
     pub fn round(&self) -> Result<Tensor> {
-        self.context().round(self)
+        self.node_context().round(self)
     }
 
     /// [`Context::trunc`] of this tensor.
@@ -3532,7 +3533,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::trunc`].
     pub fn trunc(&self) -> Result<Tensor> {
-        self.context().trunc(self)
+        self.node_context().trunc(self)
     }
 
     /// [`Context::erf`] of this tensor.
@@ -3540,7 +3541,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::erf`].
     pub fn erf(&self) -> Result<Tensor> {
-        self.context().erf(self)
+        self.node_context().erf(self)
     }
 
     /// [`Context::relu`] of this tensor.
@@ -3548,7 +3549,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::relu`].
     pub fn relu(&self) -> Result<Tensor> {
-        self.context().relu(self)
+        self.node_context().relu(self)
     }
 
     /// [`Context::sigmoid`] of this tensor.
@@ -3556,7 +3557,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sigmoid`].
     pub fn sigmoid(&self) -> Result<Tensor> {
-        self.context().sigmoid(self)
+        self.node_context().sigmoid(self)
     }
 
     /// [`Context::tanh`] of this tensor.
@@ -3564,7 +3565,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::tanh`].
     pub fn tanh(&self) -> Result<Tensor> {
-        self.context().tanh(self)
+        self.node_context().tanh(self)
     }
 
     /// [`Context::elu`] of this tensor.
@@ -3572,7 +3573,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::elu`].
     pub fn elu(&self) -> Result<Tensor> {
-        self.context().elu(self)
+        self.node_context().elu(self)
     }
 
     /// [`Context::softplus`] of this tensor.
@@ -3580,7 +3581,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::softplus`].
     pub fn softplus(&self) -> Result<Tensor> {
-        self.context().softplus(self)
+        self.node_context().softplus(self)
     }
 
     /// [`Context::silu`] of this tensor.
@@ -3588,7 +3589,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::silu`].
     pub fn silu(&self) -> Result<Tensor> {
-        self.context().silu(self)
+        self.node_context().silu(self)
     }
 
     /// [`Context::gelu`] of this tensor.
@@ -3596,7 +3597,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::gelu`].
     pub fn gelu(&self) -> Result<Tensor> {
-        self.context().gelu(self)
+        self.node_context().gelu(self)
     }
 
     /// [`Context::gelu_erf`] of this tensor.
@@ -3604,7 +3605,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::gelu_erf`].
     pub fn gelu_erf(&self) -> Result<Tensor> {
-        self.context().gelu_erf(self)
+        self.node_context().gelu_erf(self)
     }
 
     /// [`Context::gelu_quick`] of this tensor.
@@ -3612,7 +3613,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::gelu_quick`].
     pub fn gelu_quick(&self) -> Result<Tensor> {
-        self.context().gelu_quick(self)
+        self.node_context().gelu_quick(self)
     }
 
     /// [`Context::hardswish`] of this tensor.
@@ -3620,7 +3621,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::hardswish`].
     pub fn hardswish(&self) -> Result<Tensor> {
-        self.context().hardswish(self)
+        self.node_context().hardswish(self)
     }
 
     /// [`Context::hardsigmoid`] of this tensor.
@@ -3628,7 +3629,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::hardsigmoid`].
     pub fn hardsigmoid(&self) -> Result<Tensor> {
-        self.context().hardsigmoid(self)
+        self.node_context().hardsigmoid(self)
     }
 
     /// [`Context::leaky_relu`] of this tensor.
@@ -3636,7 +3637,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::leaky_relu`].
     pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
-        self.context().leaky_relu(self, slope)
+        self.node_context().leaky_relu(self, slope)
     }
 
     /// [`Context::xielu`] of this tensor.
@@ -3644,7 +3645,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::xielu`].
     pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
-        self.context().xielu(self, alpha_n, alpha_p, beta, eps)
+        self.node_context().xielu(self, alpha_n, alpha_p, beta, eps)
     }
 
     /// [`Context::glu`] with this tensor as `a`.
@@ -3660,7 +3661,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::norm`].
     pub fn norm(&self, eps: f64) -> Result<Tensor> {
-        self.context().norm(self, eps)
+        self.node_context().norm(self, eps)
     }
 
     /// [`Context::rms_norm`] of this tensor.
@@ -3668,7 +3669,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::rms_norm`].
     pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
-        self.context().rms_norm(self, eps)
+        self.node_context().rms_norm(self, eps)
     }
 
     /// [`Context::l2_norm`] of this tensor.
@@ -3676,7 +3677,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::l2_norm`].
     pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
-        self.context().l2_norm(self, eps)
+        self.node_context().l2_norm(self, eps)
     }
 
     /// [`Context::group_norm`] of this tensor.
@@ -3684,7 +3685,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::group_norm`].
     pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
-        self.context().group_norm(self, groups, eps)
+        self.node_context().group_norm(self, groups, eps)
     }
 
     /// [`Context::soft_max`] of this tensor.
@@ -3692,7 +3693,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::soft_max`].
     pub fn soft_max(&self) -> Result<Tensor> {
-        self.context().soft_max(self)
+        self.node_context().soft_max(self)
     }
 
     /// [`Context::soft_max_ext`] with this tensor as `a`.
@@ -3713,7 +3714,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::log_soft_max`].
     pub fn log_soft_max(&self) -> Result<Tensor> {
-        self.context().log_soft_max(self)
+        self.node_context().log_soft_max(self)
     }
 
     /// [`Context::rope`] with this tensor as `a`.
@@ -3744,7 +3745,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sum`].
     pub fn sum(&self) -> Result<Tensor> {
-        self.context().sum(self)
+        self.node_context().sum(self)
     }
 
     /// [`Context::sum_rows`] of this tensor.
@@ -3752,7 +3753,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::sum_rows`].
     pub fn sum_rows(&self) -> Result<Tensor> {
-        self.context().sum_rows(self)
+        self.node_context().sum_rows(self)
     }
 
     /// [`Context::mean`] of this tensor.
@@ -3760,7 +3761,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::mean`].
     pub fn mean(&self) -> Result<Tensor> {
-        self.context().mean(self)
+        self.node_context().mean(self)
     }
 
     /// [`Context::cumsum`] of this tensor.
@@ -3768,7 +3769,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::cumsum`].
     pub fn cumsum(&self) -> Result<Tensor> {
-        self.context().cumsum(self)
+        self.node_context().cumsum(self)
     }
 
     /// [`Context::argmax`] of this tensor.
@@ -3776,7 +3777,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::argmax`].
     pub fn argmax(&self) -> Result<Tensor> {
-        self.context().argmax(self)
+        self.node_context().argmax(self)
     }
 
     /// [`Context::argsort`] of this tensor.
@@ -3784,7 +3785,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::argsort`].
     pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
-        self.context().argsort(self, options)
+        self.node_context().argsort(self, options)
     }
 
     /// [`Context::top_k`] of this tensor.
@@ -3792,7 +3793,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::top_k`].
     pub fn top_k(&self, k: i64) -> Result<Tensor> {
-        self.context().top_k(self, k)
+        self.node_context().top_k(self, k)
     }
 
     /// [`Context::count_equal`] with this tensor as `a`.
@@ -3816,7 +3817,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::repeat`].
     pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
-        self.context().repeat(self, ne)
+        self.node_context().repeat(self, ne)
     }
 
     /// [`Context::concat`] with this tensor as `a`.
@@ -3832,7 +3833,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::pad`].
     pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
-        self.context().pad(self, p)
+        self.node_context().pad(self, p)
     }
 
     /// [`Context::pad_reflect_1d`] of this tensor.
@@ -3840,7 +3841,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::pad_reflect_1d`].
     pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
-        self.context().pad_reflect_1d(self, p0, p1)
+        self.node_context().pad_reflect_1d(self, p0, p1)
     }
 
     /// [`Context::roll`] of this tensor.
@@ -3848,7 +3849,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::roll`].
     pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
-        self.context().roll(self, shift)
+        self.node_context().roll(self, shift)
     }
 
     /// [`Context::diag`] of this tensor.
@@ -3856,7 +3857,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::diag`].
     pub fn diag(&self) -> Result<Tensor> {
-        self.context().diag(self)
+        self.node_context().diag(self)
     }
 
     /// [`Context::tri`] of this tensor.
@@ -3864,7 +3865,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::tri`].
     pub fn tri(&self, part: TriType) -> Result<Tensor> {
-        self.context().tri(self, part)
+        self.node_context().tri(self, part)
     }
 
     /// [`Context::diag_mask_inf`] of this tensor.
@@ -3872,7 +3873,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::diag_mask_inf`].
     pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
-        self.context().diag_mask_inf(self, n_past)
+        self.node_context().diag_mask_inf(self, n_past)
     }
 
     /// [`Context::diag_mask_zero`] of this tensor.
@@ -3880,7 +3881,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::diag_mask_zero`].
     pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
-        self.context().diag_mask_zero(self, n_past)
+        self.node_context().diag_mask_zero(self, n_past)
     }
 
     /// [`Context::acc`] with this tensor as `a`.
@@ -3928,7 +3929,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::upscale`].
     pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
-        self.context().upscale(self, factor, options)
+        self.node_context().upscale(self, factor, options)
     }
 
     /// [`Context::pool_1d`] of this tensor.
@@ -3936,7 +3937,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::pool_1d`].
     pub fn pool_1d(&self, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
-        self.context().pool_1d(self, op, k, options)
+        self.node_context().pool_1d(self, op, k, options)
     }
 
     /// [`Context::pool_2d`] of this tensor.
@@ -3944,7 +3945,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::pool_2d`].
     pub fn pool_2d(&self, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
-        self.context().pool_2d(self, op, k0, k1, options)
+        self.node_context().pool_2d(self, op, k0, k1, options)
     }
 
     /// [`Context::im2col`] with this tensor as `a`.
@@ -4008,7 +4009,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::random_uniform`].
     pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
-        self.context().random_uniform(self, ne, low, high, stream)
+        self.node_context().random_uniform(self, ne, low, high, stream)
     }
 
     /// [`Context::random_normal`] of this tensor.
@@ -4016,7 +4017,7 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::random_normal`].
     pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
-        self.context().random_normal(self, ne, mean, deviation, stream)
+        self.node_context().random_normal(self, ne, mean, deviation, stream)
     }
 
     /// [`Context::dropout`] with this tensor as `a`.
