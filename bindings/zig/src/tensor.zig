@@ -1,6 +1,7 @@
 //! Tensors: shapes and strides, and reading and writing of data.
 
 const std = @import("std");
+const arithmetic = @import("arithmetic.zig");
 const c = @import("c.zig");
 const status = @import("status.zig");
 const State = @import("context.zig").State;
@@ -20,6 +21,19 @@ pub const Tensor = struct {
     handle: *c.tl_tensor,
     state: *State,
     diagnostics: ?*Diagnostics,
+
+    pub const add = arithmetic.add;
+    pub const sub = arithmetic.sub;
+    pub const mul = arithmetic.mul;
+    pub const div = arithmetic.div;
+    pub const neg = arithmetic.neg;
+    pub const addNumber = arithmetic.addNumber;
+    pub const subNumber = arithmetic.subNumber;
+    pub const subFrom = arithmetic.subFrom;
+    pub const mulNumber = arithmetic.mulNumber;
+    pub const divNumber = arithmetic.divNumber;
+    pub const divInto = arithmetic.divInto;
+    pub const eval = arithmetic.eval;
 
     /// The handle of an operand, or of the stand-in for one that is left out.
     pub fn handleOrNone(operand: ?Tensor) ?*c.tl_tensor {

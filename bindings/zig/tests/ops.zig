@@ -50,6 +50,76 @@ test "operations" {
     }
 }
 
+fn expectValues(cpu: tl.Backend, made: tl.Tensor, want: []const f32) !void {
+    var got: [8]f32 = undefined;
+    try (try made.eval(cpu)).readF32(got[0..want.len]);
+    for (want, got[0..want.len]) |w, g| {
+        // All NaNs are one; the sign of 0 counts.
+        if (std.math.isNan(w) and std.math.isNan(g)) continue;
+        try expectEqual(@as(u32, @bitCast(w)), @as(u32, @bitCast(g)));
+    }
+}
+
+test "arithmetic of tensors broadcasts both sides" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var diagnostics: tl.Diagnostics = .{};
+    var ctx = try tl.Context.init(.{ .diagnostics = &diagnostics });
+    defer ctx.deinit();
+    const row = try ctx.tensorFrom(f32, &.{3}, &.{ 1, 2, 4 });
+    const column = try ctx.tensorFrom(f32, &.{ 1, 2 }, &.{ 8, 16 });
+    try expectValues(cpu, try row.add(column), &.{ 9, 10, 12, 17, 18, 20 });
+    try expectValues(cpu, try row.sub(column), &.{ -7, -6, -4, -15, -14, -12 });
+    try expectValues(cpu, try column.mul(row), &.{ 8, 16, 32, 16, 32, 64 });
+    try expectValues(cpu, try column.div(row), &.{ 8, 4, 2, 16, 8, 4 });
+    try expectValues(cpu, try row.neg(), &.{ -1, -2, -4 });
+    try expectEqual([4]i64{ 3, 2, 1, 1 }, (try column.div(row)).shape());
+
+    const four = try ctx.tensorFrom(f32, &.{4}, &.{ 1, 2, 3, 4 });
+    const two = try ctx.tensorFrom(f32, &.{2}, &.{ 1, 2 });
+    try expectValues(cpu, try ctx.add(four, two), &.{ 2, 4, 4, 6 });
+    for ([_]tl.Error!tl.Tensor{ four.add(two), four.sub(two), four.mul(two), four.div(two) }) |made| {
+        try std.testing.expectError(error.ShapeMismatch, made);
+        try expect(std.mem.indexOf(u8, diagnostics.message(), "repeat 2 times") != null);
+    }
+    try std.testing.expectError(error.ShapeMismatch, row.add(four));
+    try expect(std.mem.indexOf(u8, diagnostics.message(), "do not broadcast") != null);
+
+    // The node goes into the context that was made last.
+    var young = try tl.Context.init(.{});
+    defer young.deinit();
+    const other = try young.tensorFrom(f32, &.{3}, &.{ 1, 2, 3 });
+    try expectEqual(young.id(), (try row.add(other)).contextId());
+    try expectEqual(young.id(), (try other.add(row)).contextId());
+}
+
+test "arithmetic takes numbers" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const x = [_]f32{ 1, -2.5, 0, @bitCast(@as(u32, 1) << 31), std.math.inf(f32), 3e38, 1e-45, 7 };
+    const t = try ctx.tensorFrom(f32, &.{8}, &x);
+    for ([_]f64{ 3, -0.1, 1e-3, 1e30, 0.5 }) |number| {
+        const n: f32 = @floatCast(number);
+        var want: [6][8]f32 = undefined;
+        for (x, 0..) |v, i| {
+            for (&want, [_]f32{ v + n, v - n, n - v, v * n, v / n, n / v }) |*w, value| w[i] = value;
+        }
+        try expectValues(cpu, try t.addNumber(number), &want[0]);
+        try expectValues(cpu, try t.subNumber(number), &want[1]);
+        try expectValues(cpu, try t.subFrom(number), &want[2]);
+        try expectValues(cpu, try t.mulNumber(number), &want[3]);
+        try expectValues(cpu, try t.divNumber(number), &want[4]);
+        try expectValues(cpu, try t.divInto(number), &want[5]);
+    }
+    try expectValues(cpu, try t.mulNumber(std.math.nan(f64)), &([_]f32{std.math.nan(f32)} ** 8));
+    const half = try ctx.cast(t, .f16);
+    try expectEqual(tl.Type.f16, (try half.divInto(2)).dtype());
+    const whole = try ctx.tensorFrom(i32, &.{1}, &.{1});
+    try std.testing.expectError(error.TypeMismatch, whole.addNumber(1));
+}
+
 test "operations by name are the same" {
     var cpu = try tl.Backend.init(.{ .threads = 2 });
     defer cpu.deinit();
