@@ -34,7 +34,7 @@ impl<'a> Fields<'a> {
     }
 
     pub fn get<T>(&self, key: &str, what: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<T, String> {
-        let value = self.table.get(key).ok_or_else(|| format!("{}: {key} is missing: {what}", self.place))?;
+        let value = self.table.get(key).ok_or_else(|| format!("{}: {key} is missing: {what} is valid", self.place))?;
         read(value).ok_or_else(|| format!("{}: {key} is {value}: {what} is valid", self.place))
     }
 

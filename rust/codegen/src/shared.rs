@@ -58,10 +58,12 @@ impl Texts {
         for part in parts {
             let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(part.len());
             let (name, rest) = part.split_at(end);
-            let shared = self.texts.get(name).ok_or(format!(
-                "{FOLDER}/{family}.toml: ${name} is no text of {TEXTS}.toml, which has {}",
-                self.texts.keys().cloned().collect::<Vec<_>>().join(", ")
-            ))?;
+            let shared = self.texts.get(name).ok_or_else(|| {
+                let alike: Vec<&str> =
+                    self.texts.keys().map(String::as_str).filter(|known| are_alike(known, name)).collect();
+                let known = if alike.is_empty() { self.texts.keys().map(String::as_str).collect() } else { alike };
+                format!("{FOLDER}/{family}.toml: ${name} is no text of {TEXTS}.toml, which has {}", known.join(", "))
+            })?;
             self.used.insert(name.into());
             out += shared;
             out += rest;
@@ -126,6 +128,12 @@ impl Enumerations {
             None => Ok(()),
         }
     }
+}
+
+/// Whether one name may be the other misspelt: half of either is their common beginning.
+fn are_alike(a: &str, b: &str) -> bool {
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    common * 2 >= a.len().max(b.len())
 }
 
 #[cfg(test)]

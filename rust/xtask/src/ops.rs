@@ -48,15 +48,54 @@ fn files(ws: &Workspace, families: &[Family]) -> Result<Vec<(&'static str, Strin
 
 /// Writes them.
 pub fn write(ws: &Workspace) -> Result<(), String> {
-    for (file, text) in files(ws, &description::read(&ws.root)?)? {
+    let families = description::read(&ws.root)?;
+    for (file, text) in files(ws, &families)? {
         std::fs::write(ws.root.join(file), text).map_err(|e| format!("{file}: {e}"))?;
+    }
+    for name in without_rule(ws, &families)? {
+        println!("{name} has no gradient rule yet: {RULES} needs `constexpr GradientRule {name}`");
     }
     Ok(())
 }
 
-/// Fails if a committed file differs from the descriptions.
+const RULES: &str = "cpp/gradients";
+
+/// The operations without a gradient rule, which would not link.
+fn without_rule(ws: &Workspace, families: &[Family]) -> Result<Vec<String>, String> {
+    let mut rules = String::new();
+    for file in ws.files_of(&[".cpp"], &[RULES])? {
+        rules += &ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
+    }
+    let names = families.iter().flat_map(|family| &family.ops).map(|op| op.name.clone());
+    Ok(names.filter(|name| !has_rule(&rules, name)).collect())
+}
+
+/// Whether these sources define the rule, as `constexpr GradientRule a = b, name = b;` or `constexpr GradientRule name{...`.
+fn has_rule(sources: &str, name: &str) -> bool {
+    let definitions = sources.split("constexpr GradientRule ").skip(1);
+    let names = definitions.flat_map(|rest| rest.split([';', '{']).next().unwrap_or_default().split(','));
+    names.map(|part| part.split('=').next().unwrap_or_default().trim()).any(|defined| defined == name)
+}
+
+/// Fails if README.md counts other operations than there are.
+fn check_count(ws: &Workspace, families: &[Family]) -> Result<(), String> {
+    let n: usize = families.iter().map(|family| family.ops.len()).sum();
+    let line = format!("- **Operations**: {n}, ");
+    match ws.read("README.md")?.is_some_and(|text| text.contains(&line)) {
+        true => Ok(()),
+        false => Err(format!("README.md lacks {line:?}: {n} operations are described")),
+    }
+}
+
+/// Fails if a committed file differs from the descriptions, or an operation has no gradient rule.
 pub fn check(ws: &Workspace) -> Result<(), String> {
-    for (file, fresh) in files(ws, &description::read(&ws.root)?)? {
+    let families = description::read(&ws.root)?;
+    let missing = without_rule(ws, &families)?;
+    if !missing.is_empty() {
+        return Err(format!("no gradient rule in {RULES}/*.cpp: {}", missing.join(", ")));
+    }
+    check_count(ws, &families)?;
+    for (file, fresh) in files(ws, &families)? {
         let committed = std::fs::read_to_string(ws.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         if let Some(line) = first_difference(&committed, &fresh) {
             let folder = description::FOLDER;

@@ -295,3 +295,14 @@ fn the_table_leads_to_every_chapter() {
         assert_eq!(table.matches(&link).count(), 1, "{link}");
     }
 }
+
+#[test]
+fn gradient_rules_are_found_by_their_definitions() {
+    let sources = "constexpr GradientRule add{[](Rule &r) { give(sub); }};\nconstexpr GradientRule eq = none, ne = none,\n    lt = none;\n";
+    for name in ["add", "eq", "ne", "lt"] {
+        assert!(super::has_rule(sources, name), "{name}");
+    }
+    for name in ["sub", "none", "ad", "gt"] {
+        assert!(!super::has_rule(sources, name), "{name}");
+    }
+}
