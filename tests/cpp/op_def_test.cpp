@@ -264,11 +264,14 @@ TEST_F(AttrDefs, values_arrive_in_the_kind_that_is_asked_for) {
 TEST_F(AttrDefs, zero_stands_for_the_default_where_an_attribute_may_be_left_out) {
     const std::array<std::int64_t, 4> zeros{}, some{0, 1, 0, 0};
     const Attrs given = checked({Attr::of_number("eps", 0), Attr::of_text("way", "forth"), Attr::of_int("stride", 0),
-                                 Attr::of_ints("sections", zeros), Attr::of_number("value", -0.0)});
+                                 Attr::of_ints("sections", zeros), Attr::of_number("value", 0)});
     EXPECT_EQ(given.number("eps", 1e-5), 1e-5);
     EXPECT_EQ(given.integer("stride", 7), 7);
     for (const char *name : {"eps", "way", "stride", "sections", "value"}) EXPECT_EQ(given.find(name), nullptr) << name;
     EXPECT_EQ(checked({Attr::of_ints("sections", some)}).list("sections").n, 4);
+    // Where negative numbers are valid, -0 is one; elsewhere it is 0.
+    EXPECT_TRUE(std::signbit(checked({Attr::of_number("value", -0.0)}).number("value", 1)));
+    EXPECT_EQ(checked({Attr::of_number("eps", -0.0)}).number("eps", 1e-5), 1e-5);
 }
 
 TEST_F(AttrDefs, refusals_name_the_value_and_what_is_valid) {
