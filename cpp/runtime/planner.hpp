@@ -72,13 +72,13 @@ struct Fused {
 // fuses: whether nodes become one program.
 Fused fuse(const Planning &planning, const Placed &placed, bool fuses);
 
-// The bytes of a root that a part receives from another: from the first to the last that its steps read or write. They lie
-// in the part's block and are written by one copy.
+// The bytes of a root that a part receives from another, from the first to the last that its steps read or write. They lie
+// in the part's block, and one copy fills them.
 struct ReplicaBuffer {
     std::uint32_t part;
     std::size_t begin, end;  // of the root's bytes; begin is aligned as the root is
 };
-// Where a part finds the bytes of a root on another part, between two writes: once for all readers.
+// Where a part finds the bytes of a root that lies on another part. All readers between two writes of the root share one.
 struct Replica {
     Graph::NodeIndex root;
     std::uint32_t part, version;  // version: the number of writes to the root before
@@ -90,14 +90,15 @@ struct WrittenBack {
     std::uint32_t replica;
     std::size_t begin, end;
 };
-// The replicas that are filled before a step, and the outputs and written bytes that are copied after it, those back first; and
-// the replicas that the step uses.
+// The transfers of a step, by numbers of replicas.
 struct StepTransfers {
-    std::vector<std::uint32_t> before, after, read;
-    std::vector<WrittenBack> back;
+    std::vector<std::uint32_t> before;  // filled before the step
+    std::vector<std::uint32_t> read;    // that the step uses
+    std::vector<WrittenBack> back;      // copied back after the step
+    std::vector<std::uint32_t> after;   // outputs that are copied to their contexts' device then
     bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
 };
-// The copies between parts. All is empty if one part has everything.
+// The copies between parts. There are none if one part has everything.
 struct Transfers {
     std::vector<ReplicaBuffer> buffers;
     std::vector<Replica> replicas;
@@ -126,17 +127,17 @@ struct MemoryLayout {
 // overwrites: whether results reuse the memory of operands that end.
 MemoryLayout lay_out(const Planning &planning, const Placed &placed, const Fused &fused, const Scheduled &scheduled, bool overwrites);
 
-// Where each step finds its operands. Only the addresses of roots and blocks remain (Plan).
+// Finds where the operands of each step lie. Plan adds the addresses of roots and blocks.
 Planned bind(const Planning &planning, Placed placed, Fused fused, Scheduled scheduled, MemoryLayout memory);
 
-// Everything but addresses.
+// A plan without addresses.
 struct Draft {
     Fused fused;
     Scheduled scheduled;
     MemoryLayout memory;
 };
-// Fuses, schedules and lays out, in the way that takes least time among those within the graph's limit
-// (runtime/memory_budget.hpp), or least memory.
+// Fuses, schedules and lays out in the fastest way within the graph's limit (runtime/memory_budget.hpp); if there is none, in
+// the way that takes least memory.
 Draft make_draft(const Planning &planning, const Placed &placed);
 
 // All stages. Throws Error(unsupported) for a node that no kernel takes, Error(out_of_memory) if the memory exceeds the
