@@ -23,10 +23,10 @@ use tensorlib_sys as sys;
 /// ```
 ///
 /// # Operators
-/// `+`, `-`, `*` and `/` make nodes, as the methods do, and give [`Result`]s. Operands are tensors, references to them, and results
-/// of other operators, so a chain needs one `?`. Numbers (`f64`, `i32`) may stand on either side of a tensor. They count as
-/// F32, and the result has the tensor's type. A number cannot follow an operator's result, because Rust reserves such operators
-/// for the standard library: write `(&a + &b)? * 2.0`.
+/// `+`, `-`, `*` and `/` make nodes, as the methods do, and give [`Result`]s. Operands are tensors and references to them. One of
+/// the two may be the result of another operator, so a chain needs one `?`. Numbers (`f64`, `i32`) may stand on either side of a
+/// tensor. They count as F32, and the result has the tensor's type. Rust reserves operators of two results, and of a result and a
+/// number, for the standard library: write `(&a + &b)? * 2.0`.
 ///
 /// Two tensors are broadcast: in each dimension their extents are equal or one of them is 1. Methods also repeat a `b` whose extent
 /// divides that of `a`. Operators refuse that with [`Error::ShapeMismatch`], because it is rarely meant.
@@ -35,8 +35,8 @@ use tensorlib_sys as sys;
 /// let (cpu, ctx) = (tensorlib::Backend::cpu()?, tensorlib::Context::new());
 /// let row = ctx.tensor([3], &[1f32, 2., 3.])?;
 /// let column = ctx.tensor([1, 2], &[10f32, 20.])?;
-/// let table = (2.0 * &row + &column - &row / 2.0)?.eval(&cpu)?; // [3, 2]
-/// assert_eq!(table.to_vec::<f32>()?, [11.5, 13., 14.5, 21.5, 23., 24.5]);
+/// let table = (2.0 * &row + &column - &row)?.eval(&cpu)?; // [3, 2]
+/// assert_eq!(table.to_vec::<f32>()?, [11., 12., 13., 21., 22., 23.]);
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
 #[derive(Clone)]
