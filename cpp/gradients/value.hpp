@@ -25,7 +25,7 @@ public:
 
 private:
     Context &context_;
-    std::uint64_t number_;  // of the newest node: Tensor::gradient_number
+    std::uint64_t number_;  // of the newest node: NodeState::gradient_number
     std::vector<Tensor *> made_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace tensorlib::core {
 
-// A number for Tensor::constant, starting from 1.
+// A number for Storage::constant, starting from 1.
 std::uint64_t next_constant() noexcept;
 
 void set_constant(Tensor &t);

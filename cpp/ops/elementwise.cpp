@@ -43,9 +43,8 @@ bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n ==
     for (const std::string &line : lines) shapes += line.substr(0, line.find_last_not_of(' ') + 1);
     const char *name = def.operands[operand].name, *other = def.operands[into].name;
     fail(Status::shape_mismatch,
-         "%s: %s: they do not broadcast, because %s has %lld elements in dimension %zu, and %s %lld. Equal extents are valid, an extent of "
-         "1, "
-         "or one of %s that divides that of %s%s%s",
+         "%s: %s: they do not broadcast, because %s has %lld elements in dimension %zu, and %s %lld. Equal extents are valid, "
+         "an extent of 1, or one of %s that divides that of %s%s%s",
          def.name, operands_text(def, src).c_str(), name, static_cast<long long>(src[operand]->layout.ne[dim]), dim, other,
          static_cast<long long>(src[into]->layout.ne[dim]), name, other, shapes.c_str(), mark.c_str());
 }

@@ -35,10 +35,10 @@ private:
         // For a node.
         std::uint16_t attr_bytes = 0;
         bool is_view = false, is_output = false, owns_data = false;
-        // For a leaf; constant: Tensor::constant.
+        // For a leaf; constant: Storage::constant.
         bool dropped = false;
         std::uint64_t constant = 0;
-        // The context's memory, and Tensor::placed_on for a node.
+        // The context's memory, and NodeState::placed_on for a node.
         const DeviceMemory *memory = nullptr, *placed_on = nullptr;
     };
     static Item item_of(const Tensor &t) noexcept;

@@ -8,7 +8,7 @@
 
 namespace tensorlib::core {
 
-// Creates the graph of these outputs. Marked nodes (Tensor::recompute) are recomputed for gradients. With a limit, all
+// Creates the graph of these outputs. Marked nodes (NodeState::recompute) are recomputed for gradients. With a limit, all
 // intermediates of its plans fit in that many bytes, without kernels' workspace: if all nodes would need more, some are
 // recomputed, cheap ones first. Throws Error(out_of_memory), with the smallest size that it finds, if that does not
 // suffice.

@@ -59,10 +59,7 @@ auto with_problem(const Planning &planning, std::size_t i, std::size_t part, F f
     if (!op_def(node->op).formula) return f(problem);
     const ProgramPlan program = make_program(planning.graph, planning.indices, {&node, 1}, nullptr);
     std::vector<TensorRef> inputs;
-    for (const ProgramPlan::Input &input : program.inputs) {
-        inputs.push_back(without_address(*input.tensor));
-        inputs.back().ne[0] = input.n0;
-    }
+    for (const ProgramPlan::Input &input : program.inputs) inputs.push_back(without_address(input));
     problem.program = {program.instructions, inputs};
     return f(problem);
 }

@@ -25,6 +25,12 @@ struct Planning {
 };
 
 inline TensorRef without_address(const Tensor &t) noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
+// A program's input: the elements of dimension 0 that it reads.
+inline TensorRef without_address(const ProgramPlan::Input &input) noexcept {
+    TensorRef ref = without_address(*input.tensor);
+    ref.ne[0] = input.n0;
+    return ref;
+}
 
 // On which part each node is computed, and by which kernel.
 struct Placed {
@@ -136,8 +142,8 @@ struct Draft {
     Scheduled scheduled;
     MemoryLayout memory;
 };
-// Fuses, schedules and lays out in the fastest way within the graph's limit (runtime/memory_budget.hpp); if there is none, in
-// the way that takes least memory.
+// Fuses, schedules and lays out in the fastest way within the graph's limit. If there is none, in the last way, with which the
+// limit was computed (runtime/memory_budget.hpp).
 Draft make_draft(const Planning &planning, const Placed &placed);
 
 // All stages. Throws Error(unsupported) for a node that no kernel takes, Error(out_of_memory) if the memory exceeds the

@@ -46,11 +46,7 @@ void append(FusedProgram &made, Fused &fused) {
     const std::size_t first_instruction = fused.instructions.size();
     made.first_input = fused.inputs.size();
     fused.instructions.insert(fused.instructions.end(), made.program.instructions.begin(), made.program.instructions.end());
-    for (const ProgramPlan::Input &input : made.program.inputs) {
-        TensorRef ref = without_address(*input.tensor);
-        ref.ne[0] = input.n0;
-        fused.inputs.push_back(ref);
-    }
+    for (const ProgramPlan::Input &input : made.program.inputs) fused.inputs.push_back(without_address(input));
     made.spans = {std::span(fused.instructions).subspan(first_instruction), std::span(fused.inputs).subspan(made.first_input)};
 }
 
