@@ -27,7 +27,7 @@ impl Tensor {
     /// # Errors
     /// As [`Context::gradients`].
     pub fn gradients(&self, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
-        self.context().gradients(&[self], &[], wrt)
+        self.node_context().gradients(&[self], &[], wrt)
     }
 
     /// The gradients of this tensor, of any shape, given the gradient `seed` that flows into it: F32, of this tensor's

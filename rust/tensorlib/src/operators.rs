@@ -6,13 +6,15 @@ use tensorlib_sys as sys;
 
 /// Fails if `b` repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. All else is the engine's to check.
 fn refuse_tiles(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    let tile = (0..4)
+        .map(|dim| (dim, a.extent(dim), b.extent(dim)))
+        .find(|&(_, n, m)| m > 1 && m != n && n != 1 && n % m == 0);
+    let Some((dim, n, m)) = tile else { return Ok(()) };
     let (of_a, of_b) = (a.shape(), b.shape());
-    let tile = of_a.iter().zip(&of_b).position(|(&n, &m)| m > 1 && m != n && n != 1 && n % m == 0);
-    let Some(dim) = tile else { return Ok(()) };
     let message = format!(
         "{op}: a is {of_a:?}, b is {of_b:?}: in dimension {dim}, b would repeat {} times. The operator takes equal extents and extents of \
          1. Repeat b with Tensor::repeat, or call Tensor::{op}, which does",
-        of_a[dim] / of_b[dim]
+        n / m
     );
     Err(Error::new(sys::TL_STATUS_SHAPE_MISMATCH.0, message, vec![of_a, of_b]))
 }
@@ -31,102 +33,60 @@ fn scaled(t: &Tensor, factor: f64, addend: f64) -> Result<Tensor> {
     t.scale(f64::from(factor as f32), ScaleOptions::new().bias(f64::from(addend as f32)))
 }
 
-/// What an operator makes of two tensors, and of a tensor and a number on either side. The result of a number and a tensor has
-/// the tensor's type.
-trait Operation {
-    const NAME: &'static str;
-    fn make(a: &Tensor, b: &Tensor) -> Result<Tensor>;
-    fn number_after(a: &Tensor, b: f64) -> Result<Tensor>;
-    fn number_before(a: f64, b: &Tensor) -> Result<Tensor>;
+// A tensor and a number. The result has the tensor's type.
 
-    fn untiled(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        refuse_tiles(Self::NAME, a, b)?;
-        Self::make(a, b)
-    }
+fn plus(t: &Tensor, number: f64) -> Result<Tensor> {
+    scaled(t, 1., number)
 }
 
-struct Sum;
-impl Operation for Sum {
-    const NAME: &'static str = "add";
-    fn make(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Tensor::add(a, b)
-    }
-    fn number_after(a: &Tensor, b: f64) -> Result<Tensor> {
-        scaled(a, 1., b)
-    }
-    fn number_before(a: f64, b: &Tensor) -> Result<Tensor> {
-        scaled(b, 1., a)
-    }
+fn minus(t: &Tensor, number: f64) -> Result<Tensor> {
+    scaled(t, 1., -number)
 }
 
-struct Difference;
-impl Operation for Difference {
-    const NAME: &'static str = "sub";
-    fn make(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Tensor::sub(a, b)
-    }
-    fn number_after(a: &Tensor, b: f64) -> Result<Tensor> {
-        scaled(a, 1., -b)
-    }
-    fn number_before(a: f64, b: &Tensor) -> Result<Tensor> {
-        scaled(b, -1., a)
-    }
+fn subtracted_from(t: &Tensor, number: f64) -> Result<Tensor> {
+    scaled(t, -1., number)
 }
 
-struct Product;
-impl Operation for Product {
-    const NAME: &'static str = "mul";
-    fn make(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Tensor::mul(a, b)
-    }
-    fn number_after(a: &Tensor, b: f64) -> Result<Tensor> {
-        scaled(a, b, -0.)
-    }
-    fn number_before(a: f64, b: &Tensor) -> Result<Tensor> {
-        scaled(b, a, -0.)
-    }
+fn times(t: &Tensor, number: f64) -> Result<Tensor> {
+    scaled(t, number, -0.)
 }
 
-struct Quotient;
-impl Operation for Quotient {
-    const NAME: &'static str = "div";
-    fn make(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        Tensor::div(a, b)
-    }
-    // Not a product with 1 / b, which would be rounded twice.
-    fn number_after(a: &Tensor, b: f64) -> Result<Tensor> {
-        a.div(&leaf(a, b)?)
-    }
-    fn number_before(a: f64, b: &Tensor) -> Result<Tensor> {
-        let quotient = leaf(b, a)?.div(b)?;
-        match b.dtype() {
-            DType::F32 => Ok(quotient),
-            // Rounds to the type as an operation that computes it in F32 would.
-            dtype => quotient.cast(dtype),
-        }
+/// Not a product with 1 / number, which would be rounded twice.
+fn divided_by(t: &Tensor, number: f64) -> Result<Tensor> {
+    t.div(&leaf(t, number)?)
+}
+
+fn dividing(t: &Tensor, number: f64) -> Result<Tensor> {
+    let quotient = leaf(t, number)?.div(t)?;
+    match t.dtype() {
+        DType::F32 => Ok(quotient),
+        // Rounds to the type as an operation that computes it in F32 would.
+        dtype => quotient.cast(dtype),
     }
 }
 
 macro_rules! of_tensors {
-    ($Operator:ident, $method:ident, $Operation:ident: $($a:ty, $b:ty, |$x:ident, $y:ident| ($left:expr, $right:expr);)*) => {$(
+    ($Operator:ident, $method:ident: $($a:ty, $b:ty, |$x:ident, $y:ident| ($left:expr, $right:expr);)*) => {$(
         impl $Operator<$b> for $a {
             type Output = Result<Tensor>;
 
             fn $method(self, other: $b) -> Result<Tensor> {
                 let ($x, $y) = (self, other);
-                $Operation::untiled($left, $right)
+                let (a, b): (&Tensor, &Tensor) = ($left, $right);
+                refuse_tiles(stringify!($method), a, b)?;
+                Tensor::$method(a, b)
             }
         }
     )*};
 }
 
 macro_rules! of_numbers {
-    ($Operator:ident, $method:ident, $Operation:ident: $($number:ty),*) => {$(
+    ($Operator:ident, $method:ident, $after:ident, $before:ident: $($number:ty),*) => {$(
         impl $Operator<$number> for &Tensor {
             type Output = Result<Tensor>;
 
             fn $method(self, number: $number) -> Result<Tensor> {
-                $Operation::number_after(self, f64::from(number))
+                $after(self, f64::from(number))
             }
         }
 
@@ -134,7 +94,7 @@ macro_rules! of_numbers {
             type Output = Result<Tensor>;
 
             fn $method(self, number: $number) -> Result<Tensor> {
-                $Operation::number_after(&self, f64::from(number))
+                $after(&self, f64::from(number))
             }
         }
 
@@ -142,7 +102,7 @@ macro_rules! of_numbers {
             type Output = Result<Tensor>;
 
             fn $method(self, tensor: &Tensor) -> Result<Tensor> {
-                $Operation::number_before(f64::from(self), tensor)
+                $before(tensor, f64::from(self))
             }
         }
 
@@ -150,15 +110,16 @@ macro_rules! of_numbers {
             type Output = Result<Tensor>;
 
             fn $method(self, tensor: Tensor) -> Result<Tensor> {
-                $Operation::number_before(f64::from(self), &tensor)
+                $before(&tensor, f64::from(self))
             }
         }
     )*};
 }
 
+/// The operators of an operation, with its function of a tensor and a number after it, and of one before it.
 macro_rules! operators {
-    ($($Operator:ident, $method:ident, $Operation:ident;)*) => {$(
-        of_tensors! { $Operator, $method, $Operation:
+    ($($Operator:ident, $method:ident, $after:ident, $before:ident;)*) => {$(
+        of_tensors! { $Operator, $method:
             &Tensor, &Tensor, |a, b| (a, b);
             &Tensor, Tensor, |a, b| (a, &b);
             Tensor, &Tensor, |a, b| (&a, b);
@@ -169,15 +130,15 @@ macro_rules! operators {
             Result<Tensor>, Tensor, |a, b| (&a?, &b);
         }
         // With f32 too, the type of a literal in `(&a * 2.0)?` would be ambiguous.
-        of_numbers! { $Operator, $method, $Operation: f64, i32 }
+        of_numbers! { $Operator, $method, $after, $before: f64, i32 }
     )*};
 }
 
 operators! {
-    Add, add, Sum;
-    Sub, sub, Difference;
-    Mul, mul, Product;
-    Div, div, Quotient;
+    Add, add, plus, plus;
+    Sub, sub, minus, subtracted_from;
+    Mul, mul, times, times;
+    Div, div, divided_by, dividing;
 }
 
 impl Neg for &Tensor {

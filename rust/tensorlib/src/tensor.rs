@@ -79,8 +79,13 @@ impl Tensor {
 
     /// Elements per dimension, the contiguous one first; [`Tensor::n_dims`] values.
     pub fn shape(&self) -> Vec<i64> {
+        (0..self.n_dims()).map(|d| self.extent(d)).collect()
+    }
+
+    /// The elements of one dimension; 1 for a dimension that the tensor does not use.
+    pub(crate) fn extent(&self, dim: usize) -> i64 {
         // SAFETY: the tensor is live.
-        (0..self.n_dims()).map(|d| unsafe { sys::tl_tensor_ne(self.raw(), d as i32) }).collect()
+        unsafe { sys::tl_tensor_ne(self.raw(), dim as i32) }
     }
 
     /// Bytes from one element to the next in each dimension.

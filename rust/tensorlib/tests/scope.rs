@@ -40,6 +40,7 @@ fn what_is_returned_outlives_the_scope() {
 fn the_innermost_scope_counts_and_ends_with_a_panic() {
     let (cpu, ctx) = (cpu(), Context::new());
     let a = ctx.tensor([2], &[1f32, 2.]).unwrap();
+    let loss = a.sqr().unwrap().sum().unwrap();
     cpu.scope(|outer| {
         let inside = |expected: &Context| assert_eq!((&a + &a).unwrap().context().id(), expected.id());
         inside(outer);
@@ -56,6 +57,7 @@ fn the_innermost_scope_counts_and_ends_with_a_panic() {
         // Views and functions of one operand too.
         assert_eq!(a.reshape([1, 2]).unwrap().context().id(), outer.id());
         assert_eq!(a.neg().unwrap().context().id(), outer.id());
+        assert_eq!(loss.gradients(&[&a]).unwrap()[0].context().id(), outer.id());
         // Other threads are outside.
         std::thread::scope(|threads| {
             threads.spawn(|| assert_eq!((&a + &a).unwrap().context().id(), ctx.id()));
