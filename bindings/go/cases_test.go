@@ -211,24 +211,25 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	return s.unary(c, src[0])
 }
 
+// newOfType makes a leaf of a type that the file names.
+func newOfType(c *Context, typ string, ne []int64) (*Tensor, error) {
+	parsed, err := ParseType(typ)
+	if err != nil {
+		return nil, err
+	}
+	return c.NewTensor(parsed, ne...)
+}
+
 func (l *leaf) make(c *Context) (*Tensor, error) {
-	typ, err := ParseType(l.typ)
+	t, err := newOfType(c, l.typ, l.ne)
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.NewTensor(typ, l.ne...)
-	if err != nil {
-		return nil, err
-	}
-	return t, t.WriteF32(l.values(t.Len(), typ))
+	return t, t.WriteF32(l.values(t.Len(), t.Type()))
 }
 
 func (b *blocks) make(c *Context) (*Tensor, error) {
-	typ, err := ParseType(b.typ)
-	if err != nil {
-		return nil, err
-	}
-	t, err := c.NewTensor(typ, b.ne...)
+	t, err := newOfType(c, b.typ, b.ne)
 	if err != nil {
 		return nil, err
 	}

@@ -174,17 +174,34 @@ fn weights_with_blocks_take_adapters() {
     assert!(error(&logits(&path, &DecoderOptions::new().adapter(&files, 1.0)), &want) < 6e-2);
 }
 
+/// A small Llama in a file, and an adapter for it.
+struct Adapted {
+    folder: Folder,
+    plain: Tensors,
+    path: PathBuf,
+    good: Tensors,
+    /// Where a test writes an adapter.
+    file: PathBuf,
+}
+
+impl Adapted {
+    fn new(name: &str) -> Self {
+        let (folder, gguf) = (Folder::new(name), model("llama"));
+        let plain = gguf.spec.tensors(5, DType::F32);
+        let path = model_files(&folder, &gguf, &plain);
+        let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
+        let file = folder.path("adapter.gguf");
+        Self { folder, plain, path, good, file }
+    }
+}
+
 fn refused(model: &Path, adapter: &Path) -> tensorlib_models::Error {
     Decoder::open(model, &backend(), &DecoderOptions::new().adapter(adapter, 1.0)).err().unwrap()
 }
 
 #[test]
 fn keys_that_are_no_adapters() {
-    let (folder, gguf) = (Folder::new("lora-keys"), model("llama"));
-    let plain = gguf.spec.tensors(5, DType::F32);
-    let path = model_files(&folder, &gguf, &plain);
-    let file = folder.path("adapter.gguf");
-    let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
+    let Adapted { path, good, file, folder: _folder, .. } = Adapted::new("lora-keys");
     let with = |key: &str, value: Option<Value>| {
         let mut all = metadata("llama");
         all.retain(|(k, _)| k != key);
@@ -208,11 +225,7 @@ fn keys_that_are_no_adapters() {
 
 #[test]
 fn tensors_that_fit_no_matrix_of_the_model() {
-    let (folder, gguf) = (Folder::new("lora-tensors"), model("llama"));
-    let plain = gguf.spec.tensors(5, DType::F32);
-    let path = model_files(&folder, &gguf, &plain);
-    let file = folder.path("adapter.gguf");
-    let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
+    let Adapted { path, good, file, folder: _folder, .. } = Adapted::new("lora-tensors");
     let mut random = Random(1);
     let mut with_tensor = |less: &str, name: &str, shape: &[i64], words: &str| {
         let mut tensors = good.clone();
@@ -235,11 +248,7 @@ fn tensors_that_fit_no_matrix_of_the_model() {
 
 #[test]
 fn files_that_are_no_adapters_of_the_model() {
-    let (folder, gguf) = (Folder::new("lora-bad"), model("llama"));
-    let plain = gguf.spec.tensors(5, DType::F32);
-    let path = model_files(&folder, &gguf, &plain);
-    let file = folder.path("adapter.gguf");
-    let good = adapter(&plain, &["blk.0.attn_q.weight"], 9);
+    let Adapted { folder, plain, path, good, file } = Adapted::new("lora-bad");
     assert!(refused(&path, &folder.path("none.gguf")).to_string().contains("none.gguf"));
     std::fs::write(&file, "no adapter").unwrap();
     assert_eq!(refused(&path, &file).kind(), ErrorKind::Format);
