@@ -17,10 +17,28 @@ void report_reads(const Bench &bench, std::int64_t n0, std::int64_t n1) {
     report_in_turn(bench, a,
                    {{"sum", once, a.node(Op::sum, {a.x})},
                     {"sum_rows", once, a.node(Op::sum_rows, {a.x})},
-                    {"mean", once, a.node(Op::mean, {a.x})},
-                    {"argmax", once, a.node(Op::argmax, {a.x})},
+                    {"mean", once, a.node(Op::mean, {a.x}, {Attr::of_int("dims", 0)})},
+                    {"argmax", once, a.node(Op::argmax, {a.x}, {Attr::of_int("dims", 0)})},
                     {"top_k, 40", once, a.node(Op::top_k, {a.x}, {Attr::of_int("k", 40)})}},
                    a.x);
+}
+
+// Every reduction along the rows, and across them.
+void report_dims(const Bench &bench, std::int64_t n0, std::int64_t n1) {
+    Activations a(n0, n1);
+    const auto once = static_cast<double>(a.x->layout.nbytes());
+    for (const int dim : {0, 1}) {
+        head(std::string("reductions ") + (dim == 0 ? "along" : "across") + " rows, " + std::to_string(n0) + " x " + std::to_string(n1) +
+                 " of F32",
+             "x read");
+        std::vector<Work> rows;
+        for (const Op op : {Op::sum, Op::max, Op::argmax, Op::var, Op::prod, Op::any, Op::all, Op::log_sum_exp}) {
+            std::vector<Attr> attrs{Attr::of_int("dims", dim)};
+            if (op == Op::var) attrs.push_back(Attr::of_int("correction", 1));
+            rows.push_back({core::op_name(op), once, a.node(op, {a.x}, attrs)});
+        }
+        report_in_turn(bench, a, rows, a.x);
+    }
 }
 
 void report_pairs(const Bench &bench) {
@@ -45,7 +63,7 @@ void report_orders(const Bench &bench, std::int64_t n0, std::int64_t n1) {
     const auto once = static_cast<double>(a.x->layout.nbytes());
     head("orders, " + std::to_string(n0) + " x " + std::to_string(n1) + " of F32", "x argmax");
     report_in_turn(bench, a,
-                   {{"argmax", once, a.node(Op::argmax, {a.x})},
+                   {{"argmax", once, a.node(Op::argmax, {a.x}, {Attr::of_int("dims", 0)})},
                     {"top_k, 40", once, a.node(Op::top_k, {a.x}, {Attr::of_int("k", 40)})},
                     {"argsort", once, a.node(Op::argsort, {a.x})}});
 }
@@ -63,6 +81,8 @@ void report_reductions(const Bench &bench) {
     report_reads(bench, 4096, 11008);
     report_reads(bench, 64, 704512);
     report_reads(bench, 45088768, 1);
+    report_dims(bench, 4096, 11008);
+    report_dims(bench, 64, 704512);
     report_pairs(bench);
     report_running(bench, 4096, 11008);
     report_running(bench, 45088768, 1);

@@ -81,6 +81,15 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"top_k":              1,
 		"count_equal":        2,
 		"cross_entropy_loss": 2,
+		"max":                1,
+		"min":                1,
+		"argmin":             1,
+		"var":                1,
+		"std":                1,
+		"prod":               1,
+		"any":                1,
+		"all":                1,
+		"log_sum_exp":        1,
 		"repeat":             1,
 		"concat":             2,
 		"pad":                1,
@@ -285,15 +294,15 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		}
 		made, err = c.FlashAttnExt(src[0], src[1], src[2], src[3], src[4], options)
 	case "sum":
-		made, err = c.Sum(src[0])
+		made, err = c.Sum(src[0], s.dims())
 	case "sum_rows":
 		made, err = c.SumRows(src[0])
 	case "mean":
-		made, err = c.Mean(src[0])
+		made, err = c.Mean(src[0], s.dims())
 	case "cumsum":
 		made, err = c.Cumsum(src[0])
 	case "argmax":
-		made, err = c.Argmax(src[0])
+		made, err = c.Argmax(src[0], s.dims())
 	case "argsort":
 		options := &ArgsortOptions{
 			Order: ArgsortOrder(s.choice("order", "asc", "desc")),
@@ -305,6 +314,24 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.CountEqual(src[0], src[1])
 	case "cross_entropy_loss":
 		made, err = c.CrossEntropyLoss(src[0], src[1])
+	case "max":
+		made, err = c.Max(src[0], s.dims())
+	case "min":
+		made, err = c.Min(src[0], s.dims())
+	case "argmin":
+		made, err = c.Argmin(src[0], s.dims())
+	case "var":
+		made, err = c.Var(src[0], s.integer("correction"), s.dims())
+	case "std":
+		made, err = c.Std(src[0], s.integer("correction"), s.dims())
+	case "prod":
+		made, err = c.Prod(src[0], s.dims())
+	case "any":
+		made, err = c.Any(src[0], s.dims())
+	case "all":
+		made, err = c.All(src[0], s.dims())
+	case "log_sum_exp":
+		made, err = c.LogSumExp(src[0], s.dims())
 	case "repeat":
 		made, err = c.Repeat(src[0], [4]int64(s.list("ne", 4)))
 	case "concat":

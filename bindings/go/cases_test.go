@@ -290,6 +290,18 @@ func (s *step) number(name string) float64 {
 	return must(strconv.ParseFloat(s.attrs[name], 64))
 }
 
+// dims returns the attributes dims and keep.
+func (s *step) dims() *Dims {
+	var dims []int
+	for _, dim := range s.ints("dims") {
+		dims = append(dims, int(dim))
+	}
+	if s.integer("keep") != 0 {
+		return Along(dims...).Keep()
+	}
+	return Along(dims...)
+}
+
 func (s *step) list(name string, length int) []int64 {
 	values := s.ints(name)
 	if values == nil {

@@ -354,7 +354,7 @@ func TestRecompute(t *testing.T) {
 			marked = append(marked, y)
 		}
 	}
-	gradient := must(c.Gradients([]*Tensor{must(c.Sum(must(c.Sqr(y))))}, nil, []*Tensor{w}))[0]
+	gradient := must(c.Gradients([]*Tensor{must(c.Sum(must(c.Sqr(y)), nil))}, nil, []*Tensor{w}))[0]
 	for _, m := range marked {
 		if err := m.SetRecompute(true); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ func TestGraphsListTheirTensors(t *testing.T) {
 func TestObserver(t *testing.T) {
 	cpu, c := newCPU(t), newContext(t)
 	x := vector(c, 1, 4)
-	y := must(c.Sum(must(c.Log(must(c.Sqr(x))))))
+	y := must(c.Sum(must(c.Log(must(c.Sqr(x)))), nil))
 	g := must(NewGraph(c, y))
 	defer g.Close()
 	var seen []string

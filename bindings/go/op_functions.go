@@ -1288,27 +1288,38 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 	})
 }
 
-// Sum sums all elements of a.
+// Sum sums a over dimensions.
 //
-// Computes c[0] = sum over all i of a[i].
+// Computes c[k] = sum over r of a[k, r].
 //
-// Elements are summed in F32 in blocks of 1024, each of which has 32 partial
-// sums that are added pairwise. Blocks are summed in F64. The error is at most
-// 2^-18.6 of the sum of the magnitudes. The order depends on the positions of
-// the elements alone.
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// Along dimension 0, elements are summed in F32 in blocks of 1024, each of
+// which has 32 partial sums that are added pairwise. If dimension 0 stays, they
+// are summed in F32 in blocks of 32. Blocks are summed in F64. The error is at
+// most 2^-18.6 of the sum of the magnitudes. The order depends on the shape and
+// on the positions of the elements alone.
 //
-//   - Shapes: c (1). The sum of no elements is 0.
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. The sum of
+//     no elements is 0.
 //   - Types: a is F32, F16 or BF16.
 //   - Result: F32.
-func (c *Context) Sum(a *Tensor) (*Tensor, error) {
+func (c *Context) Sum(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("sum")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_sum_params{struct_size: C.sizeof_tl_sum_params, dims: set, keep: keep}
 	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_sum(c.ptr, a.ptr)
+		return C.tl_sum(c.ptr, a.ptr, &params)
 	})
 }
 
 // SumRows sums each row of a.
 //
 // Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
+//
+// It is [Context.Sum] over dimension 0, which stays with 1 element.
 //
 //   - Shapes: a (n, m, x, y), c (1, m, x, y). The sum of an empty row is 0.
 //   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum].
@@ -1319,17 +1330,27 @@ func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Mean computes the mean of each row of a.
+// Mean computes the mean of a over dimensions.
 //
-// Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
+// Computes c[k] = (sum over r of a[k, r]) / n.
 //
-//   - Shapes: a (n, m, x, y), c (1, m, x, y). The mean of an empty row is NaN.
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n
+// the number of reduced elements.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. The mean of
+//     no elements is NaN.
 //   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum], divided in F64
 //     and rounded once.
 //   - Result: F32.
-func (c *Context) Mean(a *Tensor) (*Tensor, error) {
+func (c *Context) Mean(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("mean")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_mean_params{struct_size: C.sizeof_tl_mean_params, dims: set, keep: keep}
 	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_mean(c.ptr, a.ptr)
+		return C.tl_mean(c.ptr, a.ptr, &params)
 	})
 }
 
@@ -1352,20 +1373,30 @@ func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Argmax finds the index of the largest element of each row of a.
+// Argmax finds the index of the largest element of a over dimensions.
 //
-// Computes c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is
-// largest.
+// Computes c[k] = the smallest r for which a[k, r] is largest.
 //
-// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are
-// equal.
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// The reduced elements are counted in the order of their dimensions: over
+// dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+// of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0
+// and 0 are equal.
 //
-//   - Shapes: a (n, m, x, y), c (m, x, y). n is 1 to 2^31 - 1.
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. Each
+//     reduced dimension has 1 element or more, unless c is empty. At most
+//     2^31 - 1 elements are reduced to one.
 //   - Types: a is F32, F16 or BF16.
 //   - Result: I32.
-func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
+func (c *Context) Argmax(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("argmax")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_argmax_params{struct_size: C.sizeof_tl_argmax_params, dims: set, keep: keep}
 	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_argmax(c.ptr, a.ptr)
+		return C.tl_argmax(c.ptr, a.ptr, &params)
 	})
 }
 
@@ -1462,6 +1493,228 @@ func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Max finds the largest element of a over dimensions.
+//
+// Computes c[k] = the largest a[k, r] over all r.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// NaN if one of the elements is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. Each
+//     reduced dimension has 1 element or more, unless c is empty.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+func (c *Context) Max(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("max")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_max_params{struct_size: C.sizeof_tl_max_params, dims: set, keep: keep}
+	return c.construct("max", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_max(c.ptr, a.ptr, &params)
+	})
+}
+
+// Min finds the smallest element of a over dimensions.
+//
+// Computes c[k] = the smallest a[k, r] over all r.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// NaN if one of the elements is NaN. 0 counts as larger than -0.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. Each
+//     reduced dimension has 1 element or more, unless c is empty.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+func (c *Context) Min(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("min")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_min_params{struct_size: C.sizeof_tl_min_params, dims: set, keep: keep}
+	return c.construct("min", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_min(c.ptr, a.ptr, &params)
+	})
+}
+
+// Argmin finds the index of the smallest element of a over dimensions.
+//
+// Computes c[k] = the smallest r for which a[k, r] is smallest.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// The reduced elements are counted in the order of their dimensions: over
+// dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+// of dimension 0. NaN is greater than everything else, so NaN alone gives 0. -0
+// and 0 are equal.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. Each
+//     reduced dimension has 1 element or more, unless c is empty. At most
+//     2^31 - 1 elements are reduced to one.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: I32.
+func (c *Context) Argmin(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("argmin")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_argmin_params{struct_size: C.sizeof_tl_argmin_params, dims: set, keep: keep}
+	return c.construct("argmin", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_argmin(c.ptr, a.ptr, &params)
+	})
+}
+
+// Var computes the variance of a over dimensions.
+//
+// Computes c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n
+// the number of reduced elements. Elements are taken in blocks: of 1024 along
+// dimension 0, or of 32 if dimension 0 stays. The mean and the squares of a
+// block are computed in F32, in a second pass over it, and blocks are joined in
+// F64. The divisor is 0 where n is less than correction, and 0 / 0 is NaN.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+//   - correction: what is subtracted from the number of elements: 0 gives the
+//     variance of the elements, as in NumPy and JAX, and 1 estimates that of a
+//     population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
+func (c *Context) Var(a *Tensor, correction int64, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("var")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_var_params{struct_size: C.sizeof_tl_var_params, dims: set, keep: keep}
+	return c.construct("var", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_var(c.ptr, a.ptr, C.int64_t(correction), &params)
+	})
+}
+
+// Std computes the standard deviation of a over dimensions: the square root of
+// [Context.Var].
+//
+// Computes c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction)).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n
+// the number of reduced elements.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each.
+//   - Types: a is F32, F16 or BF16. Computed as [Context.Var], with the root in
+//     F64, and rounded once.
+//   - Result: F32.
+//   - correction: what is subtracted from the number of elements: 0 gives the
+//     variance of the elements, as in NumPy and JAX, and 1 estimates that of a
+//     population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
+func (c *Context) Std(a *Tensor, correction int64, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("std")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_std_params{struct_size: C.sizeof_tl_std_params, dims: set, keep: keep}
+	return c.construct("std", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_std(c.ptr, a.ptr, C.int64_t(correction), &params)
+	})
+}
+
+// Prod multiplies the elements of a over dimensions.
+//
+// Computes c[k] = product over r of a[k, r].
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// Products are computed in F64, in an order that depends on the shape alone.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. The product
+//     of no elements is 1.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+func (c *Context) Prod(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("prod")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_prod_params{struct_size: C.sizeof_tl_prod_params, dims: set, keep: keep}
+	return c.construct("prod", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_prod(c.ptr, a.ptr, &params)
+	})
+}
+
+// Any tests whether any element of a is not 0, over dimensions.
+//
+// Computes c[k] = 1 if a[k, r] != 0 for some r, else 0.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// NaN is not 0.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. No elements
+//     give 0.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+func (c *Context) Any(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("any")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_any_params{struct_size: C.sizeof_tl_any_params, dims: set, keep: keep}
+	return c.construct("any", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_any(c.ptr, a.ptr, &params)
+	})
+}
+
+// All tests whether no element of a is 0, over dimensions.
+//
+// Computes c[k] = 1 if a[k, r] != 0 for every r, else 0.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// NaN is not 0.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. No elements
+//     give 1.
+//   - Types: a is F32, F16 or BF16.
+//   - Result: F32.
+func (c *Context) All(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("all")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_all_params{struct_size: C.sizeof_tl_all_params, dims: set, keep: keep}
+	return c.construct("all", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_all(c.ptr, a.ptr, &params)
+	})
+}
+
+// LogSumExp computes the logarithm of the sum of the exponentials of a over
+// dimensions.
+//
+// Computes c[k] = log(sum over r of e^a[k, r]).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions.
+// Elements are taken relative to the largest, so no exponential overflows.
+//
+//   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
+//     none is left. If Keep is true, they stay with 1 element each. No elements
+//     give -infinity.
+//   - Types: a is F32, F16 or BF16. Exponentials are computed in F32 and summed
+//     as by [Context.Sum], the logarithm in F64.
+//   - Result: F32.
+func (c *Context) LogSumExp(a *Tensor, dims *Dims) (*Tensor, error) {
+	set, keep, err := dims.params("log_sum_exp")
+	if err != nil {
+		return nil, err
+	}
+	params := C.tl_log_sum_exp_params{struct_size: C.sizeof_tl_log_sum_exp_params, dims: set, keep: keep}
+	return c.construct("log_sum_exp", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_log_sum_exp(c.ptr, a.ptr, &params)
 	})
 }
 

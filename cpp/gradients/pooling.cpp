@@ -47,7 +47,7 @@ Value pool_largest(const Windows &windows, const Value &g, const Value &a, const
         is_largest = is_largest * there;
     }
     const Value zeros = g.zeros({taps, n, 1, 1}), of_windows = g.shaped({1, n, 1, 1}),
-                places = is_largest.op(Op::argmax).shaped({1, n, 1, 1});
+                places = is_largest.op(Op::argmax, {}, {Attr::of_int("dims", 0)}).shaped({1, n, 1, 1});
     const Value chosen = zeros.op(Op::scatter_add, {&of_windows.tensor(), &places.tensor()}, {Attr::of_int("dim", 0)});
     return windows.put_back(chosen.shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
 }

@@ -2,6 +2,9 @@
 #include "gradients/masks.hpp"
 #include "gradients/rule.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/reduction.hpp"
+
+#include <limits>
 
 namespace tensorlib::core::gradients::rules {
 
@@ -65,10 +68,79 @@ constexpr GradientRule soft_max_ext{[](Rule &r) {
     if (r.has(2)) r.give(2, [&] { return sinks_gradient(g, weights); });
 }};
 
-// Repeated explicitly, because a sum's gradient is one element.
-constexpr GradientRule sum{[](Rule &r) { r.give(0, [&] { return r.g().repeated(r.ne(0)); }); }};
+// A reduction's gradient, which has a value for each group, in a shape that repeats into that of its operand.
+struct Groups {
+    explicit Groups(const Rule &r) : node(r.node()), set(ops::reduced_dims(node).set) {
+        for (std::size_t d = 0; d < max_dims; d++) {
+            if (set >> d & 1) kept[d] = 1;
+        }
+    }
+    Value of(const Value &v) const { return v.shaped(kept); }
+    double divisor() const { return ops::reduced_result(node).divisor; }
+
+    const Tensor &node;
+    unsigned set;
+    Extents kept = node.src[0]->layout.ne;
+};
+
+// Repeated explicitly, because a sum's gradient has an element for each group.
+constexpr GradientRule sum{[](Rule &r) { r.give(0, [&] { return Groups(r).of(r.g()).repeated(r.ne(0)); }); }};
 constexpr GradientRule sum_rows = sum;
-constexpr GradientRule mean{[](Rule &r) { r.give(0, [&] { return (r.g() * (1 / static_cast<double>(r.ne(0)[0]))).repeated(r.ne(0)); }); }};
+constexpr GradientRule mean{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        return (groups.of(r.g()) * (1 / groups.divisor())).repeated(r.ne(0));
+    });
+}};
+// Elements that are equally large share g.
+constexpr GradientRule max{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        const Value is_extreme = r[0].op(Op::eq, groups.of(r.c()));
+        const Value share = groups.of(r.g()) / is_extreme.reduced(Op::sum, groups.set);
+        return share.where(is_extreme);
+    });
+}};
+constexpr GradientRule min = max;
+constexpr GradientRule var{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        const Value a = r[0];
+        return (a - a.reduced(Op::mean, groups.set)) * (groups.of(r.g()) * (2 / groups.divisor()));
+    });
+}};
+// Where all elements are equal, the slope has no limit; 0 is its mean over all directions.
+constexpr GradientRule std{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        const Value a = r[0], c = groups.of(r.c());
+        const Value scaled = ((a - a.reduced(Op::mean, groups.set)) / c) * (groups.of(r.g()) * (1 / groups.divisor()));
+        return scaled.where(c);
+    });
+}};
+// With a single 0, only its own gradient is not 0; with several, none is.
+constexpr GradientRule prod{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        const Value a = r[0], zero = a.filled(0), one = a.filled(1), is_zero = a.op(Op::eq, zero);
+        const Value zeros = is_zero.reduced(Op::sum, groups.set), g = groups.of(r.g());
+        const Value others = is_zero.op(Op::where, {&one.tensor(), &a.tensor()});
+        const Value product = others.reduced(Op::prod, groups.set) * g;
+        const Value at_zero = product.where(zeros.op(Op::eq, zeros.filled(1))),
+                    elsewhere = product.where(zeros.op(Op::eq, zeros.filled(0)));
+        const Value quotient = elsewhere / others;
+        return is_zero.op(Op::where, {&at_zero.tensor(), &quotient.tensor()});
+    });
+}};
+// Where c is -infinity, so is each element, and the exponentials would be NaN.
+constexpr GradientRule log_sum_exp{[](Rule &r) {
+    r.give(0, [&] {
+        const Groups groups(r);
+        const Value a = r[0], c = groups.of(r.c());
+        const Value weights = (a - c).op(Op::exp) * groups.of(r.g());
+        return weights.where(c.op(Op::gt, c.filled(-std::numeric_limits<double>::infinity())));
+    });
+}};
 // Running sums from the end: the sum of the row minus the sums before.
 constexpr GradientRule cumsum{[](Rule &r) {
     r.give(0, [&] {
@@ -87,6 +159,7 @@ constexpr GradientRule cross_entropy_loss{[](Rule &r) {
     });
     r.give(1, [&] { return (-(a.op(Op::log_soft_max) * g)).where(g); });
 }};
-constexpr GradientRule argmax = no_gradient, argsort = no_gradient, top_k = no_gradient, count_equal = no_gradient;
+constexpr GradientRule argmax = no_gradient, argmin = no_gradient, any = no_gradient, all = no_gradient;
+constexpr GradientRule argsort = no_gradient, top_k = no_gradient, count_equal = no_gradient;
 
 }  // namespace tensorlib::core::gradients::rules

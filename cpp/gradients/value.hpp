@@ -63,7 +63,9 @@ public:
     Value cast(DType type) const;
 
     Value sum_rows() const { return op(Op::sum_rows); }
-    Value mean_rows() const { return op(Op::mean); }
+    Value mean_rows() const { return reduced(Op::mean, 1); }
+    // Reduced over a set of dimensions, which stay with 1 element each.
+    Value reduced(Op op, unsigned set) const { return this->op(op, {}, {Attr::of_dims("dims", set), Attr::of_int("keep", 1)}); }
     // The sum to a shape that this repeats: element i of the result is the sum of the elements whose index modulo `ne`
     // is i.
     Value summed_to(const Extents &ne) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -34,6 +35,13 @@ struct Attr {
         return attr;
     }
     static Attr of_int(std::string_view name, std::int64_t value) noexcept { return of_ints(name, {&value, 1}); }
+    // The positions of the bits of a set, as far as they fit: more than an operation accepts.
+    static Attr of_dims(std::string_view name, std::uint32_t set) noexcept {
+        std::array<std::int64_t, max_ints> dims{};
+        std::size_t n = 0;
+        for (; set != 0 && n < max_ints; set &= set - 1) dims[n++] = std::countr_zero(set);
+        return of_ints(name, {dims.data(), n});
+    }
     static Attr of_number(std::string_view name, double value) noexcept {
         Attr attr;
         attr.name = name;

@@ -103,9 +103,10 @@ static bool make_batch(Batch *batch, int n, bool is_training) {
     tl_tensor *hidden = tl_relu(ctx, tl_add(ctx, tl_mul_mat(ctx, p[0], batch->pixels), p[1]));
     tl_tensor *logits = tl_add(ctx, tl_mul_mat(ctx, p[2], hidden), p[3]); /* {10, n} */
     tl_tensor *of_digits = tl_gather(ctx, tl_log_soft_max(ctx, logits), batch->digits, 0);
-    batch->loss = outputs[0] = tl_scale(ctx, tl_sum(ctx, of_digits), -1.0 / n, NULL);
+    batch->loss = outputs[0] = tl_scale(ctx, tl_sum(ctx, of_digits, NULL), -1.0 / n, NULL);
     if (!is_training) {
-        tl_tensor *answers = tl_reshape(ctx, tl_argmax(ctx, logits), 2, (int64_t[]){1, n});
+        tl_argmax_params of_rows = {.struct_size = sizeof of_rows, .dims = TL_DIM_0};
+        tl_tensor *answers = tl_reshape(ctx, tl_argmax(ctx, logits, &of_rows), 2, (int64_t[]){1, n});
         batch->right = outputs[1] = tl_count_equal(ctx, answers, batch->digits);
         TRY(tl_graph_create(ctx, outputs, 2, &batch->graph, &err));
         return true;

@@ -102,8 +102,8 @@ static tl_tensor *forward(Encoder *e, tl_tensor *embeddings, tl_tensor *ids, int
     tl_tensor *x = tl_add(ctx, tl_add(ctx, tl_get_rows(ctx, embeddings, ids), positions), type);
     x = norm(e, -1, "token_embd_norm", x);
     for (int64_t layer = 0; layer < e->layers && x; layer++) x = one_layer(e, layer, x);
-    tl_tensor *mean = tl_mean(ctx, tl_transpose(ctx, x)); /* {1, width} */
-    return tl_l2_norm(ctx, tl_transpose(ctx, mean), 1e-12);
+    tl_mean_params of_tokens = {.struct_size = sizeof of_tokens, .dims = TL_DIM_1};
+    return tl_l2_norm(ctx, tl_mean(ctx, x, &of_tokens), 1e-12);
 }
 
 /* Numbers of tokens from the arguments. */

@@ -91,7 +91,7 @@ Batch make_batch(const tl::Context &ctx, std::span<const Parameter> p, std::size
     const auto logits = mul_mat(p[2].value, relu(mul_mat(p[0].value, x) + p[1].value)) + p[3].value;  // {10, n}
     const auto loss = sum(gather(log_soft_max(logits), digits, 0)).scale(-1.0 / static_cast<double>(n));
     if (!settings) {
-        const auto right = count_equal(argmax(logits).reshape({1, -1}), digits);
+        const auto right = count_equal(argmax(logits, {.dims = {0}}).reshape({1, -1}), digits);
         return {n, x, digits, loss, right, tl::Graph({loss, right})};
     }
     std::vector<tl::Tensor> outputs{loss};

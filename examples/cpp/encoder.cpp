@@ -87,8 +87,7 @@ std::vector<float> Encoder::encode(const std::vector<std::int32_t> &tokens) cons
     const auto type = weight("token_types.weight").narrow(1, 0, 1);  // all are of the first type
     auto x = norm("token_embd_norm", get_rows(embeddings_, ids) + positions + type);
     for (std::int64_t i = 0; i < layers_; i++) x = layer(i, x);
-    const auto mean = x.transpose().mean();  // {1, width}
-    const auto vector = mean.transpose().l2_norm(1e-12);
+    const auto vector = x.mean({.dims = {1}}).l2_norm(1e-12);  // of the tokens' mean
     backend_.compute({vector});
     return vector.read<float>();
 }

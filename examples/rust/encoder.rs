@@ -57,8 +57,7 @@ impl Encoder {
         for number in 0..self.layers {
             x = self.layer(number, &x)?;
         }
-        let mean = x.transpose()?.mean()?; // {1, width}
-        let vector = mean.transpose()?.l2_norm(1e-12)?;
+        let vector = x.mean(1)?.l2_norm(1e-12)?; // of the tokens' mean
         self.backend.compute(&[&vector])?;
         vector.to_vec()
     }

@@ -140,7 +140,7 @@ fn learn(options: &Options, cpu: &Backend, llama: &Llama, parameters: &Parameter
     let penalised = |output: &Tensor, target: &Tensor| {
         let gates = std::mem::take(&mut *model.gates.lock().unwrap_or_else(PoisonError::into_inner));
         gates.iter().try_fold(loss::cross_entropy(output, target)?, |sum, gate| {
-            sum.add(&gate.sum()?.scale(options.penalty / gate.n_elements() as f64, ScaleOptions::new())?)
+            sum.add(&gate.sum(..)?.scale(options.penalty / gate.n_elements() as f64, ScaleOptions::new())?)
         })
     };
     let mut trainer = Trainer::new(cpu, &model, plays::optimiser(parameters)?, penalised)

@@ -40,7 +40,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let bias = ctx.zeros(DType::F32, [1])?;
     let w = ctx.zeros(DType::F32, [width as i64, 1])?;
     let f = |x: &Tensor| w.mul_mat(x) + &bias;
-    let linear = fit(&cpu, &ctx, &f(&train.x)?, &w.sqr()?.sum()?, &train.signs, &[&w, &bias])?;
+    let linear = fit(&cpu, &ctx, &f(&train.x)?, &w.sqr()?.sum(..)?, &train.signs, &[&w, &bias])?;
     let of_test = computed(&cpu, &f(&test.x)?)?;
     report("linear", &of_test, &test.signs, linear);
 
@@ -52,7 +52,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let k = kernel(&train.x, &train.x)?;
     let k = ctx.tensor(k.shape(), &computed(&cpu, &k)?)?;
     let k_beta = beta.mul_mat(&k)?;
-    let square = (k_beta.reshape(beta.shape()) * &beta)?.sum()?;
+    let square = (k_beta.reshape(beta.shape()) * &beta)?.sum(..)?;
     let radial = fit(&cpu, &ctx, &k_beta.add(&bias)?, &square, &train.signs, &[&beta, &bias])?;
     let of_test = computed(&cpu, &f(&test.x)?)?;
     report("radial", &of_test, &test.signs, radial);
@@ -87,7 +87,7 @@ fn fit(
         // q (gap - q / 2) / width, q = gap between 0 and width: a parabola, and then a line of slope 1.
         let q = gap.clamp(0., width)?;
         let hinge = by(&q.mul(&gap.sub(&by(&q, 0.5)?)?)?, 1. / width)?;
-        let loss = by(square, 0.5)?.add(&by(&hinge.sum()?, C)?)?;
+        let loss = by(square, 0.5)?.add(&by(&hinge.sum(..)?, C)?)?;
         Lbfgs::new().iterations(2000).minimise(cpu, &loss, parameters)?;
     }
     Ok(computed(cpu, &gap)?.into_iter().filter(|gap| *gap > -0.01).count())

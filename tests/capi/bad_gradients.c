@@ -5,7 +5,7 @@
 static void test_recompute(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *x = tl_tensor_new_1d(ctx, TL_TYPE_F32, 256), *y = tl_exp(ctx, x), *z = tl_tanh(ctx, y), *none = tl_none();
-    tl_tensor *loss = tl_sum(ctx, tl_sqr(ctx, z)), *gradient = NULL;
+    tl_tensor *loss = tl_sum(ctx, tl_sqr(ctx, z), NULL), *gradient = NULL;
     ACCEPTED(tl_gradients(ctx, &loss, NULL, 1, &x, 1, &gradient, &err));
     REFUSED(tl_tensor_set_recompute(NULL, true, &err), TL_STATUS_INVALID_ARGUMENT, "t is NULL");
     REFUSED(tl_tensor_set_recompute(none, true, &err), TL_STATUS_INVALID_ARGUMENT, "t is tl_none()");
@@ -34,7 +34,7 @@ static void test_recompute(void) {
 void test_gradients(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), *b = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3), *none = tl_none();
-    tl_tensor *loss = tl_sum(ctx, tl_sqr(ctx, a)), *hole[2] = {loss, NULL}, *absent[2] = {a, none};
+    tl_tensor *loss = tl_sum(ctx, tl_sqr(ctx, a), NULL), *hole[2] = {loss, NULL}, *absent[2] = {a, none};
     tl_tensor *grads[2] = {a, a};
     REFUSED(tl_gradients(NULL, &loss, NULL, 1, &a, 1, grads, &err), TL_STATUS_INVALID_ARGUMENT, "ctx is NULL");
     CHECK(!grads[0] && grads[1] == a);

@@ -182,9 +182,34 @@ static void test_options(void) {
     tl_context_free(ctx);
 }
 
+/* Sets of dimensions: bits that no dimension has, and sets of which NULL is the default. */
+static void test_dims(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    tl_sum_params params = {.struct_size = sizeof params};
+    CHECK(tl_tensor_n_elements(tl_sum(ctx, a, NULL)) == 1 && tl_tensor_n_elements(tl_sum(ctx, a, &params)) == 1);
+    params.dims = TL_DIM_1;
+    CHECK(tl_tensor_ne(tl_sum(ctx, a, &params), 0) == 2);
+    params.dims = TL_DIM_0 | TL_DIM_3;
+    params.keep = true;
+    CHECK(tl_tensor_ne(tl_sum(ctx, a, &params), 1) == 3);
+    const uint32_t wrong[] = {1u << 4, TL_DIM_0 | 1u << 31, UINT32_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        params.dims = wrong[i];
+        NOT_MADE(ctx, tl_sum(ctx, a, &params), TL_STATUS_INVALID_ARGUMENT, "sum: attribute dims");
+        const tl_argmax_params of_places = {.struct_size = sizeof of_places, .dims = wrong[i]};
+        NOT_MADE(ctx, tl_argmax(ctx, a, &of_places), TL_STATUS_INVALID_ARGUMENT, "argmax: attribute dims");
+    }
+    NOT_MADE(ctx, tl_var(ctx, a, -1, NULL), TL_STATUS_INVALID_ARGUMENT, "correction is -1");
+    CHECK(!tl_sum(NULL, a, NULL) && !tl_sum(ctx, NULL, NULL));
+    settle(ctx);
+    tl_context_free(ctx);
+}
+
 void test_ops(void) {
     test_long_messages();
     test_options();
+    test_dims();
     test_null_operands();
     test_none();
     test_shapes();

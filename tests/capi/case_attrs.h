@@ -57,6 +57,18 @@ static inline void case_ints(const Run *run, char **words, int n, const char *ke
     for (int i = 0; i < length; i++) out[i] = values[i];
 }
 
+/* The dimensions of the attribute, a bit for each. */
+static inline uint32_t case_dims(const Run *run, char **words, int n, const char *key) {
+    int64_t values[6];
+    int count = case_list(run, words, n, key, values);
+    uint32_t set = 0;
+    for (int i = 0; i < count; i++) {
+        if (values[i] < 0 || values[i] > 31) bad_line(run, "a dimension was expected");
+        set |= UINT32_C(1) << values[i];
+    }
+    return set;
+}
+
 /* The index of the attribute's word in `all`, whose words blanks separate; 0 where the attribute is absent. */
 static inline int32_t case_choice(const Run *run, char **words, int n, const char *key, const char *all) {
     const char *value = case_attr(words, n, key);

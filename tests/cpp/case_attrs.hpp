@@ -63,6 +63,7 @@ public:
         std::copy(given.begin(), given.end(), values.begin());
         return values;
     }
+    tl::Dims dims(const std::string &name) const { return tl::Dims(ints(name)); }
     // The place of a word among others.
     std::int32_t choice(const std::string &name, std::initializer_list<const char *> words) const {
         const std::string given = text(name);

@@ -45,19 +45,60 @@ TEST_F(Reductions, sums_of_all_shapes) {
     // Around a warp, a tile of 512, a block of 1024, and a segment of 65536.
     const tl::Shape shapes[] = {{1},       {31, 3}, {33, 9, 2}, {512, 2}, {700},      {1024},    {1025, 5},
                                 {2500, 2}, {5, 0},  {0, 3},     {65536},  {65537, 2}, {40, 1700}};
-    for (const char *op : {"sum", "sum_rows", "mean", "cumsum"}) {
+    for (const char *op : {"sum", "sum_rows", "cumsum"}) {
+        const char *kernel = op == std::string("cumsum") ? "cumsum" : "reduce";
         for (const tl::Shape &shape : shapes) {
             for (const bool special : {false, true}) {
                 if (special && shape[0] > 10000) continue;
                 const auto make = [&](const tl::Context &ctx) { return ctx.op(op, {leaf(ctx, shape, tl::Type::f32, special)}); };
-                expect_the_cpus_bits(op, make, device, std::string(op) + " of " + std::to_string(shape[0]));
+                expect_the_cpus_bits(kernel, make, device, std::string(op) + " of " + std::to_string(shape[0]));
             }
         }
         for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
             const auto make = [&](const tl::Context &ctx) {
                 return ctx.op(op, {leaf(ctx, {40, 70, 3}, type, false).permute({1, 2, 0, 3})});
             };
-            expect_the_cpus_bits(op, make, device, std::string(op) + " of a permuted one");
+            expect_the_cpus_bits(kernel, make, device, std::string(op) + " of a permuted one");
+        }
+    }
+}
+
+// Along the first dimension and across it: around a warp, a block of 32 rows and of 1024 elements, and a segment of both kinds.
+TEST_F(Reductions, over_any_dimensions) {
+    const auto device = support::gpu();
+    struct Over {
+        tl::Shape shape;
+        std::vector<std::int64_t> dims;
+    };
+    const Over all[] = {{{31, 3}, {0}},         {{1025, 2}, {0}}, {{65537, 2}, {0}},       {{40, 33}, {1}},
+                        {{33, 9, 5}, {1}},      {{7, 1100}, {1}}, {{5, 3, 70}, {2}},       {{6, 5, 4, 3}, {0, 2}},
+                        {{6, 5, 4, 3}, {1, 3}}, {{3, 0}, {0}},    {{20, 30, 2}, {0, 1, 2}}};
+    for (const char *op : {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "prod", "any", "all", "log_sum_exp"}) {
+        for (const auto &[shape, dims] : all) {
+            for (const bool special : {false, true}) {
+                // The leaf's values are from 1 to 3, whose product would leave the range of F32.
+                const auto make = [&, op = std::string(op)](const tl::Context &ctx) {
+                    tl::Tensor a = leaf(ctx, shape, shape[0] % 2 ? tl::Type::f32 : tl::Type::bf16, special);
+                    if (op == "prod") a = sqrt(sqrt(a)).scale(0.83);
+                    if (op == "var" || op == "std") return ctx.op(op, {a}, {{"dims", dims, ""}, {"correction", {1}, ""}});
+                    return ctx.op(op, {a}, {{"dims", dims, ""}});
+                };
+                const std::string what = std::string(op) + " of " + std::to_string(shape[0]) + (special ? ", special" : "");
+                if (op != std::string("log_sum_exp")) {
+                    expect_the_cpus_bits("reduce", make, device, what);
+                    continue;
+                }
+                // Exponentials differ from those of an ISA without fused multiplications.
+                static const tl::Backend cpu("cpu");
+                const tl::Context here, there(device);
+                const tl::Tensor want = make(here);
+                tl::Graph({want}).compute(cpu);
+                const auto w = want.read_f32(), g = support::compute(make(there), "reduce", device);
+                ASSERT_EQ(w.size(), g.size());
+                for (std::size_t i = 0; i < w.size(); i++)
+                    ASSERT_TRUE(same(w[i], g[i]) || std::fabs(w[i] - g[i]) <= 0x1p-21f * std::fabs(w[i]))
+                        << what << ": " << g[i] << " " << w[i];
+            }
         }
     }
 }
@@ -69,7 +110,7 @@ TEST_F(Reductions, places_of_all_shapes) {
     for (const tl::Shape &shape : shapes) {
         const std::string of = " of " + std::to_string(shape[0]);
         const auto a = [&](const tl::Context &ctx) { return leaf(ctx, shape, shape[0] % 2 ? tl::Type::f32 : tl::Type::bf16, true); };
-        expect_the_cpus_bits("argmax", [&](const tl::Context &ctx) { return ctx.op("argmax", {a(ctx)}); }, device, "argmax" + of);
+        expect_the_cpus_bits("reduce", [&](const tl::Context &ctx) { return argmax(a(ctx), {.dims = {0}}); }, device, "argmax" + of);
         for (const char *order : {"asc", "desc"}) {
             const auto sorted = [&](const tl::Context &ctx) { return ctx.op("argsort", {a(ctx)}, {{"order", {}, order}}); };
             expect_the_cpus_bits("argsort", sorted, device, std::string("argsort ") + order + of);
@@ -81,7 +122,8 @@ TEST_F(Reductions, places_of_all_shapes) {
         }
     }
     const auto permuted = [](const tl::Context &ctx) { return leaf(ctx, {40, 70, 3}, tl::Type::f16, true).permute({1, 0, 2, 3}); };
-    expect_the_cpus_bits("argmax", [&](const tl::Context &ctx) { return ctx.op("argmax", {permuted(ctx)}); }, device, "argmax, permuted");
+    expect_the_cpus_bits(
+        "reduce", [&](const tl::Context &ctx) { return argmax(permuted(ctx), {.dims = {0}}); }, device, "argmax, permuted");
     expect_the_cpus_bits(
         "argsort", [&](const tl::Context &ctx) { return ctx.op("argsort", {permuted(ctx)}); }, device, "argsort, permuted");
     expect_the_cpus_bits(

@@ -138,6 +138,12 @@ protected:
             }
             attrs.push_back(attr);
         }
+        // The reference's are over rows.
+        const std::string &op = given["op"].string;
+        if (op == "mean" || op == "argmax") {
+            attrs.push_back({.name = "dims", .kind = TL_ATTR_INTS, .n_ints = 1, .ints = {0}, .number = 0, .text = nullptr});
+            attrs.push_back({.name = "keep", .kind = TL_ATTR_INTS, .n_ints = 1, .ints = {op == "mean"}, .number = 0, .text = nullptr});
+        }
         return attrs;
     }
 

@@ -80,17 +80,22 @@ Ne shape_of(Op op, const Ne &a) {
     return {op == Op::cumsum ? a[0] : 1, a[1], a[2], a[3]};
 }
 
+// Rows, in an operation that could reduce other dimensions too.
+std::vector<core::Attr> attrs_of(Op op) {
+    return op == Op::mean ? std::vector{core::Attr::of_int("dims", 0), core::Attr::of_int("keep", 1)} : std::vector<core::Attr>{};
+}
+
 std::string text_of(Op op, const Tensor *a) { return std::string(core::op_name(op)) + " of " + core::tensor_text(*a); }
 
 // Checks a and a copy of it: the order of a sum follows from the indices of the elements, however they are stored.
 void check(Builder &build, Op op, Tensor *a) {
     const std::string what = text_of(op, a);
-    Tensor *result = build.node(op, {a});
+    Tensor *result = build.node(op, {a}, attrs_of(op));
     ASSERT_EQ(result->layout.type, DType::f32);
     ASSERT_EQ(result->layout.ne, shape_of(op, a->layout.ne));
     const std::vector<float> got = support::computed(build, result, what);
     expect_right(got, wanted(op, support::values_of(a), a->layout.ne), what);
-    const std::vector<float> of_copy = support::computed(build, build.node(op, {build.node(Op::cont, {a})}), what);
+    const std::vector<float> of_copy = support::computed(build, build.node(op, {build.node(Op::cont, {a})}, attrs_of(op)), what);
     EXPECT_TRUE(support::same_values(got, of_copy)) << what << ": other bits than of a copy of it";
 }
 
@@ -140,7 +145,9 @@ TEST_P(Sums, of_long_rows) {
 
 TEST_P(Sums, of_nothing) {
     Builder build;
-    const auto of = [&](const Ne &ne) { return support::computed(build, build.node(GetParam(), {build.leaf(ne)}), "of nothing"); };
+    const auto of = [&](const Ne &ne) {
+        return support::computed(build, build.node(GetParam(), {build.leaf(ne)}, attrs_of(GetParam())), "of nothing");
+    };
     const std::vector<float> nothing, zero{0}, zeros{0, 0, 0}, nans{NAN, NAN, NAN};
     EXPECT_TRUE(support::same_values(of({5, 0, 1, 1}), GetParam() == Op::sum ? zero : nothing));
     // No time is spent per row: at a nanosecond each the rows would take an hour. For sum_rows and mean the rows are the result.
@@ -182,7 +189,7 @@ TEST_P(Sums, that_no_memory_holds_are_refused) {
     const std::array<std::int64_t, 3> ne{1, std::int64_t{1} << 40, 1 << 17}, nb{0, 0, 0};
     Tensor *a = build.node(Op::view, {build.leaf({1, 1, 1, 1})},
                            {core::Attr::of_ints("ne", ne), core::Attr::of_ints("nb", std::span(nb).first(2))});
-    const auto graph = build.graph({build.node(GetParam(), {a})});
+    const auto graph = build.graph({build.node(GetParam(), {a}, attrs_of(GetParam()))});
     support::expect_error(tl::Status::out_of_memory, {}, [&] { core::compute(*graph, *support::all_backends()[0].all[0]); });
 }
 

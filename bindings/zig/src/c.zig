@@ -242,6 +242,10 @@ pub extern fn tl_tensor_set_f32(
 
 // Operations
 
+pub const TL_DIM_0: u32 = 1;
+pub const TL_DIM_1: u32 = 2;
+pub const TL_DIM_2: u32 = 4;
+pub const TL_DIM_3: u32 = 8;
 pub const TL_ATTR_INTS: i32 = 0;
 pub const TL_ATTR_NUMBER: i32 = 1;
 pub const TL_ATTR_TEXT: i32 = 2;

@@ -92,6 +92,17 @@ pub const Op = struct {
         return if (parts.next() == null) values else error.ListTooLong;
     }
 
+    /// Dimensions, which are stored in `room`.
+    pub fn dims(self: Op, name: []const u8, room: *[4]u2) ![]const u2 {
+        var n: usize = 0;
+        var parts = std.mem.tokenizeScalar(u8, self.text(name), ',');
+        while (parts.next()) |part| : (n += 1) {
+            if (n == room.len) return error.ListTooLong;
+            room[n] = try std.fmt.parseInt(u2, part, 10);
+        }
+        return room[0..n];
+    }
+
     /// One of a type's words.
     pub fn choice(self: Op, comptime T: type, name: []const u8) !T {
         const given = self.attrs.get(name) orelse return @enumFromInt(0);

@@ -211,7 +211,7 @@ test "nodes are computed again, by marks and within a bound" {
         try s.setRecompute(true);
         try y.setRecompute(i % 4 != 3);
     }
-    const gradients = try ctx.gradients(&.{try ctx.sum(try ctx.sqr(y))}, &.{}, &.{w});
+    const gradients = try ctx.gradients(&.{try ctx.sum(try ctx.sqr(y), .{})}, &.{}, &.{w});
     defer ctx.state.allocator.free(gradients);
     var graph = try tl.Graph.init(ctx, gradients);
     defer graph.deinit();

@@ -34,6 +34,10 @@ test "operations" {
         .{ .op = "cpy", .tensor = try ctx.cpy(a, target), .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
         .{ .op = "cast", .tensor = try ctx.cast(a, .f16), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
         // Options are a struct literal; an operand that is left out is null.
+        .{ .op = "sum", .tensor = try ctx.sum(a, .{}), .ne = .{ 1, 1, 1, 1 }, .want = &.{15} },
+        .{ .op = "max", .tensor = try ctx.max(a, .{ .dims = &.{0} }), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 2, 5 } },
+        .{ .op = "mean", .tensor = try ctx.mean(a, .{ .dims = &.{1}, .keep = true }), .ne = .{ 3, 1, 1, 1 }, .want = &.{ 1.5, 2.5, 3.5 } },
+        .{ .op = "var", .tensor = try ctx.variance(a, 1, .{ .dims = &.{ 1, 0 } }), .ne = .{ 1, 1, 1, 1 }, .want = &.{3.5} },
         .{ .op = "scale", .tensor = try ctx.scale(column, 2, .{ .bias = 0.5 }), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 2.5, 8.5 } },
         .{ .op = "scale", .tensor = try ctx.scale(column, 2, .{}), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 2, 8 } },
         .{ .op = "glu", .tensor = try ctx.glu(reshaped, null, .reglu, .{}), .ne = .{ 1, 3, 1, 1 }, .want = &.{ 0, 6, 20 } },

@@ -271,15 +271,42 @@ tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_ten
     });
 }
 
-tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum, {a}); }
+tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a, const tl_sum_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_sum_params options = options_of(params, "sum");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "sum", "keep")),
+        };
+        return node<1>(context, Op::sum, {a}, attrs);
+    });
+}
 
 tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum_rows, {a}); }
 
-tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::mean, {a}); }
+tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a, const tl_mean_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_mean_params options = options_of(params, "mean");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "mean", "keep")),
+        };
+        return node<1>(context, Op::mean, {a}, attrs);
+    });
+}
 
 tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cumsum, {a}); }
 
-tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::argmax, {a}); }
+tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a, const tl_argmax_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_argmax_params options = options_of(params, "argmax");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "argmax", "keep")),
+        };
+        return node<1>(context, Op::argmax, {a}, attrs);
+    });
+}
 
 tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params) {
     return constructed(ctx, [&](core::Context &context) {
@@ -303,6 +330,107 @@ tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k) {
 tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::count_equal, {a, b}); }
 
 tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::cross_entropy_loss, {a, b}); }
+
+tl_tensor *tl_max(tl_context *ctx, tl_tensor *a, const tl_max_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_max_params options = options_of(params, "max");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "max", "keep")),
+        };
+        return node<1>(context, Op::max, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_min(tl_context *ctx, tl_tensor *a, const tl_min_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_min_params options = options_of(params, "min");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "min", "keep")),
+        };
+        return node<1>(context, Op::min, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_argmin(tl_context *ctx, tl_tensor *a, const tl_argmin_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_argmin_params options = options_of(params, "argmin");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "argmin", "keep")),
+        };
+        return node<1>(context, Op::argmin, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_var(tl_context *ctx, tl_tensor *a, int64_t correction, const tl_var_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_var_params options = options_of(params, "var");
+        const Attr attrs[] = {
+            Attr::of_int("correction", correction),
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "var", "keep")),
+        };
+        return node<1>(context, Op::var, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_std(tl_context *ctx, tl_tensor *a, int64_t correction, const tl_std_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_std_params options = options_of(params, "std");
+        const Attr attrs[] = {
+            Attr::of_int("correction", correction),
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "std", "keep")),
+        };
+        return node<1>(context, Op::std, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_prod(tl_context *ctx, tl_tensor *a, const tl_prod_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_prod_params options = options_of(params, "prod");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "prod", "keep")),
+        };
+        return node<1>(context, Op::prod, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_any(tl_context *ctx, tl_tensor *a, const tl_any_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_any_params options = options_of(params, "any");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "any", "keep")),
+        };
+        return node<1>(context, Op::any, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_all(tl_context *ctx, tl_tensor *a, const tl_all_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_all_params options = options_of(params, "all");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "all", "keep")),
+        };
+        return node<1>(context, Op::all, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_log_sum_exp(tl_context *ctx, tl_tensor *a, const tl_log_sum_exp_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_log_sum_exp_params options = options_of(params, "log_sum_exp");
+        const Attr attrs[] = {
+            Attr::of_dims("dims", options.dims),
+            Attr::of_int("keep", capi::flag(options.keep, "log_sum_exp", "keep")),
+        };
+        return node<1>(context, Op::log_sum_exp, {a}, attrs);
+    });
+}
 
 tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {

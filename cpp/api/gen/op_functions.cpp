@@ -234,15 +234,33 @@ Tensor ContextOps::flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor
     return Nodes::make(*this, core::Op::flash_attn_ext, {&q, &k, &v, if_given(mask), if_given(sinks)}, attrs);
 }
 
-Tensor ContextOps::sum(const Tensor &a) const { return Nodes::make(*this, core::Op::sum, {&a}); }
+Tensor ContextOps::sum(const Tensor &a, const SumOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::sum, {&a}, attrs);
+}
 
 Tensor ContextOps::sum_rows(const Tensor &a) const { return Nodes::make(*this, core::Op::sum_rows, {&a}); }
 
-Tensor ContextOps::mean(const Tensor &a) const { return Nodes::make(*this, core::Op::mean, {&a}); }
+Tensor ContextOps::mean(const Tensor &a, const MeanOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::mean, {&a}, attrs);
+}
 
 Tensor ContextOps::cumsum(const Tensor &a) const { return Nodes::make(*this, core::Op::cumsum, {&a}); }
 
-Tensor ContextOps::argmax(const Tensor &a) const { return Nodes::make(*this, core::Op::argmax, {&a}); }
+Tensor ContextOps::argmax(const Tensor &a, const ArgmaxOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::argmax, {&a}, attrs);
+}
 
 Tensor ContextOps::argsort(const Tensor &a, const ArgsortOptions &options) const {
     const core::Attr attrs[] = {
@@ -262,6 +280,80 @@ Tensor ContextOps::count_equal(const Tensor &a, const Tensor &b) const { return 
 
 Tensor ContextOps::cross_entropy_loss(const Tensor &a, const Tensor &b) const {
     return Nodes::make(*this, core::Op::cross_entropy_loss, {&a, &b});
+}
+
+Tensor ContextOps::max(const Tensor &a, const MaxOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::max, {&a}, attrs);
+}
+
+Tensor ContextOps::min(const Tensor &a, const MinOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::min, {&a}, attrs);
+}
+
+Tensor ContextOps::argmin(const Tensor &a, const ArgminOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::argmin, {&a}, attrs);
+}
+
+Tensor ContextOps::var(const Tensor &a, std::int64_t correction, const VarOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("correction", correction),
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::var, {&a}, attrs);
+}
+
+Tensor ContextOps::stddev(const Tensor &a, std::int64_t correction, const StdOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("correction", correction),
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::std, {&a}, attrs);
+}
+
+Tensor ContextOps::prod(const Tensor &a, const ProdOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::prod, {&a}, attrs);
+}
+
+Tensor ContextOps::any(const Tensor &a, const AnyOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::any, {&a}, attrs);
+}
+
+Tensor ContextOps::all(const Tensor &a, const AllOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::all, {&a}, attrs);
+}
+
+Tensor ContextOps::log_sum_exp(const Tensor &a, const LogSumExpOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("dims", options.dims.values()),
+        core::Attr::of_int("keep", options.keep),
+    };
+    return Nodes::make(*this, core::Op::log_sum_exp, {&a}, attrs);
 }
 
 Tensor ContextOps::repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
@@ -694,15 +786,15 @@ Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const s
     return Nodes::youngest_of({&q, &k, &v, if_given(mask), if_given(sinks)}).flash_attn_ext(q, k, v, mask, sinks, options);
 }
 
-Tensor sum(const Tensor &a) { return Nodes::youngest_of({&a}).sum(a); }
+Tensor sum(const Tensor &a, const SumOptions &options) { return Nodes::youngest_of({&a}).sum(a, options); }
 
 Tensor sum_rows(const Tensor &a) { return Nodes::youngest_of({&a}).sum_rows(a); }
 
-Tensor mean(const Tensor &a) { return Nodes::youngest_of({&a}).mean(a); }
+Tensor mean(const Tensor &a, const MeanOptions &options) { return Nodes::youngest_of({&a}).mean(a, options); }
 
 Tensor cumsum(const Tensor &a) { return Nodes::youngest_of({&a}).cumsum(a); }
 
-Tensor argmax(const Tensor &a) { return Nodes::youngest_of({&a}).argmax(a); }
+Tensor argmax(const Tensor &a, const ArgmaxOptions &options) { return Nodes::youngest_of({&a}).argmax(a, options); }
 
 Tensor argsort(const Tensor &a, const ArgsortOptions &options) { return Nodes::youngest_of({&a}).argsort(a, options); }
 
@@ -711,6 +803,28 @@ Tensor top_k(const Tensor &a, std::int64_t k) { return Nodes::youngest_of({&a}).
 Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).count_equal(a, b); }
 
 Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).cross_entropy_loss(a, b); }
+
+Tensor max(const Tensor &a, const MaxOptions &options) { return Nodes::youngest_of({&a}).max(a, options); }
+
+Tensor min(const Tensor &a, const MinOptions &options) { return Nodes::youngest_of({&a}).min(a, options); }
+
+Tensor argmin(const Tensor &a, const ArgminOptions &options) { return Nodes::youngest_of({&a}).argmin(a, options); }
+
+Tensor var(const Tensor &a, std::int64_t correction, const VarOptions &options) {
+    return Nodes::youngest_of({&a}).var(a, correction, options);
+}
+
+Tensor stddev(const Tensor &a, std::int64_t correction, const StdOptions &options) {
+    return Nodes::youngest_of({&a}).stddev(a, correction, options);
+}
+
+Tensor prod(const Tensor &a, const ProdOptions &options) { return Nodes::youngest_of({&a}).prod(a, options); }
+
+Tensor any(const Tensor &a, const AnyOptions &options) { return Nodes::youngest_of({&a}).any(a, options); }
+
+Tensor all(const Tensor &a, const AllOptions &options) { return Nodes::youngest_of({&a}).all(a, options); }
+
+Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options) { return Nodes::youngest_of({&a}).log_sum_exp(a, options); }
 
 Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).repeat(a, ne); }
 
@@ -917,19 +1031,43 @@ Tensor TensorOps::soft_max() const { return tensorlib::soft_max(static_cast<cons
 
 Tensor TensorOps::log_soft_max() const { return tensorlib::log_soft_max(static_cast<const Tensor &>(*this)); }
 
-Tensor TensorOps::sum() const { return tensorlib::sum(static_cast<const Tensor &>(*this)); }
+Tensor TensorOps::sum(const SumOptions &options) const { return tensorlib::sum(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::sum_rows() const { return tensorlib::sum_rows(static_cast<const Tensor &>(*this)); }
 
-Tensor TensorOps::mean() const { return tensorlib::mean(static_cast<const Tensor &>(*this)); }
+Tensor TensorOps::mean(const MeanOptions &options) const { return tensorlib::mean(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::cumsum() const { return tensorlib::cumsum(static_cast<const Tensor &>(*this)); }
 
-Tensor TensorOps::argmax() const { return tensorlib::argmax(static_cast<const Tensor &>(*this)); }
+Tensor TensorOps::argmax(const ArgmaxOptions &options) const { return tensorlib::argmax(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::argsort(const ArgsortOptions &options) const { return tensorlib::argsort(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::top_k(std::int64_t k) const { return tensorlib::top_k(static_cast<const Tensor &>(*this), k); }
+
+Tensor TensorOps::max(const MaxOptions &options) const { return tensorlib::max(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::min(const MinOptions &options) const { return tensorlib::min(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::argmin(const ArgminOptions &options) const { return tensorlib::argmin(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::var(std::int64_t correction, const VarOptions &options) const {
+    return tensorlib::var(static_cast<const Tensor &>(*this), correction, options);
+}
+
+Tensor TensorOps::stddev(std::int64_t correction, const StdOptions &options) const {
+    return tensorlib::stddev(static_cast<const Tensor &>(*this), correction, options);
+}
+
+Tensor TensorOps::prod(const ProdOptions &options) const { return tensorlib::prod(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::any(const AnyOptions &options) const { return tensorlib::any(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::all(const AllOptions &options) const { return tensorlib::all(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::log_sum_exp(const LogSumExpOptions &options) const {
+    return tensorlib::log_sum_exp(static_cast<const Tensor &>(*this), options);
+}
 
 Tensor TensorOps::repeat(const std::array<std::int64_t, 4> &ne) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), ne); }
 

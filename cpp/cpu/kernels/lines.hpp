@@ -1,44 +1,42 @@
-// Rows that are read whole are cut into segments of fixed length. Segments are merged in order, so the result does not
-// depend on the number of threads.
+// Rows, and other groups of elements, that are read whole are cut into segments of fixed length. Segments are merged in
+// order, so the result does not depend on the number of threads.
 //
-// A segment has 65536 elements: 256 KiB of floats, the least that is worth a second thread, and no more than fits in
-// the L2 cache.
 #pragma once
 
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
+#include "ops/reduction.hpp"
 
 #include <algorithm>
 
 namespace tensorlib::core {
 
-constexpr std::int64_t line_block = simd::sum_block, line_segment = 64 * line_block;
+constexpr std::int64_t line_block = simd::sum_block;
 
-// A tensor's rows, or all its elements in ne order as one row.
+inline ops::Reduction rows_of(const Layout &a) noexcept { return {a, 1}; }
+
+// The groups of a reduction, whose elements are counted in order.
 struct Lines {
-    std::int64_t count, length, segments;
+    std::int64_t count, length, segment, segments;
 
-    Lines(const Layout &a, bool all) noexcept
-        : count(all ? 1 : a.n_rows()),
-          length(all ? a.n_elements() : a.ne[0]),
-          segments(std::max<std::int64_t>(ceil_div(length, line_segment), 1)) {}
+    explicit Lines(const ops::Reduction &groups) noexcept
+        : count(groups.count), length(groups.length), segment(groups.segment()), segments(groups.segments()) {}
     // Segment s of row r is unit s + segments * r.
     std::int64_t units() const noexcept { return count * segments; }
     Range part_of_unit(std::int64_t unit) const noexcept {
-        const std::int64_t begin = unit % segments * line_segment;
-        return {begin, std::min(begin + line_segment, length)};
+        const std::int64_t begin = unit % segments * segment;
+        return {begin, std::min(begin + segment, length)};
     }
 };
 
 // Reads their elements as floats.
 class LineReader {
 public:
-    LineReader(const Step &step, bool all, const simd::SimdTable &simd, std::size_t operand = 0) noexcept
-        : a_(step.src[operand]), simd_(simd), whole_rows_(!all || step.node->src[operand]->layout.contiguous()) {
-        const Layout &a = step.node->src[operand]->layout;
-        in_place_ = whole_rows_ && a_.type == DType::f32 && a.rows_contiguous();
-        if (all && whole_rows_) a_ = {a_.type, {a.n_elements(), 1, 1, 1}, {traits(a_.type).size, 0, 0, 0}, a_.data};
-    }
+    LineReader(const Step &step, const ops::Reduction &groups, const simd::SimdTable &simd, std::size_t operand = 0) noexcept
+        : line_{step.src[operand].type, std::to_array(groups.reduced.ne), std::to_array(groups.reduced.nb), step.src[operand].data},
+          groups_(groups),
+          simd_(simd),
+          in_place_(line_.type == DType::f32 && groups.reduced.in_steps_of(sizeof(float))) {}
 
     // Whether read() returns a whole line in place.
     bool in_place() const noexcept { return in_place_; }
@@ -46,15 +44,16 @@ public:
     // n elements of a line, starting with `from`; at most line_block unless they are in place. Returns them in
     // `buffer`, or in place.
     const float *read(std::int64_t line, std::int64_t from, std::int64_t n, float *buffer) const noexcept {
-        if (in_place_) return reinterpret_cast<const float *>(row(line)) + from;
-        if (whole_rows_) {
-            load_row(a_, row(line), from, n, buffer, simd_);
+        const std::byte *first = line_.data + groups_.kept.offset(line);
+        if (in_place_) return reinterpret_cast<const float *>(first) + from;
+        if (groups_.reduced.n <= 1) {
+            load_row(line_, first, from, n, buffer, simd_);
             return buffer;
         }
         for (std::int64_t done = 0, count; done < n; done += count) {
-            const std::int64_t at = (from + done) % a_.ne[0];
-            count = std::min(n - done, a_.ne[0] - at);
-            load_row(a_, row((from + done) / a_.ne[0]), at, count, buffer + done, simd_);
+            const std::int64_t at = (from + done) % line_.ne[0];
+            count = std::min(n - done, line_.ne[0] - at);
+            load_row(line_, first + groups_.reduced.offset(from + done - at), at, count, buffer + done, simd_);
         }
         return buffer;
     }
@@ -70,11 +69,10 @@ public:
     }
 
 private:
-    const std::byte *row(std::int64_t number) const noexcept { return row_address(a_, row_index(a_.ne, number)); }
-
-    TensorRef a_;
+    TensorRef line_;  // the shape and strides of a group
+    ops::Reduction groups_;
     const simd::SimdTable &simd_;
-    bool whole_rows_, in_place_;
+    bool in_place_;
 };
 
 }  // namespace tensorlib::core

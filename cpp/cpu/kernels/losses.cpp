@@ -46,7 +46,7 @@ struct Sums {
 
 void plan_loss(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
-    const Lines lines(a, false);
+    const Lines lines(rows_of(a));
     // An exponential takes as long as moving some ten bytes, a row's logarithm as some hundred.
     plan.chunks(Stage::combine) = 1;
     // There may be any number of empty rows, none of which has a loss.
@@ -72,7 +72,7 @@ Sums sums_of(const LineReader &a, const LineReader &b, std::int64_t line, Range 
 }
 
 void run_loss(const Step &step, const Slice &slice) noexcept {
-    const Lines lines(step.node->src[0]->layout, false);
+    const Lines lines(rows_of(step.node->src[0]->layout));
     if (lines.length == 0) {
         *reinterpret_cast<float *>(step.dst.data) = lines.count == 0 ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
         return;
@@ -81,7 +81,8 @@ void run_loss(const Step &step, const Slice &slice) noexcept {
     auto *losses = reinterpret_cast<double *>(sums + lines.units());
     const auto part = [&](std::int64_t units) { return part_of(units, slice.chunk, step.plan.chunks(slice.stage)); };
     if (slice.stage == Stage::prepare) {
-        const LineReader a(step, false, slice.simd), b(step, false, slice.simd, 1);
+        const LineReader a(step, rows_of(step.node->src[0]->layout), slice.simd),
+            b(step, rows_of(step.node->src[1]->layout), slice.simd, 1);
         const Range units = part(lines.units());
         for (std::int64_t unit = units.begin; unit < units.end; unit++)
             sums[unit] = sums_of(a, b, unit / lines.segments, lines.part_of_unit(unit), slice.simd);

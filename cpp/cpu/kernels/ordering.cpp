@@ -1,4 +1,4 @@
-// argmax, argsort and top_k: indices of elements. math/order.hpp defines the order exactly, so the result does not
+// argsort and top_k: indices of elements. math/order.hpp defines the order exactly, so the result does not
 // depend on how the work is divided.
 #include "cpu/kernels/lines.hpp"
 #include "cpu/kernels/sorting.hpp"
@@ -20,65 +20,6 @@ std::int32_t *places_of_row(const Step &step, std::int64_t row) noexcept {
 
 // The shortest part of a row that is worth a thread.
 constexpr std::int64_t shortest_part = 1 << 15;
-
-// ---- argmax: a chunk is some segments (kernels/lines.hpp). If rows have several, the best elements of each are
-// compared at the end.
-
-struct Best {
-    float value = -std::numeric_limits<float>::infinity();
-    std::int32_t place = -1;  // only NaN leaves it at -1
-
-    void take(const Best &later) noexcept {
-        if (later.place >= 0 && (place < 0 || later.value > value)) *this = later;
-    }
-};
-
-void plan_argmax(const Problem &p, KernelPlan &plan) noexcept {
-    const Layout &a = p.node.src[0]->layout;
-    const Lines lines(a, false);
-    plan.chunks(Stage::compute) = chunks_for(lines.units(), static_cast<std::int64_t>(a.nbytes()), p.n_threads);
-    if (lines.segments == 1) return;
-    plan.workspace = static_cast<std::size_t>(lines.units()) * sizeof(Best);
-    plan.chunks(Stage::combine) = chunks_for(lines.count, static_cast<std::int64_t>(plan.workspace), p.n_threads);
-}
-
-// Skips a block whose largest element is no better; otherwise finds the element in it.
-Best best_of(const LineReader &reader, std::int64_t line, Range part, const simd::SimdTable &simd) noexcept {
-    Best best;
-    reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
-        const float largest = simd.comparisons.largest(n, x);
-        if (best.place >= 0 && !(largest > best.value)) return;
-        const std::int64_t at = simd.comparisons.first_at_least(n, x, largest);
-        if (at < n) best = {largest, static_cast<std::int32_t>(from + at)};
-    });
-    return best;
-}
-
-void run_argmax(const Step &step, const Slice &slice) noexcept {
-    const Lines lines(step.node->src[0]->layout, false);
-    auto *found = reinterpret_cast<Best *>(step.workspace);
-    auto *places = reinterpret_cast<std::int32_t *>(step.dst.data);
-    const auto store = [&](std::int64_t line, const Best &best) { places[line] = std::max(best.place, 0); };
-    if (slice.stage == Stage::combine) {
-        const Range part = part_of(lines.count, slice.chunk, step.plan.chunks(Stage::combine));
-        for (std::int64_t line = part.begin; line < part.end; line++) {
-            Best best;
-            for (std::int64_t s = 0; s < lines.segments; s++) best.take(found[line * lines.segments + s]);
-            store(line, best);
-        }
-        return;
-    }
-    const LineReader reader(step, false, slice.simd);
-    const Range units = part_of(lines.units(), slice.chunk, step.plan.chunks(Stage::compute));
-    for (std::int64_t unit = units.begin; unit < units.end; unit++) {
-        const Best best = best_of(reader, unit / lines.segments, lines.part_of_unit(unit), slice.simd);
-        if (lines.segments > 1) {
-            found[unit] = best;
-        } else {
-            store(unit, best);
-        }
-    }
-}
 
 // ---- argsort, with one thread per row: a chunk is some rows.
 
@@ -122,7 +63,7 @@ void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
 void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.ne[0];
     if (n == 0) return;
-    const LineReader reader(step, false, slice.simd);
+    const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
     SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + step.plan.kept<ScratchParts>().part_of(slice) * 2 * n;
     const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
@@ -167,7 +108,7 @@ void run_sort_parts(const Step &step, const Slice &slice) noexcept {
     // The row's entries before and after the round; the buffers swap.
     SortEntry *from = reinterpret_cast<SortEntry *>(step.workspace) + row * 2 * n, *to = from + n;
     if (slice.round == 0) {
-        const LineReader reader(step, false, slice.simd);
+        const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
         const SortEntry *sorted = sort_part(step, reader, row, part, from + part.begin, to + part.begin);
         if (sorted != from + part.begin) std::copy(sorted, sorted + (part.end - part.begin), from + part.begin);
         return;
@@ -306,7 +247,7 @@ void run_top_k(const Step &step, const Slice &slice) noexcept {
         }
         return;
     }
-    const LineReader reader(step, false, slice.simd);
+    const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
     SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + scratch.part_of(slice) * room;
     if (parts > 1) {
         SortEntry *found = of_parts + slice.chunk * k;
@@ -322,7 +263,6 @@ void run_top_k(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::argmax, .name = "argmax", .plan = plan_always<plan_argmax>}, run_argmax},
     {{.op = Op::argsort, .name = "argsort_parts", .plan = plan_unless<refuse_sort_parts, plan_sort_parts>}, run_sort_parts},
     {{.op = Op::argsort, .name = "argsort_rows", .plan = plan_always<plan_sort_rows>}, run_sort_rows},
     {{.op = Op::top_k, .name = "top_k", .plan = plan_always<plan_top_k>}, run_top_k},

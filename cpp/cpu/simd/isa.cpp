@@ -11,6 +11,7 @@ void fill(SimdTable &table) {
     fill_rotations(table.rotations);
     fill_attention(table.attention);
     fill_sums(table.sums);
+    fill_reductions(table.reductions);
     fill_losses(table.losses);
     fill_comparisons(table.comparisons);
     fill_windows(table.windows);

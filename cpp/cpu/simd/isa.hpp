@@ -15,6 +15,7 @@ void fill_norms(SimdTable::Norms &table);
 void fill_rotations(SimdTable::Rotations &table);
 void fill_attention(SimdTable::Attention &table);
 void fill_sums(SimdTable::Sums &table);
+void fill_reductions(SimdTable::Reductions &table);
 void fill_losses(SimdTable::Losses &table);
 void fill_comparisons(SimdTable::Comparisons &table);
 void fill_windows(SimdTable::Windows &table);

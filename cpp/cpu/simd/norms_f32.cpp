@@ -14,14 +14,6 @@ namespace {
 constexpr int W = Vec::width;
 using Number = math::Real<Vec>;
 
-// The last floats of a row, followed by `fill`.
-Vec::Reg load_rest(const float *p, int n, float fill) {
-    float rest[W];
-    Vec::store(rest, Vec::broadcast(fill));
-    Vec::store_part(rest, Vec::load_part(p, n), n);
-    return Vec::load(rest);
-}
-
 double squares(int64_t n, const float *x, float center) {
     return sum_of(
         n, [=](int64_t i, int count) __attribute__((always_inline)) {

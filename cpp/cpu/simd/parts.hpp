@@ -11,6 +11,14 @@
 
 namespace tensorlib::core::simd::TL_ISA {
 
+// The last floats of a row, followed by `fill`.
+inline Vec::Reg load_rest(const float *p, int n, float fill) {
+    float rest[Vec::width];
+    Vec::store(rest, Vec::broadcast(fill));
+    Vec::store_part(rest, Vec::load_part(p, n), n);
+    return Vec::load(rest);
+}
+
 // The sum of at most sum_block floats. made(i, left) returns a register of them starting with the i-th; if fewer than a
 // register's worth remain, `left` of them followed by zeros. No part is ever -0, so zeros do not change one.
 template <class Make>

@@ -5,6 +5,7 @@
 // definition per program, and the linker might keep the one that was compiled for another processor.
 #pragma once
 
+#include "math/reduced_kind.hpp"
 #include "math/tile_op.hpp"
 
 #include <stddef.h>
@@ -64,6 +65,8 @@ struct ByteColumns {
 };
 constexpr int scaled_bytes = 256;
 constexpr int largest_shift = 12;  // for the powers of two that divide a scale
+
+constexpr int64_t reduced_columns = 1024;
 
 // The arguments of a loop over a tile: n floats of each operand. Bit i of `repeated` says that operand i is one float
 // for all n. dst may be one of the operands, starting at its first float. params: as many as the formula has
@@ -289,6 +292,17 @@ struct SimdTable {
         // Copies::stream does.
         void (*running)(int64_t n, const float *x, double before, float *to, bool stream);
     } sums;
+
+    // Reductions of floats to a state for each group, by Reduced, in a fixed order (math/reduced_kind.hpp).
+    struct Reductions {
+        // Adds n elements of a group to its state. The first one has the index `first` in its group.
+        using Along = void (*)(int64_t n, const float *x, int64_t first, double *state);
+        // Adds an element to each of n groups, up to reduced_columns, from each of `count` rows, up to reduced_rows. The
+        // first row has the index `first` in all groups. Number i of the state of group j is state[i n + j].
+        using Across = void (*)(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state);
+        Along along[n_reduced];
+        Across across[n_reduced];
+    } reductions;
 
     // Parts of a loss, in the order of Sums::sum.
     struct Losses {

@@ -1,8 +1,6 @@
-// argmax, argsort and top_k: indices of elements, by way of entries that sort as integers (math/order.hpp). No two
+// argsort and top_k: indices of elements, by way of entries that sort as integers (math/order.hpp). No two
 // entries are equal, so the results are the CPU's, regardless of the order of the work.
 //
-//   argmax     32 or 256 threads own a row, each the least entry of every 32nd or 256th element; then the least of a
-//              warp, and of its warps
 //   argsort    a bitonic sort of the next power of two of entries: tiles of 2048 in shared memory (16 KiB), a thread a
 //              pair at a time; steps over distances of a tile and more go through memory, a launch each. Rows of a tile
 //              or less need no other memory
@@ -10,7 +8,7 @@
 //              many new ones are read next to them (up to 16 KiB in all), and sorted with them if one of these is among
 //              the first k
 //
-// Limited by memory (argmax, top_k of long rows), and by the passes of the sort: 66 and more for a tile.
+// Limited by memory (top_k of long rows), and by the passes of the sort: 66 and more for a tile.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
@@ -46,65 +44,7 @@ struct Rows {
 
 unsigned blocks_for(std::int64_t n) noexcept { return static_cast<unsigned>(std::clamp<std::int64_t>(n, 1, device::largest_grid_x)); }
 
-// ---- argmax
-
-constexpr int warps_of_long_row = 8;
-// A shorter row belongs to one warp.
-constexpr std::int64_t shortest_long_row = 1024;
-
-__device__ SortEntry warp_least(SortEntry entry) {
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const SortEntry other = __shfl_xor_sync(device::all_lanes, static_cast<unsigned long long>(entry), distance);
-        entry = other < entry ? other : entry;
-    }
-    return entry;
-}
-
-// Long: the block's 8 warps share a row; otherwise each has its own.
-template <bool Long>
-__global__ void argmax_rows(Rows rows, std::int32_t *c, std::int64_t n_rows) {
-    constexpr int threads = Long ? warps_of_long_row * 32 : 32, rows_per_block = Long ? 1 : warps_of_long_row;
-    auto *of_warps = device::shared_memory<SortEntry>();
-    const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
-    const int first = Long ? warp * 32 + lane : lane;
-    for (std::int64_t begin = std::int64_t{blockIdx.x} * rows_per_block; begin < n_rows;
-         begin += std::int64_t{gridDim.x} * rows_per_block) {
-        const std::int64_t row = Long ? begin : begin + warp;
-        SortEntry least = last_entry;
-        for (std::int64_t i = first; row < n_rows && i < rows.a.ne[0]; i += threads) {
-            const SortEntry entry = rows.entry(row, i);
-            least = entry < least ? entry : least;
-        }
-        least = warp_least(least);
-        if constexpr (Long) {
-            if (lane == 0) of_warps[warp] = least;
-            __syncthreads();
-            if (first == 0) {
-                for (int w = 1; w < warps_of_long_row; w++) least = of_warps[w] < least ? of_warps[w] : least;
-            }
-            __syncthreads();
-        }
-        if (row < n_rows && first == 0) c[row] = math::place_of(least);
-    }
-}
-
 Rows rows_of(const Step &step, Order order) noexcept { return {device::view_of(step.src[0]), step.src[0].type, order}; }
-
-cudaError_t launch_argmax(const Step &step, const CudaStream &stream) noexcept {
-    const Layout &a = step.node->src[0]->layout;
-    const std::int64_t n_rows = a.n_rows();
-    if (n_rows == 0) return cudaSuccess;
-    auto *c = reinterpret_cast<std::int32_t *>(step.dst.data);
-    const Rows rows = rows_of(step, Order::descending);
-    const dim3 block(32, warps_of_long_row);
-    if (a.ne[0] >= shortest_long_row) {
-        const Launch how{step.kernel->name, dim3(blocks_for(n_rows)), block, warps_of_long_row * sizeof(SortEntry)};
-        return launch(stream, how, argmax_rows<true>, rows, c, n_rows);
-    }
-    return launch(stream, {step.kernel->name, dim3(blocks_for(ceil_div(n_rows, warps_of_long_row))), block}, argmax_rows<false>, rows, c,
-                  n_rows);
-}
 
 // ---- argsort
 
@@ -257,7 +197,6 @@ cudaError_t launch_top_k(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{.op = Op::argmax, .name = "argmax", .plan = plan_always<>}, launch_argmax},
     {{.op = Op::argsort, .name = "argsort", .plan = plan_always<plan_sort>}, launch_sort},
     {{.op = Op::top_k, .name = "top_k_kept", .plan = plan_unless<refuse_large_k>}, launch_top_k},
     {{.op = Op::top_k, .name = "top_k_sorted", .plan = plan_always<plan_sort>}, launch_sort},

@@ -734,10 +734,15 @@ inline constexpr OpFacts flash_attn_ext{
 // ---- reductions
 
 inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef sum_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
 inline constexpr OpFacts sum{
     .op = Op::sum,
     .name = "sum",
     .operands = sum_operands,
+    .attrs = sum_attrs,
     .result = ResultType::f32,
 };
 
@@ -750,10 +755,15 @@ inline constexpr OpFacts sum_rows{
 };
 
 inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef mean_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
 inline constexpr OpFacts mean{
     .op = Op::mean,
     .name = "mean",
     .operands = mean_operands,
+    .attrs = mean_attrs,
     .result = ResultType::f32,
 };
 
@@ -766,10 +776,15 @@ inline constexpr OpFacts cumsum{
 };
 
 inline constexpr Operand argmax_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
+inline constexpr AttrDef argmax_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
 inline constexpr OpFacts argmax{
     .op = Op::argmax,
     .name = "argmax",
     .operands = argmax_operands,
+    .attrs = argmax_attrs,
     .result = ResultType::i32,
 };
 
@@ -812,6 +827,125 @@ inline constexpr OpFacts cross_entropy_loss{
     .op = Op::cross_entropy_loss,
     .name = "cross_entropy_loss",
     .operands = cross_entropy_loss_operands,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand max_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef max_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts max{
+    .op = Op::max,
+    .name = "max",
+    .operands = max_operands,
+    .attrs = max_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand min_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef min_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts min{
+    .op = Op::min,
+    .name = "min",
+    .operands = min_operands,
+    .attrs = min_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand argmin_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
+inline constexpr AttrDef argmin_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts argmin{
+    .op = Op::argmin,
+    .name = "argmin",
+    .operands = argmin_operands,
+    .attrs = argmin_attrs,
+    .result = ResultType::i32,
+};
+
+inline constexpr Operand var_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef var_attrs[] = {
+    {.name = "correction", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts var{
+    .op = Op::var,
+    .name = "var",
+    .operands = var_operands,
+    .attrs = var_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand std_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef std_attrs[] = {
+    {.name = "correction", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts std{
+    .op = Op::std,
+    .name = "std",
+    .operands = std_operands,
+    .attrs = std_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand prod_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef prod_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts prod{
+    .op = Op::prod,
+    .name = "prod",
+    .operands = prod_operands,
+    .attrs = prod_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand any_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr AttrDef any_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts any{
+    .op = Op::any,
+    .name = "any",
+    .operands = any_operands,
+    .attrs = any_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand all_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr AttrDef all_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts all{
+    .op = Op::all,
+    .name = "all",
+    .operands = all_operands,
+    .attrs = all_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand log_sum_exp_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef log_sum_exp_attrs[] = {
+    {.name = "dims", .kind = AttrKind::ints, .required = false, .min_ints = 0, .max_ints = 4, .least = 0, .most = 3},
+    {.name = "keep", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts log_sum_exp{
+    .op = Op::log_sum_exp,
+    .name = "log_sum_exp",
+    .operands = log_sum_exp_operands,
+    .attrs = log_sum_exp_attrs,
     .result = ResultType::f32,
 };
 
@@ -1544,6 +1678,33 @@ struct FlashAttnExtAttrs {
         : scale(given.number("scale", 0.0)), max_bias(given.number("max_bias", 0.0)), logit_softcap(given.number("logit_softcap", 0.0)) {}
 };
 
+struct SumAttrs {
+    static constexpr Op operation = Op::sum;
+
+    IntList dims;
+    bool keep;
+
+    explicit SumAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("sum", "keep")) {}
+};
+
+struct MeanAttrs {
+    static constexpr Op operation = Op::mean;
+
+    IntList dims;
+    bool keep;
+
+    explicit MeanAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("mean", "keep")) {}
+};
+
+struct ArgmaxAttrs {
+    static constexpr Op operation = Op::argmax;
+
+    IntList dims;
+    bool keep;
+
+    explicit ArgmaxAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("argmax", "keep")) {}
+};
+
 enum class ArgsortOrder : std::int32_t { asc, desc };
 
 struct ArgsortAttrs {
@@ -1560,6 +1721,91 @@ struct TopKAttrs {
     std::int64_t k;
 
     explicit TopKAttrs(const Attrs &given) : k(given.integer("k", 0)) {}
+};
+
+struct MaxAttrs {
+    static constexpr Op operation = Op::max;
+
+    IntList dims;
+    bool keep;
+
+    explicit MaxAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("max", "keep")) {}
+};
+
+struct MinAttrs {
+    static constexpr Op operation = Op::min;
+
+    IntList dims;
+    bool keep;
+
+    explicit MinAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("min", "keep")) {}
+};
+
+struct ArgminAttrs {
+    static constexpr Op operation = Op::argmin;
+
+    IntList dims;
+    bool keep;
+
+    explicit ArgminAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("argmin", "keep")) {}
+};
+
+struct VarAttrs {
+    static constexpr Op operation = Op::var;
+
+    std::int64_t correction;
+    IntList dims;
+    bool keep;
+
+    explicit VarAttrs(const Attrs &given)
+        : correction(given.integer("correction", 0)), dims(given.list("dims")), keep(given.flag("var", "keep")) {}
+};
+
+struct StdAttrs {
+    static constexpr Op operation = Op::std;
+
+    std::int64_t correction;
+    IntList dims;
+    bool keep;
+
+    explicit StdAttrs(const Attrs &given)
+        : correction(given.integer("correction", 0)), dims(given.list("dims")), keep(given.flag("std", "keep")) {}
+};
+
+struct ProdAttrs {
+    static constexpr Op operation = Op::prod;
+
+    IntList dims;
+    bool keep;
+
+    explicit ProdAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("prod", "keep")) {}
+};
+
+struct AnyAttrs {
+    static constexpr Op operation = Op::any;
+
+    IntList dims;
+    bool keep;
+
+    explicit AnyAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("any", "keep")) {}
+};
+
+struct AllAttrs {
+    static constexpr Op operation = Op::all;
+
+    IntList dims;
+    bool keep;
+
+    explicit AllAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("all", "keep")) {}
+};
+
+struct LogSumExpAttrs {
+    static constexpr Op operation = Op::log_sum_exp;
+
+    IntList dims;
+    bool keep;
+
+    explicit LogSumExpAttrs(const Attrs &given) : dims(given.list("dims")), keep(given.flag("log_sum_exp", "keep")) {}
 };
 
 struct RepeatAttrs {

@@ -86,7 +86,7 @@ func (net *network) newBatch(n int, training bool) *batch {
 	inner := must(ctx.Relu(must(ctx.Add(must(ctx.MulMat(p[0], b.x)), p[1]))))
 	logits := must(ctx.Add(must(ctx.MulMat(p[2], inner)), p[3])) // (10, n)
 	ofDigits := must(ctx.Gather(must(ctx.LogSoftMax(logits)), b.digits, 0))
-	b.loss = must(ctx.Scale(must(ctx.Sum(ofDigits)), -1/float64(n), nil))
+	b.loss = must(ctx.Scale(must(ctx.Sum(ofDigits, nil)), -1/float64(n), nil))
 	outputs := []*tensorlib.Tensor{b.loss}
 	if training {
 		for i, gradient := range must(b.loss.Gradients(p...)) {

@@ -136,8 +136,8 @@ func (e *encoder) encode(tokens []int32) ([]float32, error) {
 	for i := int64(0); i < e.layers && e.err == nil; i++ {
 		x = e.layer(i, x)
 	}
-	mean := e.try(ctx.Mean(e.try(ctx.Transpose(x)))) // (1, width)
-	vector := e.try(ctx.L2Norm(e.try(ctx.Transpose(mean)), 1e-12))
+	mean := e.try(ctx.Mean(x, tensorlib.Along(1))) // of the tokens
+	vector := e.try(ctx.L2Norm(mean, 1e-12))
 	if e.err != nil {
 		return nil, e.err
 	}

@@ -21,6 +21,9 @@ const MAX_ATTRIBUTES: usize = 16;
 /// The most integers of an attribute.
 const MAX_INTEGERS: u64 = 4;
 
+/// The number of the last dimension.
+const LAST_DIMENSION: f64 = 3.0;
+
 const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product", "other"];
 /// read: the elements are read. written: the result is a view of it, and computing writes into it. viewed: the result
 /// is a view of it, and nothing is computed. indices: the elements are indices, which computing checks. integers: the
@@ -46,15 +49,18 @@ pub enum Kind {
     Choice,
     /// A storage type's name.
     Type,
+    /// Dimensions of a tensor, in any order; none stands for all.
+    Dims,
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("bool", Kind::Bool),
     ("integer", Kind::Integer),
     ("integers", Kind::Integers),
     ("number", Kind::Number),
     ("enum", Kind::Choice),
     ("type", Kind::Type),
+    ("dims", Kind::Dims),
 ];
 
 impl Kind {
@@ -185,6 +191,12 @@ impl Op {
     pub fn has_optional_operands(&self) -> bool {
         !self.optional_operands().is_empty()
     }
+
+    /// Whether it reduces dimensions that the caller selects: its optional attributes are `dims` and `keep`, which some
+    /// languages join in one type.
+    pub fn reduces(&self) -> bool {
+        self.attributes.iter().any(|attribute| attribute.kind == Kind::Dims)
+    }
 }
 
 /// One of an operation's operands.
@@ -248,7 +260,7 @@ impl Attribute {
             Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
         };
         let (least, most) = self.range?;
-        let all = self.kind == Kind::Integers;
+        let all = matches!(self.kind, Kind::Integers | Kind::Dims);
         match (bound(least), bound(most)) {
             (Some(least), Some(most)) if all => Some(format!("Each {least} to {most}")),
             (Some(least), Some(most)) => Some(format!("Range: {least} to {most}")),
@@ -265,6 +277,7 @@ impl Attribute {
             Kind::Bool => Some("false".into()),
             Kind::Integer | Kind::Number => Some(self.shown(self.default)),
             Kind::Choice => Some(self.values[0].clone()),
+            Kind::Dims => Some("all".into()),
             Kind::Integers | Kind::Type => None,
         }
     }
@@ -451,7 +464,16 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
             language.check(&language.variable(&attribute.name, &attribute.names), place)?;
         }
     }
-    match op.attributes.iter().find(|attribute| attribute.length.0 != attribute.length.1) {
+    if op.reduces() {
+        let optional: Vec<_> = op.optional().map(|attribute| (attribute.name.as_str(), attribute.kind)).collect();
+        if optional != [("dims", Kind::Dims), ("keep", Kind::Bool)] {
+            return Err(format!(
+                "{place}: it has dimensions: valid optional attributes are dims, of kind dims, and keep, of kind bool"
+            ));
+        }
+    }
+    let is_list = |attribute: &&Attribute| attribute.kind == Kind::Integers && attribute.length.0 != attribute.length.1;
+    match op.attributes.iter().find(is_list) {
         Some(Attribute { name, .. }) => {
             Err(format!("{place}: {name} has no fixed length: such functions are signature = \"{BY_HAND}\""))
         }
@@ -526,9 +548,10 @@ fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribu
     let length = match only_of("length", &[Kind::Integers])? {
         true => fields.range("length")?,
         false if kind == Kind::Integers => return Err(format!("{}: length is missing: [FEWEST, MOST]", fields.place)),
+        false if kind == Kind::Dims => (0, MAX_INTEGERS),
         false => (1, 1),
     };
-    if length.0 == 0 || length.1 > MAX_INTEGERS {
+    if kind == Kind::Integers && (length.0 == 0 || length.1 > MAX_INTEGERS) {
         return Err(format!("{}: length is {length:?}: 1 to {MAX_INTEGERS} integers are valid", fields.place));
     }
     let range = only_of("range", &[Kind::Integer, Kind::Integers, Kind::Number])?;
@@ -538,7 +561,10 @@ fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribu
         kind,
         length,
         required: fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false),
-        range: range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
+        range: match kind {
+            Kind::Dims => Some((0.0, LAST_DIMENSION)),
+            _ => range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
+        },
         default: default.then(|| fields.value("default", kind == Kind::Number)).transpose()?.unwrap_or(0.0),
         values: Vec::new(),
         value_docs: Vec::new(),
@@ -746,7 +772,9 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
     fn wrong_attributes_are_named() {
         let error = |attribute: &str| with(attribute).unwrap_err();
         let number = |rest: &str| error(&format!(r#"name = "n", kind = "number", {rest}"#));
-        assert!(error(r#"name = "n", kind = "text""#).contains("one of bool, integer, integers, number, enum, type"));
+        assert!(
+            error(r#"name = "n", kind = "text""#).contains("one of bool, integer, integers, number, enum, type, dims")
+        );
         assert!(error(r#"name = "n", kind = "bool", range = [0, 1]"#).contains("range is not of Bool"));
         assert!(error(r#"name = "n", kind = "integer", nan = true"#).contains("nan is not of Integer"));
         assert!(error(r#"name = "n", kind = "integer", range = [0.5, 1]"#).contains("[LEAST, MOST]"));
@@ -771,6 +799,16 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
         let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
         assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
+    }
+
+    #[test]
+    fn dimensions_come_with_keep() {
+        let dims = r#"{ name = "dims", kind = "dims", doc = "d" }"#;
+        let op = |attributes: &str| family("f", &GOOD.replace(AXES, attributes)).map(|mut family| family.ops.remove(0));
+        let good = op(&format!(r#"{dims}, {{ name = "keep", kind = "bool", doc = "d" }}"#)).unwrap();
+        assert!(good.reduces() && good.attributes[0].default_text().as_deref() == Some("all"));
+        assert_eq!(good.attributes[0].valid().as_deref(), Some("Each 0 to 3"));
+        assert!(op(dims).unwrap_err().contains("twice: it has dimensions: valid optional attributes are dims"));
     }
 
     #[test]

@@ -91,6 +91,7 @@ fn row(attribute: &Attribute) -> String {
         Kind::Choice => format!("one of `{}`", values.join("`, `")),
         Kind::Integers if fewest == most => format!("{most} integers"),
         Kind::Integers => format!("{fewest} to {most} integers"),
+        Kind::Dims => "dimensions".into(),
     };
     if let Some(valid) = attribute.valid() {
         let _ = write!(takes, ", {}", valid.trim_start_matches("Range: ").to_ascii_lowercase());

@@ -33,8 +33,11 @@ pub struct OpModel {
     /// The operand that computing writes into.
     pub overwritten: Option<String>,
     pub has_optional_operands: bool,
+    /// Whether it has dimensions that the caller selects.
+    pub reduces: bool,
     pub attributes: Vec<AttributeModel>,
     pub required: Vec<AttributeModel>,
+    /// Those in a struct of options.
     pub optional: Vec<AttributeModel>,
 }
 
@@ -105,6 +108,7 @@ pub struct Uses {
     pub optional_operands: bool,
     pub integers: bool,
     pub required_integers: bool,
+    pub dims: bool,
     pub r#type: bool,
     pub required_type: bool,
 }
@@ -118,6 +122,7 @@ impl Uses {
             optional_operands: ops.iter().any(|op| op.has_optional_operands),
             integers: any(&|a| a.kind == "integers"),
             required_integers: any(&|a| a.kind == "integers" && a.required),
+            dims: any(&|a| a.kind == "dims"),
             r#type: any(&|a| a.kind == "type"),
             required_type: any(&|a| a.kind == "type" && a.required),
         }
@@ -137,6 +142,8 @@ pub fn families(families: &[Family], language: Language) -> Vec<FamilyModel> {
 fn op_model(op: &Op, prose: &Prose) -> OpModel {
     let attributes: Vec<AttributeModel> = op.attributes.iter().map(|a| attribute_model(op, a, prose)).collect();
     let some = |required: bool| attributes.iter().filter(|a| a.required == required).cloned().collect();
+    // In these languages, one argument has both optional attributes.
+    let joined = op.reduces() && matches!(prose.language, Language::Rust | Language::Go);
     let overwritten = op.target().filter(|target| target.role == "written");
     OpModel {
         name: op.name.clone(),
@@ -153,8 +160,9 @@ fn op_model(op: &Op, prose: &Prose) -> OpModel {
         operands: op.operands.iter().map(|operand| operand_model(operand, prose.language)).collect(),
         overwritten: overwritten.map(|target| prose.language.variable(&target.name, &target.names)),
         has_optional_operands: op.operands.iter().any(|operand| operand.optional),
+        reduces: op.reduces(),
         required: some(true),
-        optional: some(false),
+        optional: if joined { Vec::new() } else { some(false) },
         attributes,
     }
 }

@@ -16,6 +16,15 @@ pub const TL_ATTR_NUMBER: i32 = 1;
 /// Text.
 pub const TL_ATTR_TEXT: i32 = 2;
 
+/// Bits of a set of dimensions, for members called `dims`.
+pub const TL_DIM_0: u32 = 1;
+/// Dimension 1.
+pub const TL_DIM_1: u32 = 2;
+/// Dimension 2.
+pub const TL_DIM_2: u32 = 4;
+/// Dimension 3.
+pub const TL_DIM_3: u32 = 8;
+
 /// A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
 /// frozen: it will never grow.
 #[repr(C)]

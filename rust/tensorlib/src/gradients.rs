@@ -15,7 +15,7 @@ impl Tensor {
     /// let ctx = Context::new();
     /// let (w, b, x) = (ctx.tensor([2], &[3f32, -1.])?, ctx.tensor([1], &[0.5f32])?, ctx.tensor([2], &[2f32, 4.])?);
     /// // w . x + b, squared
-    /// let loss = w.mul(&x)?.sum()?.add(&b)?.sqr()?;
+    /// let loss = w.mul(&x)?.sum(..)?.add(&b)?.sqr()?;
     /// let gradients = loss.gradients(&[&w, &b])?;
     /// Backend::cpu()?.compute(&[&loss, &gradients[0], &gradients[1]])?;
     /// assert_eq!(loss.to_vec::<f32>()?, [6.25]);

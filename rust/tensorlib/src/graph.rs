@@ -76,7 +76,7 @@ impl Graph {
     /// for _ in 0..16 {
     ///     y = w.mul_mat(&y)?.tanh()?;
     /// }
-    /// let gradients = y.sqr()?.sum()?.gradients(&[&w])?;
+    /// let gradients = y.sqr()?.sum(..)?.gradients(&[&w])?;
     /// let graph = Graph::within(&[&gradients[0]], 16 * 64 * 64 * 4)?;
     /// assert!(matches!(Graph::within(&[&gradients[0]], 1000), Err(Error::OutOfMemory { .. })));
     /// # Ok::<(), Error>(())

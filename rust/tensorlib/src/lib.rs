@@ -52,6 +52,7 @@
 mod backend;
 mod call;
 mod context;
+mod dims;
 mod display;
 mod dtype;
 mod element;
@@ -80,6 +81,7 @@ pub mod train;
 
 pub use backend::{devices, isas, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};
+pub use dims::Dims;
 pub use dtype::{DType, Kind};
 pub use element::Element;
 pub use error::{Error, Failure, Result};

@@ -42,7 +42,7 @@ impl Backend {
     /// let weights = ctx.tensor([2], &[3f32, 4.])?;
     /// let used = ctx.used_memory();
     /// for step in 0..1000 {
-    ///     let norm = cpu.scope(|_| (&weights * &weights)?.sum()?.sqrt()?.eval(&cpu)?.get(&[0]))?;
+    ///     let norm = cpu.scope(|_| (&weights * &weights)?.sum(..)?.sqrt()?.eval(&cpu)?.get(&[0]))?;
     ///     assert_eq!(norm, 5.);
     /// }
     /// assert_eq!(ctx.used_memory(), used);

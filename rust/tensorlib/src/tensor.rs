@@ -369,7 +369,7 @@ impl Tensor {
     /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
     /// let x = ctx.tensor([2], &[1f32, 2.])?;
     /// let y = x.exp()?;
-    /// let loss = y.tanh()?.sqr()?.sum()?;
+    /// let loss = y.tanh()?.sqr()?.sum(..)?;
     /// y.set_recompute(true)?;
     /// let graph = Graph::new(&[&loss.gradients(&[&x])?[0]])?;
     /// assert!(graph.plan_text(&cpu)?.contains("1 nodes recomputed"));

@@ -112,7 +112,7 @@ fn adapters_change_layers_of_quantised_weights() {
 fn check_gradients(cpu: &Backend, y: &Tensor, x: &Tensor, w: &[f64], (a, b): (&Tensor, &Tensor)) {
     let (inputs, rank, outputs) = (a.shape()[0] as usize, a.shape()[1] as usize, b.shape()[1] as usize);
     let (columns, of_a, of_b) = (f64s(x), f64s(a), f64s(b));
-    let gradients = y.sum().unwrap().gradients(&[a, b, x]).unwrap();
+    let gradients = y.sum(..).unwrap().gradients(&[a, b, x]).unwrap();
     cpu.compute(&gradients.iter().collect::<Vec<_>>()).unwrap();
     let sums: Vec<f64> = (0..inputs).map(|k| columns.iter().skip(k).step_by(inputs).sum()).collect();
     let b_sum = |r: usize| (0..outputs).map(|m| of_b[m * rank + r]).sum::<f64>();

@@ -46,7 +46,7 @@ fn bench(shapes: &[&[i64]], dtype: DType) -> Bench {
     for (i, shape) in shapes.iter().enumerate() {
         let p = parameters.make(&format!("p{i}"), shape, Init::Uniform { bound: 1. }).unwrap();
         let slope = ctx.zeros(DType::F32, shape).unwrap();
-        let term = slope.mul(&p.cast(DType::F32).unwrap()).unwrap().sum().unwrap();
+        let term = slope.mul(&p.cast(DType::F32).unwrap()).unwrap().sum(..).unwrap();
         loss = Some(match loss {
             Some(others) => others.add(&term).unwrap(),
             None => term,
@@ -234,7 +234,7 @@ fn parameters_of_bf16_have_masters() {
     let parameters = Parameters::new(1).with_dtype(DType::BF16).unwrap();
     let p = parameters.make("p", [3], Init::Constant(1.)).unwrap();
     let mut optimiser = OptimiserOptions::new(Method::Sgd, 1e-3).build(&parameters).unwrap();
-    let loss = p.cast(DType::F32).unwrap().sum().unwrap();
+    let loss = p.cast(DType::F32).unwrap().sum(..).unwrap();
     let steps = optimiser.steps(&loss).unwrap();
     let graph = Graph::new(&steps.iter().collect::<Vec<_>>()).unwrap();
     let cpu = Backend::cpu().unwrap();
@@ -255,7 +255,7 @@ fn accumulated_gradients_are_those_of_all() {
     let p = ctx.tensor([2], &[0.5f32, -1.]).unwrap();
     p.set_name("p").unwrap();
     let x = ctx.zeros(DType::F32, [2]).unwrap();
-    let loss = p.mul(&x).unwrap().sum().unwrap();
+    let loss = p.mul(&x).unwrap().sum(..).unwrap();
     let optimiser = OptimiserOptions::new(Method::Sgd, 1.);
     let mut optimiser = optimiser.build_for(std::slice::from_ref(&p), Context::new()).unwrap();
     let accumulator = Accumulator::new(&Context::new(), std::slice::from_ref(&p)).unwrap();
@@ -304,9 +304,9 @@ fn what_optimisers_refuse() {
     let apart = ctx.tensor([2], &[1f32, 2.]).unwrap();
     apart.set_name("apart").unwrap();
     let mut optimiser = build(sgd(), &[p.clone(), apart.clone()]).unwrap();
-    let loss = p.sum().unwrap();
+    let loss = p.sum(..).unwrap();
     refused(optimiser.steps(&loss), "flows to 1 of 2 parameters: 'apart'");
-    refused(optimiser.steps(&loss.add(&apart.stop_gradient().unwrap().sum().unwrap()).unwrap()), "'apart'");
+    refused(optimiser.steps(&loss.add(&apart.stop_gradient().unwrap().sum(..).unwrap()).unwrap()), "'apart'");
     refused(optimiser.steps(&p.add(&apart).unwrap()), "has no seed");
     refused(optimiser.steps_by(&ctx, &[]), "0 gradients, 2 parameters");
     refused(optimiser.advance(f64::NAN), "NaN");
@@ -322,7 +322,7 @@ fn lbfgs_finds_minima() {
     let c: Vec<f32> = (0..n).map(|i| 10f32.powf(2. * i as f32 / (n - 1) as f32)).collect();
     let c = ctx.tensor([n as i64], &c).unwrap();
     let x = ctx.zeros(DType::F32, [n as i64]).unwrap();
-    let loss = x.sub(&a).unwrap().sqr().unwrap().mul(&c).unwrap().sum().unwrap();
+    let loss = x.sub(&a).unwrap().sqr().unwrap().mul(&c).unwrap().sum(..).unwrap();
     let minimum = Lbfgs::new().tolerance(1e-7).minimise(&cpu, &loss, &[&x]).unwrap();
     // The remaining gradient is up to 180 times the tolerance, and each term's rounding 2^-24 of 2 c a: 1e-5 and 1e-7
     // of x.
@@ -341,7 +341,7 @@ fn lbfgs_finds_minima() {
     refused(Lbfgs::new().tolerance(f64::NAN).minimise(&cpu, &loss, &[&x]), "tolerance NaN");
     let apart = ctx.zeros(DType::F32, [1]).unwrap();
     refused(Lbfgs::new().minimise(&cpu, &loss, &[&x, &apart]), "flows to parameter");
-    let nan = x.log().unwrap().sum().unwrap().mul(&loss).unwrap();
+    let nan = x.log().unwrap().sum(..).unwrap().mul(&loss).unwrap();
     refused(Lbfgs::new().minimise(&cpu, &nan, &[&x]), "where it begins");
     refused(Lbfgs::new().minimise(&cpu, &x.sqr().unwrap(), &[&x]), "has no seed");
 }

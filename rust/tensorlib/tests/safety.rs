@@ -527,7 +527,7 @@ fn handles_that_are_found_count_for_reset() {
 fn an_observer_sees_each_result() {
     let (backend, ctx) = (cpu(), Context::new());
     let x = ctx.tensor([2], &[1., -2.]).unwrap();
-    let (a, y) = (x.sqr().unwrap(), x.sqr().unwrap().log().unwrap().sum().unwrap());
+    let (a, y) = (x.sqr().unwrap(), x.sqr().unwrap().log().unwrap().sum(..).unwrap());
     let graph = Graph::new(&[&y, &a]).unwrap();
     let mut seen = Vec::new();
     graph

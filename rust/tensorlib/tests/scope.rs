@@ -16,7 +16,7 @@ fn ten_thousand_steps_take_the_memory_of_one() {
     for step in 0..10_000 {
         let y: Result<f32> = cpu.scope(|temporary| {
             let x = temporary.tensor([4], &[step as f32; 4])?;
-            (&weights * &weights + &weights.mul(&x)?)?.sum()?.eval(&cpu)?.get(&[0])
+            (&weights * &weights + &weights.mul(&x)?)?.sum(..)?.eval(&cpu)?.get(&[0])
         });
         sum += y.unwrap();
     }
@@ -40,7 +40,7 @@ fn what_is_returned_outlives_the_scope() {
 fn the_innermost_scope_counts_and_ends_with_a_panic() {
     let (cpu, ctx) = (cpu(), Context::new());
     let a = ctx.tensor([2], &[1f32, 2.]).unwrap();
-    let loss = a.sqr().unwrap().sum().unwrap();
+    let loss = a.sqr().unwrap().sum(..).unwrap();
     cpu.scope(|outer| {
         let inside = |expected: &Context| assert_eq!((&a + &a).unwrap().context().id(), expected.id());
         inside(outer);

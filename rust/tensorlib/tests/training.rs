@@ -166,7 +166,7 @@ fn the_first_node_that_is_not_finite_is_named() {
     let loss = |output: &Tensor, _: &Tensor| {
         let roots = output.neg()?.sqr()?.neg()?.sqrt()?; // of numbers below 0
         roots.set_name("roots")?;
-        roots.sum()
+        roots.sum(..)
     };
     let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss).check_finite();
     refused(trainer.fit(&train), "sqrt 'roots'");
@@ -386,7 +386,7 @@ fn what_the_trainer_refuses() {
     let mut trainer = Trainer::new(&backend, &apart, optimiser(), loss::cross_entropy);
     refused(trainer.fit(&train), "flows to 4 of 4 parameters: 'hidden.weight', 'hidden.bias'");
     assert!(net.bits() == before);
-    let mut trainer = Trainer::new(&backend, &net.model, optimiser(), |output, _| output.sum()?.neg()?.log());
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser(), |output, _| output.sum(..)?.neg()?.log());
     refused(trainer.fit(&train), "in step 1, epoch 1, which was not taken: a lower rate");
     let wrong = Broken(|x| x.reshape([3, -1]));
     assert!(Trainer::new(&backend, &wrong, optimiser(), loss::cross_entropy).fit(&train).is_err());
@@ -431,7 +431,7 @@ fn data_sets_are_read_cut_and_changed() {
 
 /// The root of a mean of squares: at 0 its gradient is infinity times 0.
 fn rmse(prediction: &Tensor, target: &Tensor) -> Result<Tensor> {
-    prediction.sub(target)?.sqr()?.mean()?.sqrt()?.sum()
+    prediction.sub(target)?.sqr()?.mean(..)?.sqrt()
 }
 
 #[cfg(feature = "safetensors")]
@@ -462,8 +462,8 @@ fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
     let data = DataSet::new(Column::f32([1], vec![1e18; 4]), Column::f32([1], vec![-1.; 4])).unwrap();
     let backend = Backend::cpu().unwrap();
     let optimiser = OptimiserOptions::new(Method::Sgd, 1e20).build(&parameters).unwrap();
-    let mean = |p: &Tensor, y: &Tensor| p.sub(y)?.mean()?.sum();
-    let mut trainer = Trainer::new(&backend, &model, optimiser, mean).batch(4).epochs(3).checkpoint(&path, 1);
+    let total = |p: &Tensor, y: &Tensor| p.sub(y)?.sum(..);
+    let mut trainer = Trainer::new(&backend, &model, optimiser, total).batch(4).epochs(3).checkpoint(&path, 1);
     let error = trainer.fit(&data).unwrap_err().to_string();
     assert!(error.contains("parameter 'l.") && error.contains("stays as it was before"), "{error}");
     assert!(!path.exists());

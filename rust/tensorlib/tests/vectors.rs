@@ -87,8 +87,12 @@ fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, 
         let axes: Vec<i32> = axes.iter().map(|a| a.as_i64().unwrap() as i32).collect();
         sources[0] = sources[0].permute(axes.try_into().unwrap()).unwrap();
     }
-    let attrs: Vec<(&str, Attr)> =
+    let mut attrs: Vec<(&str, Attr)> =
         params.as_object().unwrap().iter().filter_map(|(k, v)| Some((&**k, attr(op, k, v)?))).collect();
+    // The reference's are over rows.
+    if ["mean", "argmax"].contains(&op) {
+        attrs.extend([("dims", Attr::Ints(vec![0])), ("keep", Attr::Ints(vec![i64::from(op == "mean")]))]);
+    }
     let result = ctx.op(op, &sources.iter().collect::<Vec<_>>(), &attrs).unwrap();
     let trimmed = |mut s: Vec<i64>| {
         while s.len() > 1 && s.last() == Some(&1) {

@@ -367,7 +367,10 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     }
     if (strcmp(op, "sum") == 0) {
         operands(run, words, n, 1, s);
-        *made = tl_sum(ctx, s[0]);
+        tl_sum_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_sum(ctx, s[0], &params);
         return true;
     }
     if (strcmp(op, "sum_rows") == 0) {
@@ -377,7 +380,10 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     }
     if (strcmp(op, "mean") == 0) {
         operands(run, words, n, 1, s);
-        *made = tl_mean(ctx, s[0]);
+        tl_mean_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_mean(ctx, s[0], &params);
         return true;
     }
     if (strcmp(op, "cumsum") == 0) {
@@ -387,7 +393,10 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     }
     if (strcmp(op, "argmax") == 0) {
         operands(run, words, n, 1, s);
-        *made = tl_argmax(ctx, s[0]);
+        tl_argmax_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_argmax(ctx, s[0], &params);
         return true;
     }
     if (strcmp(op, "argsort") == 0) {
@@ -410,6 +419,78 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "cross_entropy_loss") == 0) {
         operands(run, words, n, 2, s);
         *made = tl_cross_entropy_loss(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "max") == 0) {
+        operands(run, words, n, 1, s);
+        tl_max_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_max(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "min") == 0) {
+        operands(run, words, n, 1, s);
+        tl_min_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_min(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "argmin") == 0) {
+        operands(run, words, n, 1, s);
+        tl_argmin_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_argmin(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "var") == 0) {
+        operands(run, words, n, 1, s);
+        tl_var_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_var(ctx, s[0], case_int(run, words, n, "correction"), &params);
+        return true;
+    }
+    if (strcmp(op, "std") == 0) {
+        operands(run, words, n, 1, s);
+        tl_std_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_std(ctx, s[0], case_int(run, words, n, "correction"), &params);
+        return true;
+    }
+    if (strcmp(op, "prod") == 0) {
+        operands(run, words, n, 1, s);
+        tl_prod_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_prod(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "any") == 0) {
+        operands(run, words, n, 1, s);
+        tl_any_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_any(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "all") == 0) {
+        operands(run, words, n, 1, s);
+        tl_all_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_all(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "log_sum_exp") == 0) {
+        operands(run, words, n, 1, s);
+        tl_log_sum_exp_params params = {.struct_size = sizeof params};
+        params.dims = case_dims(run, words, n, "dims");
+        params.keep = case_int(run, words, n, "keep") != 0;
+        *made = tl_log_sum_exp(ctx, s[0], &params);
         return true;
     }
     if (strcmp(op, "repeat") == 0) {

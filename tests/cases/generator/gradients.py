@@ -508,10 +508,20 @@ def rows():
             x = c.leaf(*a)
             return c.reduced(op, x, **attrs), x
 
-        return Differentiated(op, made)
+        dims = "".join(map(str, attrs.get("dims", ())))
+        return Differentiated(f"{op}_over_{dims}" if dims else op, made)
 
     for op in ("sum", "sum_rows", "mean", "cumsum"):
         yield from reduced(op, (5, 3, 2)).cases()
+    for op in ("sum", "mean", "max", "min", "prod", "log_sum_exp"):
+        for dims, keep in (((0,), 0), ((1,), 1), ((0, 2), 0)):
+            yield from reduced(op, (3, 4, 2), dims=dims, keep=keep).cases()
+    for op in ("var", "std"):
+        for dims, correction in (((0,), 0), ((1, 2), 1)):
+            yield from reduced(op, (3, 4, 2), correction=correction, dims=dims).cases()
+    yield reduced("var", (4, 2), correction=1, dims=(0,)).second()
+    yield reduced("log_sum_exp", (4, 2), dims=(1,)).second()
+    yield reduced("prod", (3, 2), dims=(0,)).second()
 
     def loss(c):
         a, b = c.leaf(5, 3), positive(c, 5, 3)
@@ -610,7 +620,7 @@ def refusals():
     yield refused("seed_type", "TYPE_MISMATCH", ("seed 0", "f16", "f32 is valid"), lambda c: (c.elementwise("sqr", a := c.leaf(3)), c.leaf(3, dtype="f16"), a))
     yield refused("type", "TYPE_MISMATCH", ("tensor 0", "i32", "f32, f16 or bf16"), lambda c: (c.elementwise("sqr", c.leaf(1)), None, c.leaf(3, dtype="i32")))
     yield refused("type_of_blocks", "TYPE_MISMATCH", ("tensor 0", "q4_0"), lambda c: (c.elementwise("sqr", c.leaf(1)), None, c.zero_blocks("q4_0", 32)))
-    yield refused("output", "TYPE_MISMATCH", ("output 0", "i32"), lambda c: (c.reduced("argmax", a := c.leaf(5)), None, a))
+    yield refused("output", "TYPE_MISMATCH", ("output 0", "i32"), lambda c: (c.reduced("argmax", a := c.leaf(5), dims=0), None, a))
 
     def overlapping(c):
         a = c.leaf(8)

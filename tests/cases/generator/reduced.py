@@ -6,6 +6,7 @@ each in F32, whose bound is gamma_36 of the sum of the magnitudes. It adds these
 rounds the sum, and adds the elements after that in fewer additions: gamma_39. A mean is rounded after its division.
 """
 
+import itertools
 import math
 
 from .numbers import TINY, UNIT
@@ -26,24 +27,140 @@ def total(elements, roundings):
     return value, sum(e for _, e in elements) + (gamma(roundings) * size if math.isfinite(size) else 0.0)
 
 
-def all_summed(ident, a):
-    return Tensor(ident, "f32", (1,), [a], lambda _: total([a.get(i) for i in a.indices()], 38))
+def grouped(ident, a, dims, keep, reduce, dtype="f32"):
+    """What `reduce` makes of the elements of each group; each has the elements over the dimensions `dims`, or over all."""
+    dims = [dims] if isinstance(dims, int) else sorted(dims) or range(4)
+    kept = [d for d in range(4) if d not in dims]
+    shape = [1 if d in dims else a.ne[d] for d in range(4)] if keep else [a.ne[d] for d in kept] or [1]
+
+    def at(index):
+        place = dict(zip(kept, (index[d] for d in kept) if keep else index))
+        counted = itertools.product(*(range(a.ne[d]) for d in reversed(dims)))
+        return reduce([a.get(tuple({**place, **dict(zip(reversed(dims), each))}[d] for d in range(4))) for each in counted])
+
+    return Tensor(ident, dtype, shape, [a], at)
+
+
+def rounded(value, error=0.0):
+    return value, error + (U * abs(value) + TINY["f32"] if math.isfinite(value) else 0.0)
+
+
+def sum_of(ident, a, dims=(), keep=0):
+    return grouped(ident, a, dims, keep, lambda elements: total(elements, 38))
 
 
 def sum_rows(ident, a):
-    return Tensor(ident, "f32", (1, *a.ne[1:]), [a], lambda index: total(a.line(index[1:]), 38))
+    return sum_of(ident, a, 0, 1)
 
 
-def mean(ident, a):
-    n = a.ne[0]
-
-    def at(index):
-        if n == 0:
+def mean(ident, a, dims=(), keep=0):
+    def of(elements):
+        if not elements:
             return math.nan, 0.0
-        value, error = total(a.line(index[1:]), 38)
-        return value / n, error / n + (U * abs(value / n) + TINY["f32"] if math.isfinite(value) else 0.0)
+        value, error = total(elements, 38)
+        return rounded(value / len(elements), error / len(elements))
 
-    return Tensor(ident, "f32", (1, *a.ne[1:]), [a], at)
+    return grouped(ident, a, dims, keep, of)
+
+
+def extreme(sign):
+    """NaN if there is one; 0 is larger than -0. An error changes no order by more than itself."""
+
+    def made(ident, a, dims=(), keep=0):
+        def of(elements):
+            if any(math.isnan(v) for v, _ in elements):
+                return math.nan, 0.0
+            best = max((v for v, _ in elements), key=lambda v: (sign * v, sign * math.copysign(1, v)))
+            return best, max(e for _, e in elements)
+
+        return grouped(ident, a, dims, keep, of)
+
+    return made
+
+
+def place_of(sign):
+    """The first of the best elements, without NaN; 0 if there is no other."""
+
+    def made(ident, a, dims=(), keep=0):
+        def of(elements):
+            assert not any(e for _, e in elements), "an order of what is not exact"
+            numbers = [(-sign * v, i) for i, (v, _) in enumerate(elements) if not math.isnan(v)]
+            return (float(min(numbers)[1]) if numbers else 0.0), 0.0
+
+        return grouped(ident, a, dims, keep, of, "i32")
+
+    return made
+
+
+def variance(elements, correction):
+    """The squares and the distances of a block have some 41 roundings, and a block's mean 38 of its elements' distances, which
+    changes the squares between blocks by as much. A block's float centre is off by 40 roundings of its elements."""
+    values = [v for v, _ in elements]
+    n, divisor = len(values), max(len(values) - correction, 0)
+    if n == 0 or not all(map(math.isfinite, values)):
+        return math.nan, 0.0
+    centre = math.fsum(values) / n
+    squares = math.fsum((v - centre) ** 2 for v in values)
+    if divisor == 0:
+        return (math.inf if squares > 0 else math.nan), 0.0
+    carried = sum(2 * abs(v - centre) * e + e * e for v, e in elements)
+    off = gamma(40) * max(abs(v) + e for v, e in elements)
+    return squares / divisor, (gamma(100) * squares + carried + n * off * off) / divisor
+
+
+def var(ident, a, correction, dims=(), keep=0):
+    return grouped(ident, a, dims, keep, lambda elements: rounded(*variance(elements, correction)))
+
+
+def std(ident, a, correction, dims=(), keep=0):
+    def of(elements):
+        value, error = variance(elements, correction)
+        if not math.isfinite(value):
+            return value, 0.0
+        root = math.sqrt(value)
+        off = max(math.sqrt(value + error) - root, root - math.sqrt(max(value - error, 0.0)))
+        return rounded(root, off)
+
+    return grouped(ident, a, dims, keep, of)
+
+
+def prod(ident, a, dims=(), keep=0):
+    def of(elements):
+        value, low, high = 1.0, 1.0, 1.0
+        for v, e in elements:
+            value, low, high = value * v, low * max(abs(v) - e, 0.0), high * (abs(v) + e)
+        return rounded(value, 1e-9 * abs(value) + (high - low if high > low else 0.0)) if math.isfinite(value) else (value, 0.0)
+
+    return grouped(ident, a, dims, keep, of)
+
+
+def tested(any_of):
+    def made(ident, a, dims=(), keep=0):
+        def of(elements):
+            assert not any(e and abs(v) <= e for v, e in elements), "a test of what is not exact"
+            return float((any if any_of else all)(v != 0 for v, _ in elements)), 0.0
+
+        return grouped(ident, a, dims, keep, of)
+
+    return made
+
+
+def log_sum_exp(ident, a, dims=(), keep=0):
+    """An exponential of d is off by d u and 2 units in the last place."""
+
+    def of(elements):
+        values = [v for v, _ in elements]
+        if any(map(math.isnan, values)):
+            return math.nan, 0.0
+        largest = max(values, default=-math.inf)
+        if math.isinf(largest):
+            return largest, 0.0
+        powers = [math.exp(v - largest) for v in values]
+        size = math.fsum(powers)
+        off = sum(p * (abs(v - largest) * U + 4 * U + e) for p, (v, e) in zip(powers, elements) if p)
+        return rounded(largest + math.log(size), gamma(38) + 1.01 * off / size)
+
+    return grouped(ident, a, dims, keep, of)
 
 
 def cumsum(ident, a):
@@ -59,10 +176,6 @@ def places(a, rest, descends):
     values = [v for v, e in a.line(rest) if not e]
     assert len(values) == a.ne[0], "an order of what is not exact"
     return sorted(range(a.ne[0]), key=lambda i: rank(descends)(values[i]))
-
-
-def argmax(ident, a):
-    return Tensor(ident, "i32", a.ne[1:], [a], lambda index: (float(places(a, index[:3], True)[0]), 0.0))
 
 
 def argsort(ident, a, order="asc"):
@@ -136,5 +249,7 @@ def out_prod_id(ident, a, b, ids, experts):
     return Tensor(ident, "f32", (a.ne[0], b.ne[0], experts, 1), [a, b, ids], at)
 
 
-OPS = {"sum": all_summed, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum, "cross_entropy_loss": cross_entropy_loss}
-OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal, "out_prod": out_prod, "out_prod_id": out_prod_id})
+OPS = {"sum": sum_of, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum, "cross_entropy_loss": cross_entropy_loss}
+OPS.update({"max": extreme(1), "min": extreme(-1), "argmax": place_of(1), "argmin": place_of(-1), "var": var, "std": std, "prod": prod})
+OPS.update({"any": tested(True), "all": tested(False), "log_sum_exp": log_sum_exp, "argsort": argsort, "top_k": top_k})
+OPS.update({"count_equal": count_equal, "out_prod": out_prod, "out_prod_id": out_prod_id})

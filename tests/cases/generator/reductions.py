@@ -1,15 +1,20 @@
 """reductions: sums, means, running sums, orders, counts and losses; rows of any length and stride, special values, refusals."""
 
+import math
+
 from .model import Case
 
 INF, NAN = float("inf"), float("nan")
 SUMS = ("sum", "sum_rows", "mean", "cumsum")
+ROWS = {"dims": 0, "keep": 1}
 
 
 def sums(op):
+    attrs = ROWS if op == "mean" else {}
+
     def made(label, *ne, dtype="f32", put=None):
         c = Case(f"reductions/{op}_{label}")
-        return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put)))
+        return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put), **attrs))
 
     for ne in [(1,), (33, 5, 2), (7, 3, 2, 4), (256, 2), (1, 9)]:
         yield made("x".join(map(str, ne)), *ne)
@@ -22,16 +27,16 @@ def sums(op):
     yield made("special", 20, 6, put={0: NAN, 21: INF, 45: -INF, 61: INF, 62: -INF, 80: -0.0, 100: 2.0**-149, 119: 2.0**-140})
     yield made("zeros_below", 3, put={0: -0.0, 1: -0.0, 2: -0.0})
     c = Case(f"reductions/{op}_transposed")
-    yield c.out(c.reduced(op, c.transpose(c.leaf(3, 41))))
+    yield c.out(c.reduced(op, c.transpose(c.leaf(3, 41)), **attrs))
     c = Case(f"reductions/{op}_window")
-    yield c.out(c.reduced(op, c.view(c.leaf(40, 6, 2), (33, 4, 2), (160, 960), 164)))
+    yield c.out(c.reduced(op, c.view(c.leaf(40, 6, 2), (33, 4, 2), (160, 960), 164), **attrs))
     c = Case(f"reductions/{op}_repeated_row")
-    yield c.out(c.reduced(op, c.view(c.leaf(17), (17, 3), (0,))))
+    yield c.out(c.reduced(op, c.view(c.leaf(17), (17, 3), (0,)), **attrs))
     c = Case(f"reductions/{op}_of_a_product")
-    yield c.out(c.reduced(op, c.mul_mat(c.leaf(16, 9), c.leaf(16, 3))))
+    yield c.out(c.reduced(op, c.mul_mat(c.leaf(16, 9), c.leaf(16, 3)), **attrs))
     for dtype in ("i32", "f64"):
         c = Case(f"reductions/{op}_error_{dtype}")
-        yield c.fails("TYPE_MISMATCH", (op, f"a is [4] {dtype}", "f32, f16 or bf16"), op, c.leaf(4, dtype=dtype))
+        yield c.fails("TYPE_MISMATCH", (op, f"a is [4] {dtype}", "f32, f16 or bf16"), op, c.leaf(4, dtype=dtype), **attrs)
 
 
 # Rows whose order is told by few elements, or by their places alone.
@@ -39,12 +44,13 @@ SPECIAL = {0: NAN, 1: -0.0, 2: 0.0, 3: INF, 4: -INF, 5: NAN, 6: 2.0**-149, 7: -(
 
 
 def orders():
-    for op, attrs in [("argmax", {}), ("argsort", {"order": "asc"}), ("argsort", {"order": "desc"}), ("top_k", {"k": 4})]:
+    for op, attrs in [("argmax", {"dims": 0}), ("argsort", {"order": "asc"}), ("argsort", {"order": "desc"}), ("top_k", {"k": 4})]:
 
-        def made(label, *ne, dtype="f32", put=None, **other):
-            given = {**attrs, **other}
-            c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_{label}")
-            return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put), **given))
+        name = "_".join(map(str, (op, *(value for key, value in attrs.items() if key != "dims"))))
+
+        def made(label, *ne, dtype="f32", put=None):
+            c = Case(f"reductions/{name}_{label}")
+            return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put), **attrs))
 
         for ne in [(33, 5, 2), (4, 3, 2, 2), (300, 2)]:
             yield made("x".join(map(str, ne)), *ne)
@@ -53,9 +59,9 @@ def orders():
         yield made("0_rows", 5, 0)
         yield made("f16", 21, 3, dtype="f16", put={3: NAN, 25: INF})
         yield made("bf16", 300, dtype="bf16")
-        c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_permuted")
+        c = Case(f"reductions/{name}_permuted")
         yield c.out(c.reduced(op, c.permute(c.leaf(3, 2, 29), 1, 2, 0, 3), **attrs))
-        c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_error_type")
+        c = Case(f"reductions/{name}_error_type")
         yield c.fails("TYPE_MISMATCH", (op, "a is [4] i32", "f32, f16 or bf16"), op, c.leaf(4, dtype="i32"), **attrs)
     for label, n, k in [("all", 40, 40), ("none", 7, 0), ("one", 300, 1), ("many", 1500, 400), ("of_nothing", 0, 0)]:
         c = Case(f"reductions/top_k_{label}")
@@ -67,19 +73,77 @@ def orders():
     c = Case("reductions/argsort_long")
     yield c.out(c.reduced("argsort", c.leaf(2100), order="desc"))
     c = Case("reductions/argmax_one_element")
-    yield c.out(c.reduced("argmax", c.leaf(1, put={0: NAN})))
+    yield c.out(c.reduced("argmax", c.leaf(1, put={0: NAN}), dims=0))
     c = Case("reductions/argmax_long")
-    yield c.out(c.reduced("argmax", c.leaf(2100, 2, put={1999: 5, 2050: 5, 2100: 5})))
+    yield c.out(c.reduced("argmax", c.leaf(2100, 2, put={1999: 5, 2050: 5, 2100: 5}), dims=0))
     c = Case("reductions/best_rows")
     # The rows that an order names, in that order.
     rows = c.leaf(6, 9)
     yield c.out(c.get_rows(rows, c.reduced("top_k", c.leaf(9), k=3)))
     c = Case("reductions/argmax_error_empty")
-    yield c.fails("SHAPE_MISMATCH", ("argmax", "a is [0, 3] f32", "1 element or more"), "argmax", c.leaf(0, 3))
+    yield c.fails("SHAPE_MISMATCH", ("argmax", "a is [0, 3] f32", "at least one element"), "argmax", c.leaf(0, 3), dims=0)
     c = Case("reductions/top_k_error_beyond")
     yield c.fails("INVALID_ARGUMENT", ("top_k", "a is [4, 2] f32", "k is 5", "0 to 4"), "top_k", c.leaf(4, 2), k=5)
     c = Case("reductions/top_k_error_negative")
     yield c.fails("INVALID_ARGUMENT", ("top_k", "k is -1"), "top_k", c.leaf(4, 2), k=-1)
+
+
+# Over which dimensions, of what shape.
+OVER = [((), (7, 5, 3)), ((0,), (37, 3, 2)), ((1,), (6, 35, 2)), ((2,), (5, 2, 9)), ((3,), (3, 2, 2, 4)), ((0, 2), (5, 3, 4)), ((1, 2), (4, 3, 5, 2)), ((0, 1, 3), (3, 4, 2, 3))]
+
+
+def over_dims(op, **attrs):
+    def named(label):
+        return Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_dims_{label}")
+
+    # Few factors, near 1 or -1, so that the product of all is near enough to 1.
+    def elements(*ne, **more):
+        near = {i: (-1) ** (i // 3 % 5) * (1 + (i * 7 % 11 - 5) / 64) for i in range(math.prod(ne))}
+        return {"put": near, **more} if op == "prod" else more
+
+    def leaf(c, *ne, **more):
+        return c.leaf(*ne, **elements(*ne, **more))
+
+    for dims, ne in OVER:
+        c = named("".join(map(str, dims)) or "all")
+        yield c.out(c.reduced(op, leaf(c, *ne), **({"dims": dims} if dims else {}), **attrs))
+    c = named("kept")
+    yield c.out(c.reduced(op, leaf(c, 4, 3, 5), dims=(0, 2), keep=1, **attrs))
+    c = named("kept_all")
+    yield c.out(c.reduced(op, leaf(c, 4, 3), keep=1, **attrs))
+    # Past a block of 32 rows and one of 1024 elements.
+    c = named("many_rows")
+    yield c.out(c.reduced(op, leaf(c, 3, 70), dims=1, **attrs))
+    c = named("long_rows")
+    yield c.out(c.reduced(op, leaf(c, 1100, 2), dims=0, **attrs))
+    for dtype in ("f16", "bf16"):
+        c = named(dtype)
+        yield c.out(c.reduced(op, leaf(c, 9, 34, dtype=dtype), dims=1, **attrs))
+    c = named("permuted")
+    yield c.out(c.reduced(op, c.permute(leaf(c, 5, 4, 6), 1, 2, 0, 3), dims=(0, 1), **attrs))
+    c = named("window")
+    yield c.out(c.reduced(op, c.view(leaf(c, 10, 6, 2), (7, 4, 2), (40, 240), 44), dims=1, **attrs))
+    c = named("special")
+    special = {0: NAN, 11: INF, 22: -INF, 33: INF, 35: -INF, 44: -0.0, 45: 0.0, 46: -0.0}
+    yield c.out(c.reduced(op, c.leaf(10, 5, put={**{i: 1.0 + i % 3 for i in range(50)}, **special}), dims=0, **attrs))
+    c = named("special_columns")
+    yield c.out(c.reduced(op, c.leaf(5, 10, put={**{i: 1.0 + i % 3 for i in range(50)}, **special}), dims=1, **attrs))
+    c = named("zeros")
+    yield c.out(c.reduced(op, c.leaf(3, 4, put={i: [0.0, -0.0][i % 2] for i in range(12)}), dims=0, **attrs))
+    c = named("one_element")
+    yield c.out(c.reduced(op, c.leaf(1, put={0: -2.5}), **attrs))
+    c = named("of_no_group")
+    yield c.out(c.reduced(op, c.leaf(3, 0), dims=0, **attrs))
+    c = named("of_nothing")
+    if op in ("max", "min", "argmax", "argmin"):
+        yield c.fails("SHAPE_MISMATCH", (op, "a is [3, 0] f32", "at least one element"), op, c.leaf(3, 0), dims=1, **attrs)
+    else:
+        yield c.out(c.reduced(op, c.leaf(3, 0), dims=1, **attrs))
+    c = named("error_type")
+    yield c.fails("TYPE_MISMATCH", (op, "a is [4] i32", "f32, f16 or bf16"), op, c.leaf(4, dtype="i32"), **attrs)
+    if "correction" in attrs:
+        c = named("error_correction")
+        yield c.fails("INVALID_ARGUMENT", (op, "correction is -1"), op, c.leaf(4), correction=-1)
 
 
 def counts():
@@ -99,7 +163,7 @@ def counts():
     yield c.out(c.reduced("count_equal", c.leaf(4, 0), c.leaf(4, 0)))
     c = Case("reductions/count_equal_of_places")
     # How often a model is right: its best guesses and the labels.
-    yield c.out(c.reduced("count_equal", c.reduced("argmax", c.leaf(7, 12)), c.numbers(*[i % 7 for i in range(12)])))
+    yield c.out(c.reduced("count_equal", c.reduced("argmax", c.leaf(7, 12), dims=0), c.numbers(*[i % 7 for i in range(12)])))
     c = Case("reductions/count_equal_error_types")
     yield c.fails("TYPE_MISMATCH", ("count_equal", "a is [4] i32", "b is [4] i64"), "count_equal", c.leaf(4, dtype="i32"), c.leaf(4, dtype="i64"))
     c = Case("reductions/count_equal_error_shapes")
@@ -142,5 +206,10 @@ def cases():
     for op in SUMS:
         yield from sums(op)
     yield from orders()
+    for op in ("sum", "mean", "max", "min", "argmax", "argmin", "prod", "any", "all", "log_sum_exp"):
+        yield from over_dims(op)
+    for correction in (0, 1):
+        yield from over_dims("var", correction=correction)
+    yield from over_dims("std", correction=1)
     yield from counts()
     yield from losses()

@@ -112,11 +112,26 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.logit_softcap = attrs.number("logit_softcap");
         return tl::flash_attn_ext(s.at(0), s.at(1), s.at(2), s.at_if_given(3), s.at_if_given(4), options);
     }
-    if (op == "sum") return s.at(0).sum();
+    if (op == "sum") {
+        tl::SumOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).sum(options);
+    }
     if (op == "sum_rows") return s.at(0).sum_rows();
-    if (op == "mean") return s.at(0).mean();
+    if (op == "mean") {
+        tl::MeanOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).mean(options);
+    }
     if (op == "cumsum") return s.at(0).cumsum();
-    if (op == "argmax") return s.at(0).argmax();
+    if (op == "argmax") {
+        tl::ArgmaxOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).argmax(options);
+    }
     if (op == "argsort") {
         tl::ArgsortOptions options;
         options.order = static_cast<tl::ArgsortOrder>(attrs.choice("order", {"asc", "desc"}));
@@ -125,6 +140,60 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
     if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
     if (op == "cross_entropy_loss") return tl::cross_entropy_loss(s.at(0), s.at(1));
+    if (op == "max") {
+        tl::MaxOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).max(options);
+    }
+    if (op == "min") {
+        tl::MinOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).min(options);
+    }
+    if (op == "argmin") {
+        tl::ArgminOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).argmin(options);
+    }
+    if (op == "var") {
+        tl::VarOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).var(attrs.integer("correction"), options);
+    }
+    if (op == "std") {
+        tl::StdOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).stddev(attrs.integer("correction"), options);
+    }
+    if (op == "prod") {
+        tl::ProdOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).prod(options);
+    }
+    if (op == "any") {
+        tl::AnyOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).any(options);
+    }
+    if (op == "all") {
+        tl::AllOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).all(options);
+    }
+    if (op == "log_sum_exp") {
+        tl::LogSumExpOptions options;
+        options.dims = attrs.dims("dims");
+        options.keep = attrs.integer("keep") != 0;
+        return s.at(0).log_sum_exp(options);
+    }
     if (op == "repeat") return s.at(0).repeat(attrs.list<4>("ne"));
     if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));

@@ -30,7 +30,7 @@ pub extern fn tl_scale(
     factor: f64,
     params: ?*const tl_scale_params,
 ) ?*tl_tensor;
-pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*tl_tensor;
+pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, lower: f64, upper: f64) ?*tl_tensor;
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
 pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_out_prod_id(
@@ -162,11 +162,26 @@ pub extern fn tl_flash_attn_ext(
     sinks: ?*tl_tensor,
     params: ?*const tl_flash_attn_ext_params,
 ) ?*tl_tensor;
-pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_sum_params = extern struct {
+    struct_size: usize = @sizeOf(tl_sum_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_sum_params) ?*tl_tensor;
 pub extern fn tl_sum_rows(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_mean_params = extern struct {
+    struct_size: usize = @sizeOf(tl_mean_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_mean_params) ?*tl_tensor;
 pub extern fn tl_cumsum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_argmax(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_argmax_params = extern struct {
+    struct_size: usize = @sizeOf(tl_argmax_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_argmax(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_argmax_params) ?*tl_tensor;
 pub const tl_argsort_order = i32;
 pub const TL_ARGSORT_ORDER_ASC: tl_argsort_order = 0;
 pub const TL_ARGSORT_ORDER_DESC: tl_argsort_order = 1;
@@ -178,6 +193,70 @@ pub extern fn tl_argsort(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_a
 pub extern fn tl_top_k(ctx: ?*tl_context, a: ?*tl_tensor, k: i64) ?*tl_tensor;
 pub extern fn tl_count_equal(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cross_entropy_loss(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub const tl_max_params = extern struct {
+    struct_size: usize = @sizeOf(tl_max_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_max(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_max_params) ?*tl_tensor;
+pub const tl_min_params = extern struct {
+    struct_size: usize = @sizeOf(tl_min_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_min(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_min_params) ?*tl_tensor;
+pub const tl_argmin_params = extern struct {
+    struct_size: usize = @sizeOf(tl_argmin_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_argmin(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_argmin_params) ?*tl_tensor;
+pub const tl_var_params = extern struct {
+    struct_size: usize = @sizeOf(tl_var_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_var(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    correction: i64,
+    params: ?*const tl_var_params,
+) ?*tl_tensor;
+pub const tl_std_params = extern struct {
+    struct_size: usize = @sizeOf(tl_std_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_std(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    correction: i64,
+    params: ?*const tl_std_params,
+) ?*tl_tensor;
+pub const tl_prod_params = extern struct {
+    struct_size: usize = @sizeOf(tl_prod_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_prod(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_prod_params) ?*tl_tensor;
+pub const tl_any_params = extern struct {
+    struct_size: usize = @sizeOf(tl_any_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_any(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_any_params) ?*tl_tensor;
+pub const tl_all_params = extern struct {
+    struct_size: usize = @sizeOf(tl_all_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_all(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_all_params) ?*tl_tensor;
+pub const tl_log_sum_exp_params = extern struct {
+    struct_size: usize = @sizeOf(tl_log_sum_exp_params),
+    dims: u32 = 0,
+    keep: bool = false,
+};
+pub extern fn tl_log_sum_exp(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_log_sum_exp_params) ?*tl_tensor;
 pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;

@@ -6,6 +6,13 @@ const Context = @import("../context.zig").Context;
 const Tensor = @import("../tensor.zig").Tensor;
 const Error = status.Error;
 
+/// Dimensions as the C functions take them: a bit for each.
+fn setOf(dims: []const u2) u32 {
+    var bits: u32 = 0;
+    for (dims) |d| bits |= @as(u32, 1) << d;
+    return bits;
+}
+
 /// Adds `b` to `a`, element-wise.
 ///
 /// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
@@ -226,7 +233,7 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
     return self.construct(c.tl_scale, .{ a.handle, factor, &params });
 }
 
-/// Limits each element to the range from `min` to `max`.
+/// Limits each element to the range from `lower` to `upper`.
 ///
 /// Computes `c[i] = min(max, max(min, a[i]))`.
 ///
@@ -234,10 +241,10 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
 /// - Shapes: `c` has the shape of `a`.
 /// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
 /// - Result: The type of `a`.
-/// - `min`: lower bound. It must not exceed `max`.
-/// - `max`: upper bound.
-pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
-    return self.construct(c.tl_clamp, .{ a.handle, min, max });
+/// - `lower`: lower bound. It must not exceed `upper`.
+/// - `upper`: upper bound.
+pub fn clamp(self: Context, a: Tensor, lower: f64, upper: f64) Error!Tensor {
+    return self.construct(c.tl_clamp, .{ a.handle, lower, upper });
 }
 
 /// Fills a tensor of the shape and type of `a` with one value.
@@ -974,23 +981,39 @@ pub fn flashAttnExt(
     return self.construct(c.tl_flash_attn_ext, .{ q.handle, k.handle, v.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
-/// Sums all elements of `a`.
+/// Optional attributes of `sum`.
+pub const SumOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Sums `a` over dimensions.
 ///
-/// Computes `c[0] = sum over all i of a[i]`.
+/// Computes `c[k] = sum over r of a[k, r]`.
 ///
-/// Elements are summed in f32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
-/// are summed in f64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the
-/// positions of the elements alone.
-/// - Shapes: `c` {1}. The sum of no elements is 0.
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0, elements are
+/// summed in f32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. If dimension 0
+/// stays, they are summed in f32 in blocks of 32. Blocks are summed in f64. The error is at most 2^-18.6 of the
+/// sum of the magnitudes. The order depends on the shape and on the positions of the elements alone.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. The sum of no elements is 0.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: f32.
-pub fn sum(self: Context, a: Tensor) Error!Tensor {
-    return self.construct(c.tl_sum, .{a.handle});
+pub fn sum(self: Context, a: Tensor, options: SumOptions) Error!Tensor {
+    const params: c.tl_sum_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_sum, .{ a.handle, &params });
 }
 
 /// Sums each row of `a`.
 ///
 /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+///
+/// It is `sum` over dimension 0, which stays with 1 element.
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
 /// - Types: `a` is f32, f16 or bf16. Summed as by `sum`.
 /// - Result: f32.
@@ -998,14 +1021,29 @@ pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum_rows, .{a.handle});
 }
 
-/// Computes the mean of each row of `a`.
+/// Optional attributes of `mean`.
+pub const MeanOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Computes the mean of `a` over dimensions.
 ///
-/// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-/// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
+/// Computes `c[k] = (sum over r of a[k, r]) / n`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. The mean of no elements is NaN.
 /// - Types: `a` is f32, f16 or bf16. Summed as by `sum`, divided in f64 and rounded once.
 /// - Result: f32.
-pub fn mean(self: Context, a: Tensor) Error!Tensor {
-    return self.construct(c.tl_mean, .{a.handle});
+pub fn mean(self: Context, a: Tensor, options: MeanOptions) Error!Tensor {
+    const params: c.tl_mean_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_mean, .{ a.handle, &params });
 }
 
 /// Computes the running sums of each row of `a`.
@@ -1023,16 +1061,32 @@ pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }
 
-/// Finds the index of the largest element of each row of `a`.
+/// Optional attributes of `argmax`.
+pub const ArgmaxOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Finds the index of the largest element of `a` over dimensions.
 ///
-/// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+/// Computes `c[k] = the smallest r for which a[k, r] is largest`.
 ///
-/// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-/// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+/// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+/// of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0 and 0 are equal.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+///   most 2^31 - 1 elements are reduced to one.
 /// - Types: `a` is f32, f16 or bf16.
 /// - Result: i32.
-pub fn argmax(self: Context, a: Tensor) Error!Tensor {
-    return self.construct(c.tl_argmax, .{a.handle});
+pub fn argmax(self: Context, a: Tensor, options: ArgmaxOptions) Error!Tensor {
+    const params: c.tl_argmax_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_argmax, .{ a.handle, &params });
 }
 
 /// The attribute `order` of `argsort`: the direction. Default: asc.
@@ -1102,6 +1156,248 @@ pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Result: f32.
 pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_cross_entropy_loss, .{ a.handle, b.handle });
+}
+
+/// Optional attributes of `max`.
+pub const MaxOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Finds the largest element of `a` over dimensions.
+///
+/// Computes `c[k] = the largest a[k, r] over all r`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN.
+/// 0 counts as larger than -0.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+pub fn max(self: Context, a: Tensor, options: MaxOptions) Error!Tensor {
+    const params: c.tl_max_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_max, .{ a.handle, &params });
+}
+
+/// Optional attributes of `min`.
+pub const MinOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Finds the smallest element of `a` over dimensions.
+///
+/// Computes `c[k] = the smallest a[k, r] over all r`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN.
+/// 0 counts as larger than -0.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+pub fn min(self: Context, a: Tensor, options: MinOptions) Error!Tensor {
+    const params: c.tl_min_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_min, .{ a.handle, &params });
+}
+
+/// Optional attributes of `argmin`.
+pub const ArgminOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Finds the index of the smallest element of `a` over dimensions.
+///
+/// Computes `c[k] = the smallest r for which a[k, r] is smallest`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+/// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+/// of dimension 0. NaN is greater than everything else, so NaN alone gives 0. -0 and 0 are equal.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+///   most 2^31 - 1 elements are reduced to one.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: i32.
+pub fn argmin(self: Context, a: Tensor, options: ArgminOptions) Error!Tensor {
+    const params: c.tl_argmin_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_argmin, .{ a.handle, &params });
+}
+
+/// Optional attributes of `variance`.
+pub const VarOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Computes the variance of `a` over dimensions.
+///
+/// Computes `c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction)`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+/// Elements are taken in blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the
+/// squares of a block are computed in f32, in a second pass over it, and blocks are joined in f64. The divisor is
+/// 0 where n is less than `correction`, and 0 / 0 is NaN.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+/// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+///   2^31 - 1.
+pub fn variance(self: Context, a: Tensor, correction: i64, options: VarOptions) Error!Tensor {
+    const params: c.tl_var_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_var, .{ a.handle, correction, &params });
+}
+
+/// Optional attributes of `stdDev`.
+pub const StdOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Computes the standard deviation of `a` over dimensions: the square root of `variance`.
+///
+/// Computes `c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction))`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each.
+/// - Types: `a` is f32, f16 or bf16. Computed as `variance`, with the root in f64, and rounded once.
+/// - Result: f32.
+/// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+///   2^31 - 1.
+pub fn stdDev(self: Context, a: Tensor, correction: i64, options: StdOptions) Error!Tensor {
+    const params: c.tl_std_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_std, .{ a.handle, correction, &params });
+}
+
+/// Optional attributes of `prod`.
+pub const ProdOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Multiplies the elements of `a` over dimensions.
+///
+/// Computes `c[k] = product over r of a[k, r]`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in f64, in an
+/// order that depends on the shape alone.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. The product of no elements is 1.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+pub fn prod(self: Context, a: Tensor, options: ProdOptions) Error!Tensor {
+    const params: c.tl_prod_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_prod, .{ a.handle, &params });
+}
+
+/// Optional attributes of `any`.
+pub const AnyOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Tests whether any element of `a` is not 0, over dimensions.
+///
+/// Computes `c[k] = 1 if a[k, r] != 0 for some r, else 0`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. No elements give 0.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+pub fn any(self: Context, a: Tensor, options: AnyOptions) Error!Tensor {
+    const params: c.tl_any_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_any, .{ a.handle, &params });
+}
+
+/// Optional attributes of `all`.
+pub const AllOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Tests whether no element of `a` is 0, over dimensions.
+///
+/// Computes `c[k] = 1 if a[k, r] != 0 for every r, else 0`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. No elements give 1.
+/// - Types: `a` is f32, f16 or bf16.
+/// - Result: f32.
+pub fn all(self: Context, a: Tensor, options: AllOptions) Error!Tensor {
+    const params: c.tl_all_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_all, .{ a.handle, &params });
+}
+
+/// Optional attributes of `logSumExp`.
+pub const LogSumExpOptions = struct {
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    dims: []const u2 = &.{},
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    keep: bool = false,
+};
+
+/// Computes the logarithm of the sum of the exponentials of `a` over dimensions.
+///
+/// Computes `c[k] = log(sum over r of e^a[k, r])`.
+///
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken relative to the
+/// largest, so no exponential overflows.
+/// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
+///   true, they stay with 1 element each. No elements give -infinity.
+/// - Types: `a` is f32, f16 or bf16. Exponentials are computed in f32 and summed as by `sum`, the logarithm in
+///   f64.
+/// - Result: f32.
+pub fn logSumExp(self: Context, a: Tensor, options: LogSumExpOptions) Error!Tensor {
+    const params: c.tl_log_sum_exp_params = .{
+        .dims = setOf(options.dims),
+        .keep = options.keep,
+    };
+    return self.construct(c.tl_log_sum_exp, .{ a.handle, &params });
 }
 
 /// Repeats `a` until it fills a shape.

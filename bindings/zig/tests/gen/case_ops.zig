@@ -80,6 +80,15 @@ const Name = enum {
     top_k,
     count_equal,
     cross_entropy_loss,
+    max,
+    min,
+    argmin,
+    @"var",
+    std,
+    prod,
+    any,
+    all,
+    log_sum_exp,
     repeat,
     concat,
     pad,
@@ -196,6 +205,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .top_k => 1,
         .count_equal => 2,
         .cross_entropy_loss => 2,
+        .max => 1,
+        .min => 1,
+        .argmin => 1,
+        .@"var" => 1,
+        .std => 1,
+        .prod => 1,
+        .any => 1,
+        .all => 1,
+        .log_sum_exp => 1,
         .repeat => 1,
         .concat => 2,
         .pad => 1,
@@ -233,6 +251,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .sparse_ffn => 6,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
+    var dims: [4]u2 = undefined;
     switch (name) {
         .add => return try ctx.add(src[0].?, src[1].?),
         .sub => return try ctx.sub(src[0].?, src[1].?),
@@ -326,17 +345,62 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .max_bias = try op.number("max_bias"),
             .logit_softcap = try op.number("logit_softcap"),
         }),
-        .sum => return try ctx.sum(src[0].?),
+        .sum => return try ctx.sum(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
         .sum_rows => return try ctx.sumRows(src[0].?),
-        .mean => return try ctx.mean(src[0].?),
+        .mean => return try ctx.mean(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
         .cumsum => return try ctx.cumsum(src[0].?),
-        .argmax => return try ctx.argmax(src[0].?),
+        .argmax => return try ctx.argmax(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
         .argsort => return try ctx.argsort(src[0].?, .{
             .order = try op.choice(tl.ops.ArgsortOrder, "order"),
         }),
         .top_k => return try ctx.topK(src[0].?, try op.integer("k")),
         .count_equal => return try ctx.countEqual(src[0].?, src[1].?),
         .cross_entropy_loss => return try ctx.crossEntropyLoss(src[0].?, src[1].?),
+        .max => return try ctx.max(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .min => return try ctx.min(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .argmin => return try ctx.argmin(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .@"var" => return try ctx.variance(src[0].?, try op.integer("correction"), .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .std => return try ctx.stdDev(src[0].?, try op.integer("correction"), .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .prod => return try ctx.prod(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .any => return try ctx.any(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .all => return try ctx.all(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
+        .log_sum_exp => return try ctx.logSumExp(src[0].?, .{
+            .dims = try op.dims("dims", &dims),
+            .keep = try op.integer("keep") != 0,
+        }),
         .repeat => return try ctx.repeat(src[0].?, try op.list(4, "ne")),
         .concat => return try ctx.concat(src[0].?, src[1].?, try op.integer("dim")),
         .pad => return try ctx.pad(src[0].?, try op.list(4, "p")),

@@ -3,12 +3,27 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace tensorlib {
 
 class Tensor;
 enum class Type : std::int32_t;
+
+// Dimensions of a tensor, in any order: {0, 2}. An empty list stands for all.
+class Dims {
+public:
+    Dims() = default;
+    Dims(std::initializer_list<std::int64_t> dims) : values_(dims) {}
+    explicit Dims(std::vector<std::int64_t> dims) : values_(std::move(dims)) {}
+    const std::vector<std::int64_t> &values() const noexcept { return values_; }
+
+private:
+    std::vector<std::int64_t> values_;
+};
 
 // Optional attributes of scale().
 struct ScaleOptions {
@@ -99,6 +114,30 @@ struct FlashAttnExtOptions {
     double logit_softcap = 0.0;
 };
 
+// Optional attributes of sum().
+struct SumOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of mean().
+struct MeanOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of argmax().
+struct ArgmaxOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
 // The attribute order of argsort(): the direction. Default: asc.
 enum class ArgsortOrder : std::int32_t {
     // Smallest element first.
@@ -111,6 +150,78 @@ enum class ArgsortOrder : std::int32_t {
 struct ArgsortOptions {
     // The direction. Default: asc.
     ArgsortOrder order = ArgsortOrder::asc;
+};
+
+// Optional attributes of max().
+struct MaxOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of min().
+struct MinOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of argmin().
+struct ArgminOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of var().
+struct VarOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of stddev().
+struct StdOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of prod().
+struct ProdOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of any().
+struct AnyOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of all().
+struct AllOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
+};
+
+// Optional attributes of log_sum_exp().
+struct LogSumExpOptions {
+    // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    Dims dims{};
+    // Whether the reduced dimensions stay, with 1 element each. Default: false.
+    bool keep = false;
 };
 
 // The attribute part of tri(): the triangle that is kept.
@@ -422,15 +533,24 @@ public:
     Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {}) const;
     Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                           const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options = {}) const;
-    Tensor sum(const Tensor &a) const;
+    Tensor sum(const Tensor &a, const SumOptions &options = {}) const;
     Tensor sum_rows(const Tensor &a) const;
-    Tensor mean(const Tensor &a) const;
+    Tensor mean(const Tensor &a, const MeanOptions &options = {}) const;
     Tensor cumsum(const Tensor &a) const;
-    Tensor argmax(const Tensor &a) const;
+    Tensor argmax(const Tensor &a, const ArgmaxOptions &options = {}) const;
     Tensor argsort(const Tensor &a, const ArgsortOptions &options = {}) const;
     Tensor top_k(const Tensor &a, std::int64_t k) const;
     Tensor count_equal(const Tensor &a, const Tensor &b) const;
     Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) const;
+    Tensor max(const Tensor &a, const MaxOptions &options = {}) const;
+    Tensor min(const Tensor &a, const MinOptions &options = {}) const;
+    Tensor argmin(const Tensor &a, const ArgminOptions &options = {}) const;
+    Tensor var(const Tensor &a, std::int64_t correction, const VarOptions &options = {}) const;
+    Tensor stddev(const Tensor &a, std::int64_t correction, const StdOptions &options = {}) const;
+    Tensor prod(const Tensor &a, const ProdOptions &options = {}) const;
+    Tensor any(const Tensor &a, const AnyOptions &options = {}) const;
+    Tensor all(const Tensor &a, const AllOptions &options = {}) const;
+    Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {}) const;
     Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
     Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
     Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
@@ -527,13 +647,22 @@ public:
     Tensor group_norm(std::int64_t groups, double eps) const;
     Tensor soft_max() const;
     Tensor log_soft_max() const;
-    Tensor sum() const;
+    Tensor sum(const SumOptions &options = {}) const;
     Tensor sum_rows() const;
-    Tensor mean() const;
+    Tensor mean(const MeanOptions &options = {}) const;
     Tensor cumsum() const;
-    Tensor argmax() const;
+    Tensor argmax(const ArgmaxOptions &options = {}) const;
     Tensor argsort(const ArgsortOptions &options = {}) const;
     Tensor top_k(std::int64_t k) const;
+    Tensor max(const MaxOptions &options = {}) const;
+    Tensor min(const MinOptions &options = {}) const;
+    Tensor argmin(const ArgminOptions &options = {}) const;
+    Tensor var(std::int64_t correction, const VarOptions &options = {}) const;
+    Tensor stddev(std::int64_t correction, const StdOptions &options = {}) const;
+    Tensor prod(const ProdOptions &options = {}) const;
+    Tensor any(const AnyOptions &options = {}) const;
+    Tensor all(const AllOptions &options = {}) const;
+    Tensor log_sum_exp(const LogSumExpOptions &options = {}) const;
     Tensor repeat(const std::array<std::int64_t, 4> &ne) const;
     Tensor pad(const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
@@ -1147,30 +1276,38 @@ Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor
 // - mask and sinks are optional: std::nullopt leaves one out.
 Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                       const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options = {});
-// Sums all elements of a.
+// Sums a over dimensions.
 //
-// Computes c[0] = sum over all i of a[i].
+// Computes c[k] = sum over r of a[k, r].
 //
-// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks are summed in F64. The
-// error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the positions of the elements alone.
-// - Shapes: c {1}. The sum of no elements is 0.
+// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0, elements are summed in F32 in blocks of
+// 1024, each of which has 32 partial sums that are added pairwise. If dimension 0 stays, they are summed in F32 in blocks of 32. Blocks are
+// summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the shape and on the positions of the
+// elements alone.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   The sum of no elements is 0.
 // - Types: a is F32, F16 or BF16.
 // - Result: F32.
-Tensor sum(const Tensor &a);
+Tensor sum(const Tensor &a, const SumOptions &options = {});
 // Sums each row of a.
 //
 // Computes c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3].
+//
+// It is sum() over dimension 0, which stays with 1 element.
 // - Shapes: a {n, m, x, y}, c {1, m, x, y}. The sum of an empty row is 0.
 // - Types: a is F32, F16 or BF16. Summed as by sum().
 // - Result: F32.
 Tensor sum_rows(const Tensor &a);
-// Computes the mean of each row of a.
+// Computes the mean of a over dimensions.
 //
-// Computes c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
-// - Shapes: a {n, m, x, y}, c {1, m, x, y}. The mean of an empty row is NaN.
+// Computes c[k] = (sum over r of a[k, r]) / n.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   The mean of no elements is NaN.
 // - Types: a is F32, F16 or BF16. Summed as by sum(), divided in F64 and rounded once.
 // - Result: F32.
-Tensor mean(const Tensor &a);
+Tensor mean(const Tensor &a, const MeanOptions &options = {});
 // Computes the running sums of each row of a.
 //
 // Computes c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3].
@@ -1181,15 +1318,18 @@ Tensor mean(const Tensor &a);
 // - Types: a is F32, F16 or BF16. c is F32, like all sums, because a long sum has more digits than 16 bits hold.
 // - Result: F32.
 Tensor cumsum(const Tensor &a);
-// Finds the index of the largest element of each row of a.
+// Finds the index of the largest element of a over dimensions.
 //
-// Computes c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest.
+// Computes c[k] = the smallest r for which a[k, r] is largest.
 //
-// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-// - Shapes: a {n, m, x, y}, c {m, x, y}. n is 1 to 2^31 - 1.
+// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in the order of their
+// dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent of dimension 0. NaN is less than everything
+// else, so NaN alone gives 0. -0 and 0 are equal.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   Each reduced dimension has 1 element or more, unless c is empty. At most 2^31 - 1 elements are reduced to one.
 // - Types: a is F32, F16 or BF16.
 // - Result: I32.
-Tensor argmax(const Tensor &a);
+Tensor argmax(const Tensor &a, const ArgmaxOptions &options = {});
 // Computes the indices that sort each row of a.
 //
 // Computes a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order.
@@ -1228,6 +1368,106 @@ Tensor count_equal(const Tensor &a, const Tensor &b);
 // - Types: a and b are each F32, F16 or BF16. Sums are computed as by sum().
 // - Result: F32.
 Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
+// Finds the largest element of a over dimensions.
+//
+// Computes c[k] = the largest a[k, r] over all r.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0 counts as larger than
+// -0.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   Each reduced dimension has 1 element or more, unless c is empty.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+Tensor max(const Tensor &a, const MaxOptions &options = {});
+// Finds the smallest element of a over dimensions.
+//
+// Computes c[k] = the smallest a[k, r] over all r.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0 counts as larger than
+// -0.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   Each reduced dimension has 1 element or more, unless c is empty.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+Tensor min(const Tensor &a, const MinOptions &options = {});
+// Finds the index of the smallest element of a over dimensions.
+//
+// Computes c[k] = the smallest r for which a[k, r] is smallest.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in the order of their
+// dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent of dimension 0. NaN is greater than
+// everything else, so NaN alone gives 0. -0 and 0 are equal.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   Each reduced dimension has 1 element or more, unless c is empty. At most 2^31 - 1 elements are reduced to one.
+// - Types: a is F32, F16 or BF16.
+// - Result: I32.
+Tensor argmin(const Tensor &a, const ArgminOptions &options = {});
+// Computes the variance of a over dimensions.
+//
+// Computes c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements. Elements are taken in
+// blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the squares of a block are computed in F32, in a second
+// pass over it, and blocks are joined in F64. The divisor is 0 where n is less than correction, and 0 / 0 is NaN.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+// - correction: what is subtracted from the number of elements: 0 gives the variance of the elements, as in NumPy and JAX, and 1 estimates
+//   that of a population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
+Tensor var(const Tensor &a, std::int64_t correction, const VarOptions &options = {});
+// Computes the standard deviation of a over dimensions: the square root of var().
+//
+// Computes c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction)).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+// - Types: a is F32, F16 or BF16. Computed as var(), with the root in F64, and rounded once.
+// - Result: F32.
+// - correction: what is subtracted from the number of elements: 0 gives the variance of the elements, as in NumPy and JAX, and 1 estimates
+//   that of a population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
+Tensor stddev(const Tensor &a, std::int64_t correction, const StdOptions &options = {});
+// Multiplies the elements of a over dimensions.
+//
+// Computes c[k] = product over r of a[k, r].
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an order that depends on the
+// shape alone.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   The product of no elements is 1.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+Tensor prod(const Tensor &a, const ProdOptions &options = {});
+// Tests whether any element of a is not 0, over dimensions.
+//
+// Computes c[k] = 1 if a[k, r] != 0 for some r, else 0.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   No elements give 0.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+Tensor any(const Tensor &a, const AnyOptions &options = {});
+// Tests whether no element of a is 0, over dimensions.
+//
+// Computes c[k] = 1 if a[k, r] != 0 for every r, else 0.
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   No elements give 1.
+// - Types: a is F32, F16 or BF16.
+// - Result: F32.
+Tensor all(const Tensor &a, const AllOptions &options = {});
+// Computes the logarithm of the sum of the exponentials of a over dimensions.
+//
+// Computes c[k] = log(sum over r of e^a[k, r]).
+//
+// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken relative to the largest, so no exponential
+// overflows.
+// - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
+//   No elements give -infinity.
+// - Types: a is F32, F16 or BF16. Exponentials are computed in F32 and summed as by sum(), the logarithm in F64.
+// - Result: F32.
+Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {});
 // Repeats a until it fills a shape.
 //
 // Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].

@@ -113,9 +113,9 @@ const Network = struct {
         const inner = try ctx.relu(try ctx.add(try ctx.mulMat(p[0], x), p[1]));
         const logits = try ctx.add(try ctx.mulMat(p[2], inner), p[3]); // {10, n}
         const of_digits = try ctx.gather(try ctx.logSoftMax(logits), digits, 0);
-        const loss = try ctx.scale(try ctx.sum(of_digits), -1 / @as(f64, @floatFromInt(n)), .{});
+        const loss = try ctx.scale(try ctx.sum(of_digits, .{}), -1 / @as(f64, @floatFromInt(n)), .{});
         if (purpose == .testing) {
-            const right = try ctx.countEqual(try ctx.reshape(try ctx.argmax(logits), &.{ 1, -1 }), digits);
+            const right = try ctx.countEqual(try ctx.reshape(try ctx.argmax(logits, .{ .dims = &.{0} }), &.{ 1, -1 }), digits);
             return .{ .n = n, .x = x, .digits = digits, .loss = loss, .right = right, .graph = try ctx.graph(&.{ loss, right }) };
         }
         const gradients = try ctx.gradients(&.{loss}, &.{}, &p);

@@ -116,8 +116,7 @@ const Encoder = struct {
         var x = try self.norm("token_embd_norm", .{}, try ctx.add(try ctx.add(words, positions), first));
         var number: i64 = 0;
         while (number < self.layers) : (number += 1) x = try self.layer(number, x);
-        const mean = try ctx.mean(try ctx.transpose(x)); // {1, width}
-        return ctx.l2Norm(try ctx.transpose(mean), 1e-12);
+        return ctx.l2Norm(try ctx.mean(x, .{ .dims = &.{1} }), 1e-12); // of the tokens' mean
     }
 
     fn layer(self: Encoder, number: i64, x: tl.Tensor) Error!tl.Tensor {

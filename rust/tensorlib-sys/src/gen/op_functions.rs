@@ -3,8 +3,9 @@
 //!
 //! Arguments are the operands, then the required attributes, then a struct of the optional attributes. NULL for
 //! that struct selects the defaults, as does 0 for any of its members. It is read during the call only. For an
-//! optional operand, tl_none() leaves it out. The context owns the result; on failure a function returns NULL.
-//! The chapter on operations says what holds for all of them.
+//! optional operand, tl_none() leaves it out. A member `dims` is a set of dimensions: TL_DIM_0 | TL_DIM_2, or 0 for
+//! all. The context owns the result; on failure a function returns NULL. The chapter on operations says what holds
+//! for all of them.
 //!
 //! `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
 //!
@@ -124,6 +125,42 @@ pub struct tl_flash_attn_ext_params {
     pub logit_softcap: f64,
 }
 
+/// Optional attributes of tl_sum(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_sum_params {
+    /// sizeof(tl_sum_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_mean(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_mean_params {
+    /// sizeof(tl_mean_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_argmax(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_argmax_params {
+    /// sizeof(tl_argmax_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
 /// The attribute `order` of tl_argsort(): the direction. Default: asc.
 pub type tl_argsort_order = i32;
 /// Smallest element first.
@@ -139,6 +176,114 @@ pub struct tl_argsort_params {
     pub struct_size: usize,
     /// The direction. Default: asc.
     pub order: tl_argsort_order,
+}
+
+/// Optional attributes of tl_max(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_max_params {
+    /// sizeof(tl_max_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_min(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_min_params {
+    /// sizeof(tl_min_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_argmin(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_argmin_params {
+    /// sizeof(tl_argmin_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_var(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_var_params {
+    /// sizeof(tl_var_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_std(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_std_params {
+    /// sizeof(tl_std_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_prod(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_prod_params {
+    /// sizeof(tl_prod_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_any(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_any_params {
+    /// sizeof(tl_any_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_all(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_all_params {
+    /// sizeof(tl_all_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
+}
+
+/// Optional attributes of tl_log_sum_exp(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_log_sum_exp_params {
+    /// sizeof(tl_log_sum_exp_params).
+    pub struct_size: usize,
+    /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.
+    pub dims: u32,
+    /// Whether the reduced dimensions stay, with 1 element each. Default: false.
+    pub keep: bool,
 }
 
 /// The attribute `part` of tl_tri(): the triangle that is kept.
@@ -1397,23 +1542,28 @@ extern "C" {
         params: *const tl_flash_attn_ext_params,
     ) -> *mut tl_tensor;
 
-    /// Sums all elements of `a`.
+    /// Sums `a` over dimensions.
     ///
-    /// Computes `c[0] = sum over all i of a[i]`.
+    /// Computes `c[k] = sum over r of a[k, r]`.
     ///
-    /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
-    /// pairwise. Blocks are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The
-    /// order depends on the positions of the elements alone.
-    /// - Shapes: `c` {1}. The sum of no elements is 0.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0,
+    /// elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added
+    /// pairwise. If dimension 0 stays, they are summed in F32 in blocks of 32. Blocks are summed in F64.
+    /// The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the shape and on the
+    /// positions of the elements alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. The sum of no elements is 0.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: F32.
     ///
     /// Since 0.1.
-    pub fn tl_sum(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+    pub fn tl_sum(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_sum_params) -> *mut tl_tensor;
 
     /// Sums each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+    ///
+    /// It is tl_sum() over dimension 0, which stays with 1 element.
     /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
     /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
     /// - Result: F32.
@@ -1421,15 +1571,19 @@ extern "C" {
     /// Since 0.1.
     pub fn tl_sum_rows(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 
-    /// Computes the mean of each row of `a`.
+    /// Computes the mean of `a` over dimensions.
     ///
-    /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-    /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The mean of an empty row is NaN.
+    /// Computes `c[k] = (sum over r of a[k, r]) / n`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced
+    /// elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. The mean of no elements is NaN.
     /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
     /// - Result: F32.
     ///
     /// Since 0.1.
-    pub fn tl_mean(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+    pub fn tl_mean(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_mean_params) -> *mut tl_tensor;
 
     /// Computes the running sums of each row of `a`.
     ///
@@ -1446,17 +1600,22 @@ extern "C" {
     /// Since 0.1.
     pub fn tl_cumsum(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 
-    /// Finds the index of the largest element of each row of `a`.
+    /// Finds the index of the largest element of `a` over dimensions.
     ///
-    /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+    /// Computes `c[k] = the smallest r for which a[k, r] is largest`.
     ///
-    /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-    /// - Shapes: `a` {n, m, x, y}, `c` {m, x, y}. n is 1 to 2^31 - 1.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are
+    /// counted in the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index
+    /// i0 + i1 times the extent of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0
+    /// and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
+    ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
     ///
     /// Since 0.1.
-    pub fn tl_argmax(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+    pub fn tl_argmax(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_argmax_params) -> *mut tl_tensor;
 
     /// Computes the indices that sort each row of `a`.
     ///
@@ -1512,6 +1671,158 @@ extern "C" {
     ///
     /// Since 0.1.
     pub fn tl_cross_entropy_loss(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Finds the largest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the largest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the
+    /// elements is NaN. 0 counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
+    ///   unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_max(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_max_params) -> *mut tl_tensor;
+
+    /// Finds the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the
+    /// elements is NaN. 0 counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
+    ///   unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_min(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_min_params) -> *mut tl_tensor;
+
+    /// Finds the index of the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest r for which a[k, r] is smallest`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are
+    /// counted in the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index
+    /// i0 + i1 times the extent of dimension 0. NaN is greater than everything else, so NaN alone gives 0.
+    /// -0 and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
+    ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    ///
+    /// Since 0.1.
+    pub fn tl_argmin(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_argmin_params) -> *mut tl_tensor;
+
+    /// Computes the variance of `a` over dimensions.
+    ///
+    /// Computes `c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction)`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced
+    /// elements. Elements are taken in blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays.
+    /// The mean and the squares of a block are computed in F32, in a second pass over it, and blocks are
+    /// joined in F64. The divisor is 0 where n is less than `correction`, and 0 / 0 is NaN.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
+    ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
+    ///   and candle. Range: 0 to 2^31 - 1.
+    ///
+    /// Since 0.1.
+    pub fn tl_var(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        correction: i64,
+        params: *const tl_var_params,
+    ) -> *mut tl_tensor;
+
+    /// Computes the standard deviation of `a` over dimensions: the square root of tl_var().
+    ///
+    /// Computes `c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction))`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced
+    /// elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16. Computed as tl_var(), with the root in F64, and rounded once.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
+    ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
+    ///   and candle. Range: 0 to 2^31 - 1.
+    ///
+    /// Since 0.1.
+    pub fn tl_std(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        correction: i64,
+        params: *const tl_std_params,
+    ) -> *mut tl_tensor;
+
+    /// Multiplies the elements of `a` over dimensions.
+    ///
+    /// Computes `c[k] = product over r of a[k, r]`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in
+    /// F64, in an order that depends on the shape alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. The product of no elements is 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_prod(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_prod_params) -> *mut tl_tensor;
+
+    /// Tests whether any element of `a` is not 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for some r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. No elements give 0.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_any(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_any_params) -> *mut tl_tensor;
+
+    /// Tests whether no element of `a` is 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for every r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. No elements give 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_all(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_all_params) -> *mut tl_tensor;
+
+    /// Computes the logarithm of the sum of the exponentials of `a` over dimensions.
+    ///
+    /// Computes `c[k] = log(sum over r of e^a[k, r])`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken
+    /// relative to the largest, so no exponential overflows.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
+    ///   `keep` is true, they stay with 1 element each. No elements give -infinity.
+    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by tl_sum(), the
+    ///   logarithm in F64.
+    /// - Result: F32.
+    ///
+    /// Since 0.1.
+    pub fn tl_log_sum_exp(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        params: *const tl_log_sum_exp_params,
+    ) -> *mut tl_tensor;
 
     /// Repeats `a` until it fills a shape.
     ///

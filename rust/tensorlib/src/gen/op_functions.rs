@@ -1,7 +1,7 @@
 //! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
 use crate::ops::{options, raw_or_none, shapes, youngest};
-use crate::{Context, Result, Tensor};
+use crate::{Context, Dims, Result, Tensor};
 use tensorlib_sys as sys;
 
 options! {
@@ -2134,36 +2134,44 @@ impl Context {
         )
     }
 
-    /// Sums all elements of `a`.
+    /// Sums `a` over dimensions.
     ///
-    /// Computes `c[0] = sum over all i of a[i]`.
+    /// Computes `c[k] = sum over r of a[k, r]`.
     ///
-    /// Elements are summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. Blocks
-    /// are summed in F64. The error is at most 2^-18.6 of the sum of the magnitudes. The order depends on the positions
-    /// of the elements alone.
-    /// - Shapes: `c` `[1]`. The sum of no elements is 0.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0, elements are
+    /// summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. If dimension 0
+    /// stays, they are summed in F32 in blocks of 32. Blocks are summed in F64. The error is at most 2^-18.6 of the sum
+    /// of the magnitudes. The order depends on the shape and on the positions of the elements alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The sum of no elements is 0.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: F32.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let c = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?.sum()?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [10.]);
+    /// let (ctx, cpu) = (Context::new(), Backend::cpu()?);
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// assert_eq!(a.sum(..)?.eval(&cpu)?.to_vec::<f32>()?, [21.]);
+    /// assert_eq!(a.sum(0)?.eval(&cpu)?.to_vec::<f32>()?, [6., 15.]);
+    /// assert_eq!(a.sum(1)?.eval(&cpu)?.to_vec::<f32>()?, [5., 7., 9.]);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn sum(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_sum_params { struct_size: size_of::<sys::tl_sum_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw(), &params) })
     }
 
     /// Sums each row of `a`.
     ///
     /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+    ///
+    /// It is [`Context::sum`] over dimension 0, which stays with 1 element.
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
     /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`].
     /// - Result: F32.
@@ -2175,18 +2183,24 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
     }
 
-    /// Computes the mean of each row of `a`.
+    /// Computes the mean of `a` over dimensions.
     ///
-    /// Computes `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
-    /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The mean of an empty row is NaN.
+    /// Computes `c[k] = (sum over r of a[k, r]) / n`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The mean of no elements is NaN.
     /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`], divided in F64 and rounded once.
     /// - Result: F32.
     ///
     /// # Errors
-    /// Those of [`Context::op`].
-    pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn mean(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_mean_params { struct_size: size_of::<sys::tl_mean_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw(), &params) })
     }
 
     /// Computes the running sums of each row of `a`.
@@ -2208,20 +2222,27 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
     }
 
-    /// Finds the index of the largest element of each row of `a`.
+    /// Finds the index of the largest element of `a` over dimensions.
     ///
-    /// Computes `c[i1, i2, i3] = the smallest i for which a[i, i1, i2, i3] is largest`.
+    /// Computes `c[k] = the smallest r for which a[k, r] is largest`.
     ///
-    /// NaN is less than everything else, so a row of NaN alone gives 0. -0 and 0 are equal.
-    /// - Shapes: `a` `[n, m, x, y]`, `c` `[m, x, y]`. n is 1 to 2^31 - 1.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+    /// of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0 and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+    ///   most 2^31 - 1 elements are reduced to one.
     /// - Types: `a` is F32, F16 or BF16.
     /// - Result: I32.
     ///
     /// # Errors
-    /// Those of [`Context::op`].
-    pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn argmax(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_argmax_params { struct_size: size_of::<sys::tl_argmax_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw(), &params) })
     }
 
     /// Computes the indices that sort each row of `a`.
@@ -2301,6 +2322,203 @@ impl Context {
     pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Finds the largest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the largest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
+    /// counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn max(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_max_params { struct_size: size_of::<sys::tl_max_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_max(ctx, a.raw(), &params) })
+    }
+
+    /// Finds the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
+    /// counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn min(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_min_params { struct_size: size_of::<sys::tl_min_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_min(ctx, a.raw(), &params) })
+    }
+
+    /// Finds the index of the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest r for which a[k, r] is smallest`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+    /// of dimension 0. NaN is greater than everything else, so NaN alone gives 0. -0 and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+    ///   most 2^31 - 1 elements are reduced to one.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn argmin(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_argmin_params { struct_size: size_of::<sys::tl_argmin_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmin(ctx, a.raw(), &params) })
+    }
+
+    /// Computes the variance of `a` over dimensions.
+    ///
+    /// Computes `c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction)`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// Elements are taken in blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the squares
+    /// of a block are computed in F32, in a second pass over it, and blocks are joined in F64. The divisor is 0 where n
+    /// is less than `correction`, and 0 / 0 is NaN.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+    ///   2^31 - 1.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn var(&self, a: &Tensor, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_var_params { struct_size: size_of::<sys::tl_var_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_var(ctx, a.raw(), correction, &params) })
+    }
+
+    /// Computes the standard deviation of `a` over dimensions: the square root of [`Context::var`].
+    ///
+    /// Computes `c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction))`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16. Computed as [`Context::var`], with the root in F64, and rounded once.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+    ///   2^31 - 1.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn std(&self, a: &Tensor, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_std_params { struct_size: size_of::<sys::tl_std_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_std(ctx, a.raw(), correction, &params) })
+    }
+
+    /// Multiplies the elements of `a` over dimensions.
+    ///
+    /// Computes `c[k] = product over r of a[k, r]`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an
+    /// order that depends on the shape alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The product of no elements is 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn prod(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_prod_params { struct_size: size_of::<sys::tl_prod_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_prod(ctx, a.raw(), &params) })
+    }
+
+    /// Tests whether any element of `a` is not 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for some r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give 0.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn any(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_any_params { struct_size: size_of::<sys::tl_any_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_any(ctx, a.raw(), &params) })
+    }
+
+    /// Tests whether no element of `a` is 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for every r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_all_params { struct_size: size_of::<sys::tl_all_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_all(ctx, a.raw(), &params) })
+    }
+
+    /// Computes the logarithm of the sum of the exponentials of `a` over dimensions.
+    ///
+    /// Computes `c[k] = log(sum over r of e^a[k, r])`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken relative to the
+    /// largest, so no exponential overflows.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give -infinity.
+    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by [`Context::sum`], the
+    ///   logarithm in F64.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn log_sum_exp(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_log_sum_exp_params { struct_size: size_of::<sys::tl_log_sum_exp_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_sum_exp(ctx, a.raw(), &params) })
     }
 
     /// Repeats `a` until it fills a shape.
@@ -3744,8 +3962,8 @@ impl Tensor {
     ///
     /// # Errors
     /// Those of [`Context::sum`].
-    pub fn sum(&self) -> Result<Tensor> {
-        self.node_context().sum(self)
+    pub fn sum(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().sum(self, dims)
     }
 
     /// [`Context::sum_rows`] of this tensor.
@@ -3760,8 +3978,8 @@ impl Tensor {
     ///
     /// # Errors
     /// Those of [`Context::mean`].
-    pub fn mean(&self) -> Result<Tensor> {
-        self.node_context().mean(self)
+    pub fn mean(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().mean(self, dims)
     }
 
     /// [`Context::cumsum`] of this tensor.
@@ -3776,8 +3994,8 @@ impl Tensor {
     ///
     /// # Errors
     /// Those of [`Context::argmax`].
-    pub fn argmax(&self) -> Result<Tensor> {
-        self.node_context().argmax(self)
+    pub fn argmax(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().argmax(self, dims)
     }
 
     /// [`Context::argsort`] of this tensor.
@@ -3810,6 +4028,78 @@ impl Tensor {
     /// Those of [`Context::cross_entropy_loss`].
     pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).cross_entropy_loss(self, b)
+    }
+
+    /// [`Context::max`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::max`].
+    pub fn max(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().max(self, dims)
+    }
+
+    /// [`Context::min`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::min`].
+    pub fn min(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().min(self, dims)
+    }
+
+    /// [`Context::argmin`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::argmin`].
+    pub fn argmin(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().argmin(self, dims)
+    }
+
+    /// [`Context::var`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::var`].
+    pub fn var(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().var(self, correction, dims)
+    }
+
+    /// [`Context::std`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::std`].
+    pub fn std(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().std(self, correction, dims)
+    }
+
+    /// [`Context::prod`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::prod`].
+    pub fn prod(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().prod(self, dims)
+    }
+
+    /// [`Context::any`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::any`].
+    pub fn any(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().any(self, dims)
+    }
+
+    /// [`Context::all`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::all`].
+    pub fn all(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().all(self, dims)
+    }
+
+    /// [`Context::log_sum_exp`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::log_sum_exp`].
+    pub fn log_sum_exp(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        self.node_context().log_sum_exp(self, dims)
     }
 
     /// [`Context::repeat`] of this tensor.

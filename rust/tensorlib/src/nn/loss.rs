@@ -78,7 +78,7 @@ pub fn hinge(output: &Tensor, signs: &Tensor) -> Result<Tensor> {
 
 /// The mean of all elements.
 fn mean(t: &Tensor) -> Result<Tensor> {
-    scaled(&t.sum()?, 1. / t.n_elements() as f64)
+    t.mean(..)
 }
 
 fn scaled(t: &Tensor, factor: f64) -> Result<Tensor> {

@@ -177,7 +177,7 @@ fn orthogonal(ctx: &Context, matrix: &Tensor) -> Result<Tensor> {
     let is_tall = matrix.shape()[1] > matrix.shape()[0];
     let lying = |t: &Tensor| ctx.cont(&ctx.transpose(t)?);
     let mut x = if is_tall { lying(matrix)? } else { matrix.clone() };
-    let norm = ctx.sqrt(&ctx.sum(&ctx.sqr(&x)?)?)?;
+    let norm = ctx.sqrt(&ctx.sum(&ctx.sqr(&x)?, ..)?)?;
     x = ctx.div(&x, &ctx.scale(&norm, 1., ScaleOptions::new().bias(1e-7))?)?;
     for _ in 0..STEPS {
         let a = ctx.mul_mat(&x, &x)?; // X X^T is symmetric: its rows are its columns

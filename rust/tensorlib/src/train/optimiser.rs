@@ -359,7 +359,7 @@ impl Optimiser {
         let Some(most) = self.options.clip_norm else { return Ok(gradients) };
         let mut squares: Option<Tensor> = None;
         for gradient in &gradients {
-            let of_this = ctx.sum(&ctx.sqr(gradient)?)?;
+            let of_this = ctx.sum(&ctx.sqr(gradient)?, ..)?;
             squares = Some(match squares {
                 Some(others) => ctx.add(&others, &of_this)?,
                 None => of_this,

@@ -489,7 +489,7 @@ impl Machine {
         let mut zero: Option<Tensor> = None;
         for sum in sums.sums() {
             // 0 times a finite number is 0; 0 times infinity or NaN is NaN.
-            let none = of_steps.sum(&of_steps.scale(sum, 0., ScaleOptions::new())?)?;
+            let none = of_steps.sum(&of_steps.scale(sum, 0., ScaleOptions::new())?, ..)?;
             zero = Some(match zero {
                 Some(zero) => of_steps.add(&zero, &none)?,
                 None => none,

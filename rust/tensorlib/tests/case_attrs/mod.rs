@@ -60,6 +60,17 @@ impl<'a> CaseAttrs<'a> {
         }
     }
 
+    /// The attributes `dims` and `keep`.
+    pub fn dims(&self) -> tensorlib::Dims {
+        let dims: Vec<usize> = self.ints("dims").iter().map(|&d| usize::try_from(d).expect("a dimension")).collect();
+        let dims = tensorlib::Dims::from(&dims[..]);
+        if self.integer("keep") != 0 {
+            dims.keep()
+        } else {
+            dims
+        }
+    }
+
     /// "" if it is absent.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).copied().unwrap_or_default()

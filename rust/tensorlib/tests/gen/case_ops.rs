@@ -156,11 +156,11 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.logit_softcap(attrs.number("logit_softcap"));
             s[0].flash_attn_ext(&s[1], &s[2], s.if_given(3), s.if_given(4), options)
         }
-        "sum" => s[0].sum(),
+        "sum" => s[0].sum(attrs.dims()),
         "sum_rows" => s[0].sum_rows(),
-        "mean" => s[0].mean(),
+        "mean" => s[0].mean(attrs.dims()),
         "cumsum" => s[0].cumsum(),
-        "argmax" => s[0].argmax(),
+        "argmax" => s[0].argmax(attrs.dims()),
         "argsort" => {
             let order = match attrs.text("order") {
                 "" | "asc" => tensorlib::ArgsortOrder::Asc,
@@ -177,6 +177,21 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "count_equal" => s[0].count_equal(&s[1]),
         "cross_entropy_loss" => s[0].cross_entropy_loss(&s[1]),
+        "max" => s[0].max(attrs.dims()),
+        "min" => s[0].min(attrs.dims()),
+        "argmin" => s[0].argmin(attrs.dims()),
+        "var" => {
+            let correction = attrs.integer("correction");
+            s[0].var(correction, attrs.dims())
+        }
+        "std" => {
+            let correction = attrs.integer("correction");
+            s[0].std(correction, attrs.dims())
+        }
+        "prod" => s[0].prod(attrs.dims()),
+        "any" => s[0].any(attrs.dims()),
+        "all" => s[0].all(attrs.dims()),
+        "log_sum_exp" => s[0].log_sum_exp(attrs.dims()),
         "repeat" => {
             let ne = attrs.list("ne");
             s[0].repeat(ne)

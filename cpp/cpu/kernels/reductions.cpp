@@ -1,0 +1,244 @@
+// Sums, products, extremes and their places, tests, deviations and exponentials over any dimensions. The elements that
+// become one element of the result are a group (ops/reduction.hpp). A unit is a part of a group or of several, and has a
+// state for each; states are joined in order, in F64, so the result depends on the shape alone.
+//
+//   along    the first dimension is reduced: a unit is a segment of a group (kernels/lines.hpp)
+//   across   the first dimension stays: a unit is some hundred rows of up to 1024 groups, which are read as they lie
+//
+//   compute  each unit; its states go to the workspace if groups have several units
+//   combine  joins them
+#include "cpu/kernels/lines.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+using State = ops::ReducedState;
+
+// Writes an element of the result.
+void store(const Step &step, const ops::ReducedResult &result, std::int64_t group, const State &state) noexcept {
+    const double value = ops::result_of(result, state);
+    if (step.dst.type == DType::i32) {
+        reinterpret_cast<std::int32_t *>(step.dst.data)[group] = static_cast<std::int32_t>(value);
+    } else {
+        reinterpret_cast<float *>(step.dst.data)[group] = static_cast<float>(value);
+    }
+}
+
+Reduced kind_of(const Tensor &node) noexcept { return ops::reduced_result(node).kind; }
+
+// `numbers` of all states; 0 if no groups have several units.
+void plan_units(const Problem &p, KernelPlan &plan, std::int64_t units, std::int64_t numbers, std::int64_t groups) noexcept {
+    const auto bytes = static_cast<std::int64_t>(p.node.src[0]->layout.nbytes());
+    plan.chunks(Stage::compute) = chunks_for(units, bytes, p.n_threads);
+    if (numbers == 0) return;
+    plan.workspace = static_cast<std::size_t>(numbers) * sizeof(double);
+    plan.chunks(Stage::combine) = chunks_for(groups, static_cast<std::int64_t>(plan.workspace), p.n_threads);
+}
+
+// ---- Along.
+
+const char *refuse_along(const Problem &p) noexcept {
+    return ops::reduction_of(p.node).along() ? nullptr : "the first dimension with several elements is kept";
+}
+
+void plan_along(const Problem &p, KernelPlan &plan) noexcept {
+    const Lines lines(ops::reduction_of(p.node));
+    const std::int64_t numbers = lines.segments > 1 ? lines.units() * ops::reduced_numbers(kind_of(p.node)) : 0;
+    plan_units(p, plan, lines.units(), numbers, lines.count);
+}
+
+void run_along(const Step &step, const Slice &slice) noexcept {
+    const ops::Reduction groups = ops::reduction_of(*step.node);
+    const Lines lines(groups);
+    const ops::ReducedResult result = ops::reduced_result(*step.node);
+    const Reduced kind = result.kind;
+    const auto numbers = static_cast<std::size_t>(ops::reduced_numbers(kind));
+    auto *states = reinterpret_cast<double *>(step.workspace);
+    const auto state_at = [&](std::int64_t unit) { return states + static_cast<std::size_t>(unit) * numbers; };
+    if (slice.stage == Stage::combine) {
+        const Range part = part_of(lines.count, slice.chunk, step.plan.chunks(Stage::combine));
+        for (std::int64_t line = part.begin; line < part.end; line++) {
+            State state = ops::begun(kind);
+            for (std::int64_t s = 0; s < lines.segments; s++) {
+                State later{};
+                std::copy_n(state_at(line * lines.segments + s), numbers, later.numbers);
+                ops::join(kind, state, later);
+            }
+            store(step, result, line, state);
+        }
+        return;
+    }
+    const LineReader reader(step, groups, slice.simd);
+    const auto add = slice.simd.reductions.along[static_cast<int>(kind)];
+    const Range units = part_of(lines.units(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t unit = units.begin; unit < units.end; unit++) {
+        const std::int64_t line = unit / lines.segments;
+        const Range part = lines.part_of_unit(unit);
+        State state = ops::begun(kind);
+        if (reader.in_place()) {
+            add(part.end - part.begin, reader.read(line, part.begin, 0, nullptr), part.begin, state.numbers);
+        } else {
+            reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) { add(n, x, from, state.numbers); });
+        }
+        if (lines.segments > 1) {
+            std::copy_n(state.numbers, numbers, state_at(unit));
+        } else {
+            store(step, result, line, state);
+        }
+    }
+}
+
+// ---- Across.
+
+// Columns that are decoded at a time.
+constexpr std::int64_t decoded_columns = 256;
+
+// A unit: `rows` rows of `columns` groups, which are consecutive in the result.
+struct Bands {
+    std::int64_t rows, columns, tiles, outer, segments;
+
+    Bands(const ops::Reduction &groups, bool in_place) noexcept
+        : rows(groups.segment()),
+          columns(std::min(groups.kept.ne[0], in_place ? simd::reduced_columns : decoded_columns)),
+          tiles(columns == 0 ? 0 : ceil_div(groups.kept.ne[0], columns)),
+          outer(groups.kept.ne[0] == 0 ? 0 : groups.count / groups.kept.ne[0]),
+          segments(groups.segments()) {}
+    std::int64_t units() const noexcept { return outer * tiles * segments; }
+};
+
+bool reads_in_place(const Layout &a, const ops::Reduction &groups) noexcept {
+    return a.type == DType::f32 && groups.kept.nb[0] == sizeof(float);
+}
+
+Bands bands_of(const Tensor &node, const ops::Reduction &groups) noexcept { return {groups, reads_in_place(node.src[0]->layout, groups)}; }
+
+// The groups of a unit, or of all units with other rows: the first one, and how many.
+Range groups_of(const Bands &bands, const ops::Reduction &groups, std::int64_t band) noexcept {
+    const std::int64_t width = groups.kept.ne[0], column = band % bands.tiles * bands.columns, first = band / bands.tiles * width + column;
+    return {first, first + std::min(bands.columns, width - column)};
+}
+
+// A thread's memory in the workspace, after the states.
+struct alignas(64) Scratch {
+    double states[most_reduced_numbers * simd::reduced_columns];
+    float decoded[reduced_rows * decoded_columns];
+};
+
+void plan_across(const Problem &p, KernelPlan &plan) noexcept {
+    const ops::Reduction groups = ops::reduction_of(p.node);
+    const Bands bands = bands_of(p.node, groups);
+    const std::int64_t numbers = bands.segments > 1 ? groups.count * bands.segments * ops::reduced_numbers(kind_of(p.node)) : 0;
+    plan_units(p, plan, bands.units(), numbers, bands.outer * bands.tiles);
+    plan.workspace = round_up(plan.workspace, alignof(Scratch)) + static_cast<std::size_t>(p.n_threads) * sizeof(Scratch);
+}
+
+// Up to 32 rows of some groups, as floats.
+class RowsReader {
+public:
+    RowsReader(const Step &step, const ops::Reduction &groups, const simd::SimdTable &simd) noexcept
+        : a_{step.src[0].type, std::to_array(groups.kept.ne), std::to_array(groups.kept.nb), step.src[0].data},
+          groups_(groups),
+          simd_(simd),
+          in_place_(reads_in_place(step.node->src[0]->layout, groups)) {}
+
+    void read(std::int64_t group, std::int64_t n, std::int64_t first, std::int64_t count, const float **rows, float *room) const noexcept {
+        const std::int64_t column = group % a_.ne[0];
+        const std::byte *base = a_.data + groups_.kept.offset(group - column);
+        for (std::int64_t r = 0; r < count; r++) {
+            const std::byte *row = base + groups_.reduced.offset(first + r);
+            if (in_place_) {
+                rows[r] = reinterpret_cast<const float *>(row) + column;
+            } else {
+                load_row(a_, row, column, n, room + r * decoded_columns, simd_);
+                rows[r] = room + r * decoded_columns;
+            }
+        }
+    }
+
+private:
+    TensorRef a_;
+    ops::Reduction groups_;
+    const simd::SimdTable &simd_;
+    bool in_place_;
+};
+
+// States of groups: number i of group j is at [i n + j].
+void begin_states(Reduced kind, std::int64_t n, double *states) noexcept {
+    const State first = ops::begun(kind);
+    for (std::int64_t i = 0; i < ops::reduced_numbers(kind); i++) std::fill_n(states + i * n, n, first.numbers[i]);
+}
+
+State state_of(Reduced kind, std::int64_t n, const double *states, std::int64_t j) noexcept {
+    State state{};
+    for (std::int64_t i = 0; i < ops::reduced_numbers(kind); i++) state.numbers[i] = states[i * n + j];
+    return state;
+}
+
+// Joins the states of a band's segments, which lie one after the other.
+void combine_band(const Step &step, const ops::Reduction &groups, const Bands &bands, std::int64_t band) noexcept {
+    const ops::ReducedResult result = ops::reduced_result(*step.node);
+    const Reduced kind = result.kind;
+    const Range part = groups_of(bands, groups, band);
+    const std::int64_t n = part.end - part.begin, size = n * ops::reduced_numbers(kind);
+    const double *states = reinterpret_cast<const double *>(step.workspace) + part.begin * bands.segments * ops::reduced_numbers(kind);
+    for (std::int64_t j = 0; j < n; j++) {
+        State state = ops::begun(kind);
+        for (std::int64_t s = 0; s < bands.segments; s++) ops::join(kind, state, state_of(kind, n, states + s * size, j));
+        store(step, result, part.begin + j, state);
+    }
+}
+
+void run_across(const Step &step, const Slice &slice) noexcept {
+    const ops::Reduction groups = ops::reduction_of(*step.node);
+    const Bands bands = bands_of(*step.node, groups);
+    const ops::ReducedResult result = ops::reduced_result(*step.node);
+    const Reduced kind = result.kind;
+    if (slice.stage == Stage::combine) {
+        const Range part = part_of(bands.outer * bands.tiles, slice.chunk, step.plan.chunks(Stage::combine));
+        for (std::int64_t band = part.begin; band < part.end; band++) combine_band(step, groups, bands, band);
+        return;
+    }
+    const RowsReader reader(step, groups, slice.simd);
+    const auto add = slice.simd.reductions.across[static_cast<int>(kind)];
+    const std::int64_t numbers = bands.segments > 1 ? groups.count * bands.segments * ops::reduced_numbers(kind) : 0;
+    auto *all_states = reinterpret_cast<double *>(step.workspace);
+    Scratch &scratch = reinterpret_cast<Scratch *>(
+        step.workspace + round_up(static_cast<std::size_t>(numbers) * sizeof(double), alignof(Scratch)))[slice.thread];
+    const Range units = part_of(bands.units(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t unit = units.begin; unit < units.end; unit++) {
+        const std::int64_t band = unit / bands.segments, segment = unit % bands.segments;
+        const Range part = groups_of(bands, groups, band);
+        const std::int64_t n = part.end - part.begin, end = std::min((segment + 1) * bands.rows, groups.length);
+        double *states = scratch.states;
+        if (bands.segments > 1) states = all_states + (part.begin * bands.segments + n * segment) * ops::reduced_numbers(kind);
+        begin_states(kind, n, states);
+        for (std::int64_t row = segment * bands.rows; row < end; row += reduced_rows) {
+            const float *rows[reduced_rows];
+            const std::int64_t count = std::min(reduced_rows, end - row);
+            reader.read(part.begin, n, row, count, rows, scratch.decoded);
+            add(n, count, rows, row, states);
+        }
+        if (bands.segments > 1) continue;
+        for (std::int64_t j = 0; j < n; j++) store(step, result, part.begin + j, state_of(kind, n, states, j));
+    }
+}
+
+#define TL_REDUCTION(op_)                                                                                  \
+    {{.op = Op::op_, .name = "reduce_along", .plan = plan_unless<refuse_along, plan_along>}, run_along}, { \
+        {.op = Op::op_, .name = "reduce_across", .plan = plan_always<plan_across>}, run_across             \
+    }
+
+constexpr CpuKernel table[] = {
+    TL_REDUCTION(sum),    TL_REDUCTION(sum_rows), TL_REDUCTION(mean),        TL_REDUCTION(max), TL_REDUCTION(min),
+    TL_REDUCTION(argmax), TL_REDUCTION(argmin),   TL_REDUCTION(var),         TL_REDUCTION(std), TL_REDUCTION(prod),
+    TL_REDUCTION(any),    TL_REDUCTION(all),      TL_REDUCTION(log_sum_exp),
+};
+
+#undef TL_REDUCTION
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::reductions = table;
+
+}  // namespace tensorlib::core
