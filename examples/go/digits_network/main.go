@@ -93,7 +93,7 @@ func (net *network) newBatch(n int, training bool) *batch {
 			outputs = append(outputs, must(ctx.OptStepAdamw(p[i], gradient, net.m[i], net.v[i], net.settings)))
 		}
 	} else {
-		answers := must(ctx.Reshape(must(ctx.Argmax(logits)), 1, -1))
+		answers := must(ctx.Reshape(must(ctx.Argmax(logits, tensorlib.Along(0))), 1, -1))
 		b.right = must(ctx.CountEqual(answers, b.digits))
 		outputs = append(outputs, b.right)
 	}
