@@ -311,7 +311,8 @@ TEST_P(Reductions, of_nothing) {
     const Reduction &one = reduction();
     const std::map<Op, float> nothing{{Op::sum, 0.0f},  {Op::mean, NAN}, {Op::var, NAN},  {Op::std, NAN},
                                       {Op::prod, 1.0f}, {Op::any, 0.0f}, {Op::all, 1.0f}, {Op::log_sum_exp, -support::inf}};
-    for (const auto &[ne, set] : {std::pair<Ne, unsigned>{{0, 3, 1, 1}, 1}, {{3, 0, 1, 1}, 2}}) {
+    for (const unsigned set : {1u, 2u}) {
+        const Ne ne = set == 1 ? Ne{0, 3, 1, 1} : Ne{3, 0, 1, 1};
         Builder build;
         const auto made = [&] { return build.node(one.op, {build.leaf(ne)}, attrs_of(one, set, false)); };
         if (one.needs_elements) {
