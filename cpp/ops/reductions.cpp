@@ -59,12 +59,20 @@ void cumsum_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result)
     result.layout = contiguous_layout(def.name, DType::f32, {a.ne.data(), static_cast<std::size_t>(a.n_dims)});
 }
 
-// One addition or comparison for each element.
-Cost sum_cost(const Tensor &node) {
+// A number of operations for each element.
+template <int per_element>
+Cost element_cost(const Tensor &node) {
     Cost cost = copy_cost(node);
-    cost.flops = static_cast<double>(node.src[0]->layout.n_elements());
+    cost.flops = per_element * static_cast<double>(node.src[0]->layout.n_elements());
     return cost;
 }
+constexpr auto sum_cost = element_cost<1>;
+// Two passes: an addition, then a difference, its square and two additions.
+constexpr auto var_cost = element_cost<5>;
+// A comparison, a difference, an exponential and an addition.
+constexpr auto log_sum_exp_cost = element_cost<23>;
+// A comparison, an exponential, and the arithmetic with b.
+constexpr auto cross_entropy_loss_cost = element_cost<25>;
 
 // ---- Indices of elements, which are I32.
 
@@ -133,27 +141,6 @@ void cross_entropy_loss_infer(std::span<Tensor *const> src, const Attrs &, NodeS
     if (src[0]->layout.ne != src[1]->layout.ne)
         fail(Status::shape_mismatch, "%s: %s: two of one shape are valid", def.name, operands_text(def, src).c_str());
     result.layout = contiguous_layout(def.name, DType::f32, std::array<std::int64_t, 1>{1});
-}
-
-// Two passes: an addition, then a difference, its square and two additions.
-Cost var_cost(const Tensor &node) {
-    Cost cost = sum_cost(node);
-    cost.flops *= 5;
-    return cost;
-}
-
-// A comparison, a difference, an exponential and an addition.
-Cost log_sum_exp_cost(const Tensor &node) {
-    Cost cost = sum_cost(node);
-    cost.flops *= 23;
-    return cost;
-}
-
-// A comparison, an exponential, and the arithmetic with b.
-Cost cross_entropy_loss_cost(const Tensor &node) {
-    Cost cost = sum_cost(node);
-    cost.flops *= 25;
-    return cost;
 }
 
 }  // namespace

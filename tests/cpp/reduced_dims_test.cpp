@@ -1,6 +1,6 @@
 // Reductions over any dimensions: against double, over random shapes, views, types and sets of dimensions, on every ISA and at several
 // thread counts; special values, long groups, results without elements, and the calls that must be refused.
-#include "random_tensors.hpp"
+#include "wanted.hpp"
 
 #include <functional>
 #include <map>
@@ -11,24 +11,16 @@ using core::DType;
 using core::Op;
 using core::Tensor;
 using support::Builder;
+using support::gamma;
 using support::Ne;
 using support::Random;
+using support::Wanted;
 
 namespace {
 
 constexpr unsigned all = 15;
 
 // ---- What is to come out
-
-struct Wanted {
-    double value, bound;
-};
-
-// The bound of a float's k roundings one after the other, relative to the sum of the magnitudes.
-double gamma(int k) {
-    const double u = 0x1p-24 * k;
-    return u / (1 - u);
-}
 
 double rounding(double value) { return 0x1p-24 * std::fabs(value) + 0x1p-149; }
 

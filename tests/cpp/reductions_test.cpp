@@ -1,6 +1,6 @@
 // Sums, means, running sums and losses: against double, over random views and types, on every ISA and at several thread counts, all of
 // which must give equal bits; and the calls that must be refused.
-#include "random_tensors.hpp"
+#include "wanted.hpp"
 
 #include <map>
 
@@ -9,22 +9,14 @@ using core::DType;
 using core::Op;
 using core::Tensor;
 using support::Builder;
+using support::gamma;
 using support::Ne;
 using support::Random;
+using support::Wanted;
 
 namespace {
 
 // ---- What is to come out
-
-struct Wanted {
-    double value, bound;
-};
-
-// The bound of a float's k roundings one after the other, relative to the sum of the magnitudes.
-double gamma(int k) {
-    const double u = 0x1p-24 * k;
-    return u / (1 - u);
-}
 
 // What is added up: in double, with the magnitudes.
 struct Total {

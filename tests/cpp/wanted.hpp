@@ -11,6 +11,12 @@ struct Wanted {
     double value, bound;
 };
 
+// The bound of a float's k roundings one after the other, relative to the sum of the magnitudes.
+inline double gamma(int k) {
+    const double u = 0x1p-24 * k;
+    return u / (1 - u);
+}
+
 // A float as an element of a type has it.
 template <class Format>
 float stored_in(float x) {

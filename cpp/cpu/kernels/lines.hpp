@@ -1,6 +1,5 @@
 // Rows, and other groups of elements, that are read whole are cut into segments of fixed length. Segments are merged in
 // order, so the result does not depend on the number of threads.
-//
 #pragma once
 
 #include "base/checked.hpp"

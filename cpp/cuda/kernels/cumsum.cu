@@ -11,6 +11,7 @@
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/row_grid.cuh"
+#include "cuda/device/warp_units.cuh"
 #include "cuda/launch.hpp"
 
 #include "base/checked.hpp"
@@ -22,7 +23,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t block_elements = 1024, segment_elements = 64 * block_elements;
-constexpr int run = 16, padded_run = run + 1, runs_together = 16, warps_per_block = 8;
+constexpr int run = 16, padded_run = run + 1, runs_together = 16;
 
 // The rows that are summed.
 struct Lines {
@@ -48,16 +49,9 @@ void plan_lines(const Problem &p, KernelPlan &plan) noexcept {
     if (segments > 1) plan.workspace = static_cast<std::size_t>(segments * a.n_rows()) * sizeof(double);
 }
 
-// Calls work(unit) for the units of this warp.
-template <class Work>
-__device__ void for_each_unit_of_warp(std::int64_t units, Work work) {
-    const std::int64_t step = std::int64_t{gridDim.x} * warps_per_block;
-    for (std::int64_t unit = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y; unit < units; unit += step) work(unit);
-}
-
 __global__ void sum_segments(Lines lines, double *sums) {
     const int lane = static_cast<int>(threadIdx.x);
-    for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
+    device::for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
         const std::int64_t line = unit / lines.segments, end = lines.end(unit);
         double sum = 0;
         for (std::int64_t from = lines.begin(unit); from < end; from += block_elements) {
@@ -77,7 +71,7 @@ __global__ void running_segments(Lines lines, float *c, const double *sums) {
     float *tile = device::shared_memory<float>() + threadIdx.y * (device::warp_size * padded_run);
     float *own = tile + lane * padded_run;
     const auto place = [](int i) { return i / run * padded_run + i % run; };
-    for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
+    device::for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
         const std::int64_t line = unit / lines.segments, end = lines.end(unit);
         double before = 0, segment = 0;
         for (std::int64_t s = line * lines.segments; s < unit; s++) before += sums[s];
@@ -120,17 +114,12 @@ __global__ void running_segments(Lines lines, float *c, const double *sums) {
     });
 }
 
-dim3 warp_grid(std::int64_t units) noexcept {
-    return dim3(static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(units, warps_per_block), 1, device::largest_grid_x)));
-}
-constexpr unsigned warp_threads = device::warp_size;
-
 cudaError_t launch_running(const Step &step, const CudaStream &stream) noexcept {
     const Lines lines = lines_of(step);
     if (lines.count == 0 || lines.length == 0) return cudaSuccess;
     auto *sums = reinterpret_cast<double *>(step.workspace);
-    constexpr std::size_t shared = sizeof(float) * warps_per_block * device::warp_size * padded_run;
-    const dim3 grid = warp_grid(lines.count * lines.segments), block(warp_threads, warps_per_block);
+    constexpr std::size_t shared = sizeof(float) * device::warps_per_block * device::warp_size * padded_run;
+    const dim3 grid = device::warp_grid(lines.count * lines.segments), block = device::warp_block();
     if (lines.segments > 1) {
         const cudaError_t error = launch(stream, {step.kernel->name, grid, block}, sum_segments, lines, sums);
         if (error != cudaSuccess) return error;

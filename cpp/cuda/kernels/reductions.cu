@@ -12,6 +12,7 @@
 #include "cuda/device/element.cuh"
 #include "cuda/device/lane.cuh"
 #include "cuda/device/row_grid.cuh"
+#include "cuda/device/warp_units.cuh"
 #include "cuda/launch.hpp"
 
 #include "base/checked.hpp"
@@ -29,7 +30,6 @@ using ops::ReducedResult;
 using State = ops::ReducedState;
 
 constexpr std::int64_t block_elements = 1024;
-constexpr int warps_per_block = 8;
 
 // The operand's groups, cut into segments.
 struct Groups {
@@ -171,17 +171,10 @@ __device__ math::Placed joined_lanes(math::Placed value, Join join) {
     return value;
 }
 
-// Calls work(unit) for the units of this warp.
-template <class Work>
-__device__ void for_each_unit_of_warp(std::int64_t units, Work work) {
-    const std::int64_t step = std::int64_t{gridDim.x} * warps_per_block;
-    for (std::int64_t unit = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y; unit < units; unit += step) work(unit);
-}
-
 template <Reduced kind>
 __global__ void reduce_along(Groups groups, Results results) {
     const int lane = static_cast<int>(threadIdx.x);
-    for_each_unit_of_warp(groups.reduction.count * groups.segments, [&](std::int64_t unit) {
+    device::for_each_unit_of_warp(groups.reduction.count * groups.segments, [&](std::int64_t unit) {
         const std::int64_t number = unit / groups.segments, part = unit % groups.segments, end = groups.end(part);
         const char *group = groups.group(number);
         State state = ops::begun(kind);
@@ -201,7 +194,7 @@ template <Reduced kind>
 __global__ void reduce_across(Groups groups, Results results) {
     const std::int64_t width = groups.reduction.kept.ne[0], tiles = (width + device::warp_size - 1) / device::warp_size;
     const std::int64_t outer = groups.reduction.count / width;
-    for_each_unit_of_warp(outer * tiles * groups.segments, [&](std::int64_t unit) {
+    device::for_each_unit_of_warp(outer * tiles * groups.segments, [&](std::int64_t unit) {
         const std::int64_t tile = unit % tiles, part = unit / tiles % groups.segments, column = tile * device::warp_size + threadIdx.x;
         if (column >= width) return;
         const std::int64_t number = unit / tiles / groups.segments * width + column, end = groups.end(part);
@@ -267,10 +260,8 @@ cudaError_t launch_reduction(const Step &step, const CudaStream &stream) noexcep
     const std::int64_t width = reduction.kept.ne[0];
     const std::int64_t warps =
         (along ? reduction.count : reduction.count / width * ceil_div(width, std::int64_t{device::warp_size})) * groups.segments;
-    const dim3 grid(
-        static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(warps, std::int64_t{warps_per_block}), 1, device::largest_grid_x)));
     const auto kernel = along ? kernel_of<true>(results.result.kind) : kernel_of<false>(results.result.kind);
-    const cudaError_t error = launch(stream, {step.kernel->name, grid, dim3(device::warp_size, warps_per_block)}, kernel, groups, results);
+    const cudaError_t error = launch(stream, {step.kernel->name, device::warp_grid(warps), device::warp_block()}, kernel, groups, results);
     if (error != cudaSuccess || !cut) return error;
     const device::RowGrid rows = device::row_grid(reduction.count, 1);
     return launch(stream, {step.kernel->name, rows.grid, rows.block}, join_parts, results, groups.segments);
