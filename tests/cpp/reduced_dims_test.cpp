@@ -267,15 +267,16 @@ TEST_P(Reductions, take_special_values) {
 
 TEST_P(Reductions, of_zeros) { check_random(7, reduction().op == Op::all ? few_zeros : some_zeros, support::repeats(30, 500)); }
 
-// Around blocks of 32 rows and 1024 elements, tiles of 256 and 1024 columns, and segments.
+// Around blocks of 32 rows and 1024 elements, tiles of 256, 1024 and 4096 columns, and segments.
 TEST_P(Reductions, of_long_groups) {
     Random random(11);
     struct Long {
         Ne ne;
         unsigned set;
     };
-    const Long longs[] = {{{65537, 2, 1, 1}, 1}, {{3, 2500, 1, 1}, 2}, {{1030, 700, 1, 1}, 2}, {{70, 33, 40, 1}, 5},
-                          {{5, 31, 3, 90}, 10},  {{1, 1, 4099, 2}, 4}, {{257, 1, 1200, 1}, 4}, {{300000, 1, 1, 1}, all}};
+    const Long longs[] = {{{65537, 2, 1, 1}, 1}, {{3, 2500, 1, 1}, 2},   {{1030, 700, 1, 1}, 2}, {{70, 33, 40, 1}, 5},
+                          {{5, 31, 3, 90}, 10},  {{1, 1, 4099, 2}, 4},   {{257, 1, 1200, 1}, 4}, {{300000, 1, 1, 1}, all},
+                          {{4101, 38, 1, 1}, 2}, {{4101, 33, 16, 1}, 2}, {{1030, 300, 2, 2}, 10}};
     for (const Long &one : longs) {
         for (const DType type : {DType::f32, DType::bf16}) {
             Builder build;

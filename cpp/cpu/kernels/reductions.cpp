@@ -3,7 +3,7 @@
 // state for each; states are joined in order, in F64, so the result depends on the shape alone.
 //
 //   along    the first dimension is reduced: a unit is a segment of a group (kernels/lines.hpp)
-//   across   the first dimension stays: a unit is some hundred rows of up to 1024 groups, which are read as they lie
+//   across   the first dimension stays: a unit is some hundred rows of up to 4096 groups, which are read as they lie
 //
 //   compute  each unit; its states go to the workspace if groups have several units
 //   combine  joins them
@@ -96,14 +96,15 @@ constexpr std::int64_t decoded_columns = 256;
 
 // A unit: `rows` rows of `columns` groups, which are consecutive in the result.
 struct Bands {
-    std::int64_t rows, columns, tiles, outer, segments;
+    std::int64_t rows, outer, segments, columns, tiles;
 
     Bands(const ops::Reduction &groups, bool in_place) noexcept
-        : rows(groups.segment()),
-          columns(std::min(groups.kept.ne[0], in_place ? simd::reduced_columns : decoded_columns)),
-          tiles(columns == 0 ? 0 : ceil_div(groups.kept.ne[0], columns)),
-          outer(groups.kept.ne[0] == 0 ? 0 : groups.count / groups.kept.ne[0]),
-          segments(groups.segments()) {}
+        : rows(groups.segment()), outer(groups.kept.ne[0] == 0 ? 0 : groups.count / groups.kept.ne[0]), segments(groups.segments()) {
+        // Whole rows are read fastest, but threads share a few bands badly.
+        const std::int64_t most = !in_place ? decoded_columns : outer * segments < 16 ? simd::reduced_columns / 4 : simd::reduced_columns;
+        columns = std::min(groups.kept.ne[0], most);
+        tiles = columns == 0 ? 0 : ceil_div(groups.kept.ne[0], columns);
+    }
     std::int64_t units() const noexcept { return outer * tiles * segments; }
 };
 
@@ -122,6 +123,7 @@ Range groups_of(const Bands &bands, const ops::Reduction &groups, std::int64_t b
 // A thread's memory in the workspace, after the states.
 struct alignas(64) Scratch {
     double states[most_reduced_numbers * simd::reduced_columns];
+    float room[3 * simd::reduced_columns];
     float decoded[reduced_rows * decoded_columns];
 };
 
@@ -217,7 +219,7 @@ void run_across(const Step &step, const Slice &slice) noexcept {
             const float *rows[reduced_rows];
             const std::int64_t count = std::min(reduced_rows, end - row);
             reader.read(part.begin, n, row, count, rows, scratch.decoded);
-            add(n, count, rows, row, states);
+            add(n, count, rows, row, states, scratch.room);
         }
         if (bands.segments > 1) continue;
         for (std::int64_t j = 0; j < n; j++) store(step, result, part.begin + j, state_of(kind, n, states, j));

@@ -21,10 +21,12 @@ int64_t equal(int64_t n, const void *a, const void *b) {
     return all;
 }
 
+float largest(int64_t n, const float *x) { return largest_number<false>(n, x).number; }
+
 }  // namespace
 
 void fill_comparisons(SimdTable::Comparisons &table) {
-    table = {.largest = largest_number<false>,
+    table = {.largest = largest,
              .first_at_least = first_at_least<false>,
              .equal_i8 = equal<int8_t>,
              .equal_i16 = equal<int16_t>,

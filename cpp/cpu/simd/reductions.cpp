@@ -2,9 +2,9 @@
 // to the group's state in F64. Across groups, each element of a row belongs to another group: up to 32 rows are added
 // element by element in F32, then joined to the states.
 //
-//   row 0   x0 x1 x2 ..   rows are read in the order of memory, four at a time, so that an accumulator is loaded and
-//   row 1   x0 x1 x2 ..   stored once for four floats; the accumulators of 1024 columns stay in the L1 cache
-//   ..
+//   row 0   x0 x1 x2 ..   short rows are read one after the other, so that addresses only rise: anything else took twice
+//   row 1   x0 x1 x2 ..   as long on Zen 4. Four long rows are read together, and an accumulator is loaded and stored
+//   ..                    once for four floats. Accumulators of up to four registers stay in registers.
 //
 // Memory is the limit, except for exponentials: some 20 operations per register.
 #include "cpu/simd/extremes.hpp"
@@ -13,6 +13,8 @@
 #include "math/exponential.hpp"
 #include "math/formulas.hpp"
 #include "math/reduced.hpp"
+
+#include <utility>
 
 namespace tensorlib::core::simd::TL_ISA {
 
@@ -61,6 +63,9 @@ void product_along(int64_t n, const float *x, int64_t, double *state) {
 // The largest element, or the smallest one negated.
 template <bool negated>
 [[gnu::always_inline]] inline float extreme_of(int64_t n, const float *x) {
+    // Zeros need the slow way too, because 0 is larger than -0.
+    const Largest fast = largest_number<negated, true>(n, x);
+    if (fast.number != 0 && fast.all_finite) return fast.number;
     const auto at = [x](int64_t i, int left) __attribute__((always_inline)) {
         const Number v = Number::of(part_of(x + i, left, negated ? infinity : -infinity));
         return negated ? v.negated() : v;
@@ -89,7 +94,7 @@ void extreme_along(int64_t n, const float *x, int64_t, double *state) {
 template <bool negated>
 void place_along(int64_t n, const float *x, int64_t first, double *state) {
     for_blocks(n, [&](int64_t from, int64_t count) {
-        const float best = largest_number<negated>(count, x + from);
+        const float best = largest_number<negated>(count, x + from).number;
         const double value = static_cast<double>(negated ? -best : best);
         if (state[1] >= 0 && !(negated ? value < state[0] : value > state[0])) return;
         const int64_t at = first_at_least<negated>(count, x + from, best);
@@ -162,50 +167,110 @@ void exponentials_along(int64_t n, const float *x, int64_t, double *state) {
 
 // ---- Across groups.
 
-// Accumulators of all columns.
-struct alignas(64) Columns {
-    float at[reduced_columns];
+// Rows of as many floats are read four at a time.
+constexpr int64_t long_row = 4096;
+// Prefetching so many floats ahead costs nothing where the hardware does it already.
+constexpr int64_t ahead = 128;
 
-    void fill(int64_t n, float value) {
-        for (int64_t j = 0; j < n; j += W) Vec::store(at + j, Vec::broadcast(value));
+// Up to three accumulators for each column, in the caller's memory.
+class Columns {
+public:
+    Columns(int64_t n, float *room) : room_(room), n_(n), stride_((n + W - 1) / W * W) {}
+
+    float *operator[](int i) const { return room_ + i * stride_; }
+    int64_t count() const { return n_; }
+    void fill(int i, float value) const {
+        for (int64_t j = 0; j < n_; j += W) Vec::store((*this)[i] + j, Vec::broadcast(value));
+    }
+
+private:
+    float *room_;
+    int64_t n_, stride_;
+};
+
+// The accumulators of a register of columns.
+template <int N>
+struct Accumulators {
+    Number at[N];
+
+    [[gnu::always_inline]] Accumulators(const Columns &columns, int64_t j) {
+#pragma GCC unroll 4
+        for (int k = 0; k < N; k++) at[k] = Number::of(Vec::load(columns[k] + j));
+    }
+    [[gnu::always_inline]] void store(const Columns &columns, int64_t j) const {
+#pragma GCC unroll 4
+        for (int k = 0; k < N; k++) Vec::store(columns[k] + j, at[k].reg);
     }
 };
 
-// Folds rows into N accumulators: fold(a, x, row) updates a[N].
-template <int N, class Fold>
-[[gnu::always_inline]] inline void fold_rows(int64_t n, int64_t count, const float *const *rows, Columns *columns, Fold fold) {
-    const auto together = [&]<int most>(int64_t r, int64_t j, int left) __attribute__((always_inline)) {
-        Number a[N];
+// Folds rows of more than `registers` - 1 and up to `registers` registers.
+template <int N, int registers, class Fold>
+[[gnu::always_inline]] inline void fold_narrow(const Columns &columns, int64_t count, const float *const *rows, Fold fold) {
+    const int rest = static_cast<int>(columns.count()) - (registers - 1) * W;
+    const auto fold_all = [&]<std::size_t... q>(std::index_sequence<q...>) __attribute__((always_inline)) {
+        Accumulators<N> a[] = {{columns, static_cast<int>(q) * W}...};
+        for (int64_t r = 0; r < count; r++) {
+            const float *x = rows[r];
 #pragma GCC unroll 4
-        for (int k = 0; k < N; k++) a[k] = Number::of(Vec::load(columns[k].at + j));
-#pragma GCC unroll 4
-        for (int i = 0; i < most; i++) {
-            const float *x = rows[r + i] + j;
-            fold(a, Number::of(left == W ? Vec::load(x) : Vec::load_part(x, left)), r + i);
+            for (int i = 0; i < registers; i++) {
+                __builtin_prefetch(x + i * W + ahead);
+                const bool whole = i < registers - 1 || rest == W;
+                fold(a[i].at, Number::of(whole ? Vec::load(x + i * W) : Vec::load_part(x + i * W, rest)), r);
+            }
         }
 #pragma GCC unroll 4
-        for (int k = 0; k < N; k++) Vec::store(columns[k].at + j, a[k].reg);
+        for (int i = 0; i < registers; i++) a[i].store(columns, i * W);
     };
-    const auto over_columns = [&]<int most>(int64_t r) __attribute__((always_inline)) {
-        int64_t j = 0;
-        for (; j + W <= n; j += W) together.template operator()<most>(r, j, W);
-        if (j < n) together.template operator()<most>(r, j, static_cast<int>(n - j));
-    };
-    int64_t r = 0;
-    for (; r + 4 <= count; r += 4) over_columns.template operator()<4>(r);
-    for (; r < count; r++) over_columns.template operator()<1>(r);
+    fold_all(std::make_index_sequence<registers>());
 }
 
-void sum_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
-    Columns sums;
-    sums.fill(n, 0);
-    fold_rows<1>(n, count, rows, &sums, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = a[0] + x; });
-    for (int64_t j = 0; j < n; j++) state[j] += static_cast<double>(sums.at[j]);
+// Folds rows [r, r + together).
+template <int N, int together, class Fold>
+[[gnu::always_inline]] inline void fold_wide(const Columns &columns, int64_t r, const float *const *rows, Fold fold) {
+    const auto at = [&](int64_t j, int left) __attribute__((always_inline)) {
+        Accumulators<N> a(columns, j);
+#pragma GCC unroll 4
+        for (int i = 0; i < together; i++) {
+            const float *x = rows[r + i] + j;
+            __builtin_prefetch(x + ahead);
+            fold(a.at, Number::of(left == W ? Vec::load(x) : Vec::load_part(x, left)), r + i);
+        }
+        a.store(columns, j);
+    };
+    const int64_t n = columns.count();
+    int64_t j = 0;
+    for (; j + W <= n; j += W) at(j, W);
+    if (j < n) at(j, static_cast<int>(n - j));
 }
 
-void product_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
+// Folds rows into N accumulators of each column: fold(a, x, row) updates a[N].
+template <int N, class Fold>
+[[gnu::always_inline]] inline void fold_rows(const Columns &columns, int64_t count, const float *const *rows, Fold fold) {
+    switch ((columns.count() + W - 1) / W) {
+        case 0: return;
+        case 1: return fold_narrow<N, 1>(columns, count, rows, fold);
+        case 2: return fold_narrow<N, 2>(columns, count, rows, fold);
+        case 3: return fold_narrow<N, 3>(columns, count, rows, fold);
+        case 4: return fold_narrow<N, 4>(columns, count, rows, fold);
+        default: break;
+    }
     int64_t r = 0;
-    for (; r + 4 <= count; r += 4) {
+    if (columns.count() >= long_row) {
+        for (; r + 4 <= count; r += 4) fold_wide<N, 4>(columns, r, rows, fold);
+    }
+    for (; r < count; r++) fold_wide<N, 1>(columns, r, rows, fold);
+}
+
+void sum_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *room) {
+    const Columns sums(n, room);
+    sums.fill(0, 0);
+    fold_rows<1>(sums, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = a[0] + x; });
+    for (int64_t j = 0; j < n; j++) state[j] += static_cast<double>(sums[0][j]);
+}
+
+void product_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *) {
+    int64_t r = 0;
+    for (; n >= long_row && r + 4 <= count; r += 4) {
         const float *a = rows[r], *b = rows[r + 1], *c = rows[r + 2], *d = rows[r + 3];
         for (int64_t j = 0; j < n; j++)
             state[j] =
@@ -217,27 +282,27 @@ void product_across(int64_t n, int64_t count, const float *const *rows, int64_t,
 }
 
 template <bool negated>
-void extreme_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
-    Columns most;
-    for (int64_t j = 0; j < n; j++) most.at[j] = static_cast<float>(negated ? -state[j] : state[j]);
+void extreme_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *room) {
+    const Columns most(n, room);
+    for (int64_t j = 0; j < n; j++) most[0][j] = static_cast<float>(negated ? -state[j] : state[j]);
     fold_rows<1>(
-        n, count, rows, &most,
+        most, count, rows,
         [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = math::maximum<Vec>(a[0], negated ? x.negated() : x); });
-    for (int64_t j = 0; j < n; j++) state[j] = static_cast<double>(negated ? -most.at[j] : most.at[j]);
+    for (int64_t j = 0; j < n; j++) state[j] = static_cast<double>(negated ? -most[0][j] : most[0][j]);
 }
 
 // A column without a number so far has NaN, which no comparison keeps.
 template <bool negated>
-void place_across(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state) {
+void place_across(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state, float *room) {
     double *value = state, *place = state + n;
-    Columns best[2];
+    const Columns best(n, room);
     for (int64_t j = 0; j < n; j++) {
         const auto so_far = static_cast<float>(negated ? -value[j] : value[j]);
-        best[0].at[j] = place[j] < 0 ? math::not_a_number : so_far;
+        best[0][j] = place[j] < 0 ? math::not_a_number : so_far;
     }
-    best[1].fill(n, -1);
+    best.fill(1, -1);
     fold_rows<2>(
-        n, count, rows, best, [](Number * a, Number x, int64_t row) __attribute__((always_inline)) {
+        best, count, rows, [](Number * a, Number x, int64_t row) __attribute__((always_inline)) {
             x = negated ? x.negated() : x;
             const auto no_better = x <= a[0], is_number = x == x;
             const Number found = Number::select(is_number, x, a[0]), at = Number::select(is_number, static_cast<float>(row), a[1]);
@@ -245,30 +310,30 @@ void place_across(int64_t n, int64_t count, const float *const *rows, int64_t fi
             a[1] = Number::select(no_better, a[1], at);
         });
     for (int64_t j = 0; j < n; j++) {
-        const bool is_new = best[1].at[j] >= 0;
-        value[j] = is_new ? static_cast<double>(negated ? -best[0].at[j] : best[0].at[j]) : value[j];
-        place[j] = is_new ? static_cast<double>(first) + static_cast<double>(best[1].at[j]) : place[j];
+        const bool is_new = best[1][j] >= 0;
+        value[j] = is_new ? static_cast<double>(negated ? -best[0][j] : best[0][j]) : value[j];
+        place[j] = is_new ? static_cast<double>(first) + static_cast<double>(best[1][j]) : place[j];
     }
 }
 
 template <bool any>
-void test_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
-    Columns there;
-    there.fill(n, 0);
-    fold_rows<1>(n, count, rows, &there, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = found<any>(a[0], x); });
-    for (int64_t j = 0; j < n; j++) state[j] = there.at[j] > 0 ? (any ? 1 : 0) : state[j];
+void test_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *room) {
+    const Columns there(n, room);
+    there.fill(0, 0);
+    fold_rows<1>(there, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = found<any>(a[0], x); });
+    for (int64_t j = 0; j < n; j++) state[j] = there[0][j] > 0 ? (any ? 1 : 0) : state[j];
 }
 
 // The count of each column is the same.
-void deviations_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
+void deviations_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *room) {
     // The mean of the rows, and the sums of the distances from it and of their squares.
-    Columns sums[3];
-    for (Columns &sum : sums) sum.fill(n, 0);
-    fold_rows<1>(n, count, rows, sums, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = a[0] + x; });
+    const Columns sums(n, room);
+    for (int i = 0; i < 3; i++) sums.fill(i, 0);
+    fold_rows<1>(sums, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = a[0] + x; });
     const auto rows_f32 = static_cast<float>(count);
-    for (int64_t j = 0; j < n; j++) sums[0].at[j] /= rows_f32;
+    for (int64_t j = 0; j < n; j++) sums[0][j] /= rows_f32;
     fold_rows<3>(
-        n, count, rows, sums, [](Number * a, Number x, int64_t) __attribute__((always_inline)) {
+        sums, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) {
             const Number d = x - a[0];
             a[1] = a[1] + d;
             a[2] = a[2] + d * d;
@@ -276,23 +341,23 @@ void deviations_across(int64_t n, int64_t count, const float *const *rows, int64
     const double before = state[0], number = static_cast<double>(count);
     for (int64_t j = 0; j < n; j++) {
         Deviations all{before, state[n + j], state[2 * n + j]};
-        all.join(Deviations::around(number, sums[0].at[j], static_cast<double>(sums[1].at[j]), static_cast<double>(sums[2].at[j])));
+        all.join(Deviations::around(number, sums[0][j], static_cast<double>(sums[1][j]), static_cast<double>(sums[2][j])));
         state[j] = all.n, state[n + j] = all.mean, state[2 * n + j] = all.squares;
     }
 }
 
-void exponentials_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state) {
+void exponentials_across(int64_t n, int64_t count, const float *const *rows, int64_t, double *state, float *room) {
     // What exponentials are relative to, and their sums.
-    Columns largest, sums[2];
-    largest.fill(n, -infinity);
+    const Columns largest(n, room), sums(n, largest[1]);
+    largest.fill(0, -infinity);
     fold_rows<1>(
-        n, count, rows, &largest, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = math::maximum<Vec>(a[0], x); });
-    for (int64_t j = 0; j < n; j++) sums[0].at[j] = Exponentials::base(largest.at[j]);
-    sums[1].fill(n, 0);
-    fold_rows<2>(n, count, rows, sums, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[1] = a[1] + exp(x - a[0]); });
+        largest, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[0] = math::maximum<Vec>(a[0], x); });
+    for (int64_t j = 0; j < n; j++) sums[0][j] = Exponentials::base(largest[0][j]);
+    sums.fill(1, 0);
+    fold_rows<2>(sums, count, rows, [](Number * a, Number x, int64_t) __attribute__((always_inline)) { a[1] = a[1] + exp(x - a[0]); });
     for (int64_t j = 0; j < n; j++) {
         Exponentials all{state[j], state[n + j]};
-        all.join(Exponentials::around(largest.at[j], static_cast<double>(sums[1].at[j])), exp_f64);
+        all.join(Exponentials::around(largest[0][j], static_cast<double>(sums[1][j])), exp_f64);
         state[j] = all.largest, state[n + j] = all.sum;
     }
 }

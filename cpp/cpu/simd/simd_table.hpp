@@ -66,7 +66,7 @@ struct ByteColumns {
 constexpr int scaled_bytes = 256;
 constexpr int largest_shift = 12;  // for the powers of two that divide a scale
 
-constexpr int64_t reduced_columns = 1024;
+constexpr int64_t reduced_columns = 4096;
 
 // The arguments of a loop over a tile: n floats of each operand. Bit i of `repeated` says that operand i is one float
 // for all n. dst may be one of the operands, starting at its first float. params: as many as the formula has
@@ -298,8 +298,9 @@ struct SimdTable {
         // Adds n elements of a group to its state. The first one has the index `first` in its group.
         using Along = void (*)(int64_t n, const float *x, int64_t first, double *state);
         // Adds an element to each of n groups, up to reduced_columns, from each of `count` rows, up to reduced_rows. The
-        // first row has the index `first` in all groups. Number i of the state of group j is state[i n + j].
-        using Across = void (*)(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state);
+        // first row has the index `first` in all groups. Number i of the state of group j is state[i n + j]. Uses `room`,
+        // three floats for each of n groups, rounded up to 16.
+        using Across = void (*)(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state, float *room);
         Along along[n_reduced];
         Across across[n_reduced];
     } reductions;
