@@ -24,15 +24,22 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"scale":              1,
 		"clamp":              1,
 		"fill":               1,
+		"masked_fill":        2,
 		"out_prod":           2,
 		"out_prod_id":        3,
 		"transpose":          1,
 		"stop_gradient":      1,
+		"expand":             1,
+		"unsqueeze":          1,
+		"squeeze":            1,
+		"flatten":            1,
+		"select":             1,
 		"cont":               1,
 		"cpy":                2,
 		"dup":                1,
 		"get_rows":           2,
 		"set_rows":           3,
+		"index_select":       2,
 		"abs":                1,
 		"neg":                1,
 		"sqr":                1,
@@ -105,6 +112,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"add_id":             3,
 		"arange":             0,
 		"scatter_add":        3,
+		"flip":               1,
+		"one_hot":            1,
+		"eye":                0,
+		"linspace":           0,
 		"upscale":            1,
 		"pool_1d":            1,
 		"pool_2d":            1,
@@ -169,6 +180,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Clamp(src[0], s.number("min"), s.number("max"))
 	case "fill":
 		made, err = c.Fill(src[0], s.number("value"))
+	case "masked_fill":
+		made, err = c.MaskedFill(src[0], src[1], s.number("value"))
 	case "out_prod":
 		made, err = c.OutProd(src[0], src[1])
 	case "out_prod_id":
@@ -177,6 +190,16 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Transpose(src[0])
 	case "stop_gradient":
 		made, err = c.StopGradient(src[0])
+	case "expand":
+		made, err = c.Expand(src[0], [4]int64(s.list("ne", 4)))
+	case "unsqueeze":
+		made, err = c.Unsqueeze(src[0], s.integer("dim"))
+	case "squeeze":
+		made, err = c.Squeeze(src[0], s.integer("dim"))
+	case "flatten":
+		made, err = c.Flatten(src[0], s.integer("first"), s.integer("last"))
+	case "select":
+		made, err = c.Select(src[0], s.integer("dim"), s.integer("index"))
 	case "cont":
 		made, err = c.Cont(src[0])
 	case "cpy":
@@ -187,6 +210,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.GetRows(src[0], src[1])
 	case "set_rows":
 		made, err = c.SetRows(src[0], src[1], src[2])
+	case "index_select":
+		made, err = c.IndexSelect(src[0], src[1], s.integer("dim"))
 	case "abs":
 		made, err = c.Abs(src[0])
 	case "neg":
@@ -374,6 +399,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
 	case "scatter_add":
 		made, err = c.ScatterAdd(src[0], src[1], src[2], s.integer("dim"))
+	case "flip":
+		made, err = c.Flip(src[0], s.integer("dim"))
+	case "one_hot":
+		made, err = c.OneHot(src[0], s.integer("classes"))
+	case "eye":
+		made, err = c.Eye(s.integer("n"))
+	case "linspace":
+		made, err = c.Linspace(s.number("start"), s.number("stop"), s.integer("n"))
 	case "upscale":
 		options := &UpscaleOptions{
 			Mode: UpscaleMode(s.choice("mode", "nearest", "bilinear")),

@@ -205,6 +205,12 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 			return nil, err
 		}
 		return made[0], nil
+	case s.op == "cat":
+		return c.Cat(src, s.integer("dim"))
+	case s.op == "stack":
+		return c.Stack(src, s.integer("dim"))
+	case s.op == "einsum":
+		return c.Einsum(s.attrs["equation"], src...)
 	case len(src) != 1:
 		return nil, fmt.Errorf("%s of %d operands: this runner does not know it", s.op, len(src))
 	}
@@ -241,6 +247,8 @@ func (s *step) unary(c *Context, a *Tensor) (*Tensor, error) {
 	switch s.op {
 	case "view":
 		return c.View(a, s.ints("ne"), s.ints("nb"), s.integer("offset"))
+	case "index":
+		return a.Index(s.indices()...)
 	case "reshape":
 		return c.Reshape(a, s.ints("ne")...)
 	case "permute":
@@ -257,6 +265,20 @@ func (s *step) unary(c *Context, a *Tensor) (*Tensor, error) {
 		return c.Cast(a, typ)
 	}
 	return nil, fmt.Errorf("this runner does not know %s", s.op)
+}
+
+func (s *step) indices() []Index {
+	begin, end, dropped := s.ints("begin"), s.ints("end"), s.ints("dropped")
+	indices := make([]Index, len(begin))
+	for d := range indices {
+		indices[d] = Range(begin[d], end[d])
+		for _, other := range dropped {
+			if other == int64(d) {
+				indices[d] = At(begin[d])
+			}
+		}
+	}
+	return indices
 }
 
 // The attributes of a step. An absent attribute is 0, which stands for its

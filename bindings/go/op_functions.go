@@ -332,6 +332,23 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	})
 }
 
+// MaskedFill replaces elements of a where mask is not 0 by a value.
+//
+// Computes c[i] = value if mask[i mod shape(mask)] != 0 else a[i].
+//
+// A NaN in mask counts as not 0.
+//
+//   - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
+//   - Types: a and mask are each F32, F16 or BF16. The value is rounded to the
+//     type of a.
+//   - Result: The type of a.
+//   - value: the value. NaN and infinity are valid.
+func (c *Context) MaskedFill(a, mask *Tensor, value float64) (*Tensor, error) {
+	return c.construct("masked_fill", []*Tensor{a, mask}, func() *C.tl_tensor {
+		return C.tl_masked_fill(c.ptr, a.ptr, mask.ptr, C.double(value))
+	})
+}
+
 // OutProd sums outer products: of each row of a and the row of b with the same
 // index.
 //
@@ -400,6 +417,95 @@ func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 	return c.construct("stop_gradient", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_stop_gradient(c.ptr, a.ptr)
+	})
+}
+
+// Expand repeats a along dimensions of 1 element without copying it.
+//
+// Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
+//
+// The strides of the repeated dimensions are 0. Operators broadcast by
+// themselves; [Context.Expand] is for operations that do not. [Context.Repeat]
+// copies, and repeats dimensions of any size.
+//
+//   - Shapes: a (n0, n1, n2, n3). c has the shape ne, in which only dimensions
+//     of 1 element of a differ from a.
+//   - Types: Any type.
+//   - Result: A view of a. Nothing is computed.
+//   - ne: shape of the result, in all four dimensions.
+func (c *Context) Expand(a *Tensor, ne [4]int64) (*Tensor, error) {
+	var cNe [4]C.int64_t
+	for i, value := range ne {
+		cNe[i] = C.int64_t(value)
+	}
+	return c.construct("expand", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_expand(c.ptr, a.ptr, &cNe[0])
+	})
+}
+
+// Unsqueeze inserts a dimension of 1 element.
+//
+// Dimension d of a is dimension d of c before dim, and d + 1 from there on.
+//
+//   - Shapes: a has at most 3 dimensions, and c has one more.
+//   - Types: Any type. If dim is 0, it is not quantised.
+//   - Result: A view of a. Nothing is computed.
+//   - dim: the inserted dimension. Range: 0 to 3.
+func (c *Context) Unsqueeze(a *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("unsqueeze", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_unsqueeze(c.ptr, a.ptr, C.int64_t(dim))
+	})
+}
+
+// Squeeze removes a dimension of 1 element.
+//
+// Dimension d of a is dimension d of c before dim, and d - 1 after it.
+//
+//   - Shapes: Dimension dim of a has 1 element. c has at least one dimension.
+//   - Types: Any type.
+//   - Result: A view of a. Nothing is computed.
+//   - dim: the removed dimension. Range: 0 to 3.
+func (c *Context) Squeeze(a *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("squeeze", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_squeeze(c.ptr, a.ptr, C.int64_t(dim))
+	})
+}
+
+// Flatten joins neighbouring dimensions to one.
+//
+// The elements of c are those of a, in the same order.
+//
+// c is a view of a if strides can express it, as always for a contiguous a, and
+// a copy otherwise.
+//
+//   - Shapes: Dimension first of c has as many elements as dimensions first to
+//     last of a together.
+//   - Types: Any type.
+//   - Result: The type of a.
+//   - first: the first joined dimension. Range: 0 to 3.
+//   - last: the last one. Dimensions that a lacks have 1 element, so 3 joins
+//     all that follow. Range: 0 to 3.
+func (c *Context) Flatten(a *Tensor, first int64, last int64) (*Tensor, error) {
+	return c.construct("flatten", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_flatten(c.ptr, a.ptr, C.int64_t(first), C.int64_t(last))
+	})
+}
+
+// Select returns the elements of a with one index in a dimension, without that
+// dimension.
+//
+// Computes c[i0, i2, i3] = a[i0, index, i2, i3].
+//
+// The formula is for dim 1.
+//
+//   - Shapes: c has the shape of a without dimension dim.
+//   - Types: Any type. If dim is 0, it is not quantised.
+//   - Result: A view of a. Nothing is computed.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - index: the index. Negative ones count from the end: -1 is the last.
+func (c *Context) Select(a *Tensor, dim int64, index int64) (*Tensor, error) {
+	return c.construct("select", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_select(c.ptr, a.ptr, C.int64_t(dim), C.int64_t(index))
 	})
 }
 
@@ -490,6 +596,28 @@ func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
+	})
+}
+
+// IndexSelect gathers parts of a by index along a dimension.
+//
+// Computes c[i0, k, i2, i3] = a[i0, indices[k], i2, i3].
+//
+// The formula is for dim 1. For another dimension, the index takes the place of
+// i1, i2 or i3. [Context.GetRows] and [Context.Gather] do the work, and are
+// named in errors while computing. A non-contiguous a may be copied first.
+//
+//   - Shapes: indices (n). c has the shape of a with n elements in dimension
+//     dim.
+//   - Types: a has any type. If dim is 0, it is not quantised. indices is I32
+//     or I64. c has the type of a, or F32 if that is quantised. Elements are
+//     copied exactly.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+//   - Computing fails with [StatusInvalidArgument] for an index out of range.
+//     The message names the first such element.
+func (c *Context) IndexSelect(a, indices *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("index_select", []*Tensor{a, indices}, func() *C.tl_tensor {
+		return C.tl_index_select(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 
@@ -1744,7 +1872,8 @@ func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
 //
 // Computes c[i] = a[i] if i < n else b[i - n].
 //
-// i is the index in dimension dim, and n is the size of a there.
+// i is the index in dimension dim, and n is the size of a there. [Context.Cat]
+// takes any number of tensors. By name, the operation takes up to 10.
 //
 //   - Shapes: a and b have the same shape except in dimension dim, where c has
 //     the sum of their sizes.
@@ -2042,6 +2171,73 @@ func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, er
 func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) {
 	return c.construct("scatter_add", []*Tensor{a, b, indices}, func() *C.tl_tensor {
 		return C.tl_scatter_add(c.ptr, a.ptr, b.ptr, indices.ptr, C.int64_t(dim))
+	})
+}
+
+// Flip reverses a along a dimension.
+//
+// Computes c[i] = a[n - 1 - i].
+//
+// i is the index in dimension dim, and n is the size of a there.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: Any type. If dim is 0, it is not quantised. Elements are copied
+//     exactly.
+//   - Result: The type of a.
+//   - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+func (c *Context) Flip(a *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("flip", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_flip(c.ptr, a.ptr, C.int64_t(dim))
+	})
+}
+
+// OneHot turns each index into a row with a 1 at the index and 0 elsewhere.
+//
+// Computes c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0.
+//
+// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+//
+//   - Shapes: indices (n0, n1, n2), c (classes, n0, n1, n2).
+//   - Types: indices is I8, I16, I32 or I64. c is F32.
+//   - Result: F32.
+//   - classes: the number of classes. Range: 0 to 16777216.
+func (c *Context) OneHot(indices *Tensor, classes int64) (*Tensor, error) {
+	return c.construct("one_hot", []*Tensor{indices}, func() *C.tl_tensor {
+		return C.tl_one_hot(c.ptr, indices.ptr, C.int64_t(classes))
+	})
+}
+
+// Eye makes an identity matrix.
+//
+// Computes c[i, j] = 1 if i = j else 0.
+//
+//   - Shapes: c (n, n).
+//   - Types: F32.
+//   - Result: F32.
+//   - n: the number of rows. Range: 0 to 16777216.
+func (c *Context) Eye(n int64) (*Tensor, error) {
+	return c.construct("eye", nil, func() *C.tl_tensor {
+		return C.tl_eye(c.ptr, C.int64_t(n))
+	})
+}
+
+// Linspace makes a vector of n equally spaced numbers from start to stop.
+//
+// Computes c[i] = start + i (stop - start) / (n - 1).
+//
+// stop is the last number, unlike that of [Context.Arange]. A single number is
+// start.
+//
+//   - Shapes: c (n).
+//   - Types: F32. Computed in F64 and rounded once, where F64 tells neighbours
+//     apart.
+//   - Result: F32.
+//   - start: the first number.
+//   - stop: the last number.
+//   - n: how many numbers. At least 0.
+func (c *Context) Linspace(start float64, stop float64, n int64) (*Tensor, error) {
+	return c.construct("linspace", nil, func() *C.tl_tensor {
+		return C.tl_linspace(c.ptr, C.double(start), C.double(stop), C.int64_t(n))
 	})
 }
 

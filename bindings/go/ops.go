@@ -105,8 +105,10 @@ func (c *Context) Narrow(a *Tensor, dim int, start, length int64) (*Tensor, erro
 	})
 }
 
-// Reshape is a's elements in another shape of the same size; a must be
-// contiguous. One dimension may be -1: it is computed from the others. A view.
+// Reshape is a's elements in another shape of the same size, in the same order.
+// One dimension may be -1: it is computed from the others. A view: if a is not
+// contiguous, strides must be able to express the new shape; otherwise apply
+// [Context.Cont] first.
 func (c *Context) Reshape(a *Tensor, ne ...int64) (*Tensor, error) {
 	return c.construct("reshape", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_reshape(c.ptr, a.ptr, C.int32_t(len(ne)), dims(ne))

@@ -27,6 +27,22 @@ int64_t to_integer(const char *op, const char *name, size_t value) {
     return static_cast<int64_t>(value);
 }
 
+// The operands that a count and a pointer describe.
+std::vector<core::Tensor *> operands_of(const core::OpDef &def, const char *name, tl_tensor *const *src, size_t n_src) {
+    core::check_operand_count(def, n_src);
+    if (n_src > 0) required(src, def.name, name);
+    std::vector<core::Tensor *> unwrapped;
+    for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
+    return unwrapped;
+}
+
+// The whole function of an operation on a list of tensors, with one attribute.
+tl_tensor *of_list(tl_context *ctx, Op op, tl_tensor *const *tensors, size_t n_tensors, const Attr &attr) {
+    return constructed(ctx, [&](core::Context &context) {
+        return core::build_node(context, op, operands_of(core::op_def(op), "tensors", tensors, n_tensors), {&attr, 1});
+    });
+}
+
 // Converts a tl_attr to the engine's attribute, whose pointers remain the caller's.
 Attr converted(const char *op, const tl_attr &given) {
     Attr attr;
@@ -97,6 +113,20 @@ tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, 
     return constructed(ctx, [&](core::Context &context) { return core::build_narrow(context, unwrap_operand(a), dim, start, length); });
 }
 
+tl_tensor *tl_index(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *begin, const int64_t *end, uint32_t dropped) {
+    return constructed(ctx, [&](core::Context &context) {
+        if (n_dims < 0 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "index: n_dims is %d: 0 to 4 are valid", n_dims);
+        if (n_dims > 0) required(begin, "index", "begin"), required(end, "index", "end");
+        if (dropped >> n_dims != 0) {
+            core::fail(Status::invalid_argument, "index: dropped is %u, n_dims is %d: bits of the first n_dims dimensions are valid",
+                       dropped, n_dims);
+        }
+        std::vector<core::IndexRange> ranges;
+        for (int d = 0; d < n_dims; d++) ranges.push_back({begin[d], end[d], (dropped >> d & 1) != 0});
+        return core::build_index(context, unwrap_operand(a), ranges);
+    });
+}
+
 tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_ints("ne", shape_of("reshape", n_dims, ne));
@@ -123,21 +153,33 @@ tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     });
 }
 
+tl_tensor *tl_cat(tl_context *ctx, tl_tensor *const *tensors, size_t n_tensors, int64_t dim) {
+    return of_list(ctx, Op::cat, tensors, n_tensors, Attr::of_int("dim", dim));
+}
+
+tl_tensor *tl_stack(tl_context *ctx, tl_tensor *const *tensors, size_t n_tensors, int64_t dim) {
+    return of_list(ctx, Op::stack, tensors, n_tensors, Attr::of_int("dim", dim));
+}
+
+tl_tensor *tl_einsum(tl_context *ctx, const char *equation, tl_tensor *const *tensors, size_t n_tensors) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attr = Attr::of_text("equation", required(equation, "einsum", "equation"));
+        return core::build_node(context, Op::einsum, operands_of(core::op_def(Op::einsum), "tensors", tensors, n_tensors), {&attr, 1});
+    });
+}
+
 tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
     return constructed(ctx, [&](core::Context &context) {
         const core::OpDef &def = core::op_named(required(op, "op", "op"));
-        core::check_operand_count(def, n_src);
-        if (n_src > 0) required(src, def.name, "src");
+        const std::vector<core::Tensor *> operands = operands_of(def, "src", src, n_src);
         // No operation has more attributes, so one of them would be unknown or given twice.
         constexpr size_t most = core::Attrs::most;
         if (n_attrs > most)
             core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def.name, n_attrs, most);
         if (n_attrs > 0) required(attrs, def.name, "attrs");
-        std::vector<core::Tensor *> unwrapped;
-        for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
         std::vector<Attr> known;
         for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(def.name, attrs[i]));
-        return core::build_node(context, def.op, unwrapped, known);
+        return core::build_node(context, def.op, operands, known);
     });
 }
 

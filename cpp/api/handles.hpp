@@ -29,11 +29,14 @@ struct Nodes {
     // Null for an operand that is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});
+    static Tensor make_of_list(const ContextOps &context, core::Op op, std::span<const Tensor> operands, const core::Attr &attr);
     // For operators: in the youngest context. Throws Error(shape_mismatch) if b repeats as tiles, which means that an extent of b
     // is not 1 but divides that of a. The engine checks all else.
     static Tensor make_untiled(core::Op op, const Tensor &a, const Tensor &b);
     // The context that was made last. Links therefore always lead from young to old and never in a circle.
     static Context youngest_of(std::initializer_list<const Tensor *> operands);
+    // Throws Error(invalid_argument) for no operands.
+    static Context youngest_of(const char *op, std::span<const Tensor> operands);
 };
 
 // An optional operand in the form that Nodes takes. A null handle in it does not count as left out: it fails as

@@ -18,7 +18,7 @@ namespace {
 
 // Whether gradients pass from a node to this operand.
 bool passes(const Tensor &node, std::size_t operand) {
-    return node.src[operand] && !op_def(node.op).operands[operand].no_gradient && ops::is_float(node.src[operand]->layout.type);
+    return node.src[operand] && !operand_at(op_def(node.op), operand).no_gradient && ops::is_float(node.src[operand]->layout.type);
 }
 
 // The nodes that the ys depend on, sources before users.

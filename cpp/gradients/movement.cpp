@@ -176,11 +176,15 @@ constexpr GradientRule add_id{[](Rule &r) {
 
 // give() sums over repetitions, for this as for all rules.
 constexpr GradientRule repeat = same;
+// give() sums over the elements that an extent of 1 became.
+constexpr GradientRule expand = same;
+constexpr GradientRule flip{
+    [](Rule &r) { r.give(0, [&] { return r.g().op(Op::flip, {}, {Attr::of_int("dim", r.attrs<ops::FlipAttrs>().dim)}); }); }};
 constexpr GradientRule concat{[](Rule &r) {
     const auto dim = static_cast<std::size_t>(r.attrs<ops::ConcatAttrs>().dim);
-    const std::int64_t first = r.ne(0)[dim];
-    r.give(0, [&] { return r.g().narrowed(dim, 0, first); });
-    r.give(1, [&] { return r.g().narrowed(dim, first, r.ne(1)[dim]); });
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < r.node().n_src; first += r.ne(i++)[dim])
+        r.give(i, [&] { return r.g().narrowed(dim, first, r.ne(i)[dim]); });
 }};
 constexpr GradientRule pad{[](Rule &r) {
     r.give(0, [&] {

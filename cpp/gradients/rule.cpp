@@ -15,10 +15,13 @@ const GradientRule &rule_of(Op op) noexcept {
         case Op::leaf: break;
 #define TL_OP(name, number) \
     case Op::name: return rules::name;
+#define TL_COMPOSED_OP(name, number) \
+    case Op::name: break;
 #include "graph/gen/op_list.inc"
+#undef TL_COMPOSED_OP
 #undef TL_OP
     }
-    return no_gradient;  // leafs are where gradients end
+    return no_gradient;  // leafs are where gradients end, and composed operations make other nodes
 }
 
 }  // namespace tensorlib::core::gradients

@@ -96,10 +96,12 @@ struct GradientRule {
 // The rule of operations whose operands all have a `no_gradient` reason in their description: a decision, not a gap.
 constexpr GradientRule no_gradient{nullptr};
 
-// If a listed operation has no rule, the program does not link.
+// If a listed operation has no rule, the program does not link. Composed operations are in no graph.
 namespace rules {
 #define TL_OP(name, number) extern const GradientRule name;
+#define TL_COMPOSED_OP(name, number)
 #include "graph/gen/op_list.inc"
+#undef TL_COMPOSED_OP
 #undef TL_OP
 }  // namespace rules
 

@@ -14,27 +14,17 @@ std::atomic<std::uint64_t> calls{0};
 
 }  // namespace
 
-Nodes::Nodes(Context &context) noexcept : context_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
-
-Nodes::~Nodes() {
-    for (auto node = made_.rbegin(); node != made_.rend(); ++node) context_.take_back(**node);
-}
+Nodes::Nodes(Context &context) noexcept : batch_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
 
 void Nodes::keep() noexcept {
-    for (Tensor *node : made_) note_seen_writes(*node);
-    made_.clear();
+    for (Tensor *node : batch_.made()) note_seen_writes(*node);
+    batch_.keep();
 }
 
 Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
-    made_.push_back(nullptr);  // so that the new node cannot be lost
-    try {
-        made_.back() = build_node(context_, op, src, attrs);
-        made_.back()->state.gradient_number = ++number_;
-    } catch (...) {
-        made_.pop_back();
-        throw;
-    }
-    return made_.back();
+    Tensor *node = batch_.make(op, src, attrs);
+    node->state.gradient_number = ++number_;
+    return node;
 }
 
 Value Value::op(Op op, std::initializer_list<Tensor *> others, std::initializer_list<Attr> attrs) const {

@@ -2,21 +2,16 @@
 #pragma once
 
 #include "graph/context.hpp"
-#include "ops/op_def.hpp"
+#include "ops/node_batch.hpp"
 
 #include <initializer_list>
-#include <vector>
 
 namespace tensorlib::core::gradients {
 
-// Appends nodes to a context, and can take them back.
+// Appends nodes to a context, numbered in the order of the backward pass; takes them back unless keep() is called.
 class Nodes {
 public:
     explicit Nodes(Context &context) noexcept;
-    // Takes back the appended nodes, unless keep() was called.
-    ~Nodes();
-    Nodes(const Nodes &) = delete;
-    Nodes &operator=(const Nodes &) = delete;
     // Keeps them. Their values, and those of the nodes that were differentiated, are those before any write that is
     // built later.
     void keep() noexcept;
@@ -24,9 +19,8 @@ public:
     Tensor *make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
 
 private:
-    Context &context_;
+    NodeBatch batch_;
     std::uint64_t number_;  // of the newest node: NodeState::gradient_number
-    std::vector<Tensor *> made_;
 };
 
 // An F32 tensor, and the Nodes to which derived nodes are appended. Operators are elementwise, and a smaller operand

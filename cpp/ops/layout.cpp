@@ -48,18 +48,29 @@ void repeat_infer(std::span<Tensor *const> src, const RepeatAttrs &attrs, NodeSp
 }
 
 void concat_infer(std::span<Tensor *const> src, const ConcatAttrs &attrs, NodeSpec &result) {
-    const Tensor &a = *src[0], &b = *src[1];
+    const Layout &a = src[0]->layout;
     const auto dim = static_cast<std::size_t>(attrs.dim);
     const auto operands = [&] { return operands_text(facts::concat, src); };
-    if (a.layout.type != b.layout.type) fail(Status::type_mismatch, "concat: %s: both must have one type", operands().c_str());
-    Extents ne = a.layout.ne;
-    for (std::size_t d = 0; d < max_dims; d++) {
-        if (d == dim || ne[d] == b.layout.ne[d]) continue;
-        fail(Status::shape_mismatch, "concat: %s, dim is %zu: dimension %zu has %lld and %lld elements, and must have as many",
-             operands().c_str(), dim, d, shown(ne[d]), shown(b.layout.ne[d]));
+    Extents ne = a.ne;
+    std::int32_t n_dims = a.n_dims;
+    for (const Tensor *part : src.subspan(1)) {
+        const Layout &b = part->layout;
+        if (a.type != b.type) fail(Status::type_mismatch, "concat: %s: both must have one type", operands().c_str());
+        for (std::size_t d = 0; d < max_dims; d++) {
+            if (d == dim || ne[d] == b.ne[d]) continue;
+            fail(Status::shape_mismatch, "concat: %s, dim is %zu: dimension %zu has %lld and %lld elements, and must have as many",
+                 operands().c_str(), dim, d, shown(ne[d]), shown(b.ne[d]));
+        }
+        ne[dim] = extent_sum(facts::concat, src, ne[dim], b.ne[dim]);
+        n_dims = std::max(n_dims, b.n_dims);
     }
-    ne[dim] = extent_sum(facts::concat, src, ne[dim], b.layout.ne[dim]);
-    result.layout = contiguous_like("concat", a.layout.type, ne, std::max(a.layout.n_dims, b.layout.n_dims));
+    result.layout = contiguous_like("concat", a.type, ne, n_dims);
+}
+
+void flip_infer(std::span<Tensor *const> src, const FlipAttrs &attrs, NodeSpec &result) {
+    if (attrs.dim == 0) check_without_blocks(facts::flip, src);
+    const Layout &a = src[0]->layout;
+    result.layout = contiguous_like("flip", a.type, a.ne, a.n_dims);
 }
 
 void pad_infer(std::span<Tensor *const> src, const PadAttrs &attrs, NodeSpec &result) {
@@ -291,6 +302,8 @@ Window window_of(const Tensor &node) noexcept {
 constexpr OpDef repeat{facts::repeat, {.infer = with_attrs<RepeatAttrs, repeat_infer>, .cost = copy_cost}};
 
 constexpr OpDef concat{facts::concat, {.infer = with_attrs<ConcatAttrs, concat_infer>, .cost = copy_cost}};
+
+constexpr OpDef flip{facts::flip, {.infer = with_attrs<FlipAttrs, flip_infer>, .cost = copy_cost}};
 
 constexpr OpDef pad{facts::pad, {.infer = with_attrs<PadAttrs, pad_infer>, .cost = copy_cost}};
 

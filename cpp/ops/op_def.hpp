@@ -44,11 +44,17 @@ struct Operands : std::span<const Operand> {
     }
 };
 
+// More operands than anybody lists: a larger number is a mistake.
+constexpr std::size_t most_listed = std::size_t{1} << 20;
+
 // An operation's description (ops/gen/op_facts.hpp).
 struct OpFacts {
     Op op;
     const char *name;
     Operands operands{};
+    // Whether the last operand may be given several times: up to max_sources operands, or most_listed for a composed
+    // operation.
+    bool repeats_last = false;
     std::span<const AttrDef> attrs{};
     ResultType result = ResultType::by_hand;
 };
@@ -66,14 +72,16 @@ struct Formula {
     std::array<Source, max_tile_operands> sources{};
 };
 
+class NodeBatch;
+
 // An operation's code.
 struct OpCode {
     // The only validator and shape rule. Throws an Error whose message names the operation, the shapes and what would
     // be valid, or fills in the result. op and src are already set, and the operands' roles have set view_of and
     // written. There is a source for each operand, null if it is left out, and all are on one device.
-    void (*infer)(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result);
+    void (*infer)(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) = nullptr;
 
-    Cost (*cost)(const Tensor &node);
+    Cost (*cost)(const Tensor &node) = nullptr;
 
     // For operations that reject some values of an operand, such as an index beyond the last row, or a NaN where
     // integers are required. checked_operands has a bit for each operand whose elements are checked while the node is
@@ -84,9 +92,18 @@ struct OpCode {
     // For an elementwise operation, whose result is contiguous; null for others. Such an operation has no kernels of
     // its own: programs are made of formulas (runtime/program.hpp).
     Formula (*formula)(const Tensor &node) noexcept = nullptr;
+
+    // For a composed operation, which makes nodes of other operations and is in no graph itself: returns the last one.
+    // Sources and attributes are those of infer, which is null.
+    Tensor *(*compose)(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &attrs) = nullptr;
 };
 
 struct OpDef : OpFacts, OpCode {};
+
+// What is said of an operand. Those that are given several times are described once.
+inline const Operand &operand_at(const OpFacts &def, std::size_t i) noexcept {
+    return def.operands[i < def.operands.size() ? i : def.operands.size() - 1];
+}
 
 // A node's attributes. A is its operation's struct (ops/gen/op_facts.hpp).
 template <class A>
@@ -130,6 +147,15 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
 // A view of `length` elements of a in dimension dim, starting at `start`.
 Tensor *build_narrow(Context &context, Tensor *a, std::int32_t dim, std::int64_t start, std::int64_t length);
 
+// The elements [begin, end) of a dimension, or element `begin`, without the dimension. Negative ones count from the end;
+// an end of INT64_MAX is that of the dimension.
+struct IndexRange {
+    std::int64_t begin, end;
+    bool drops;
+};
+// A view of a part of each dimension of a, dimension 0 first; of all of those that have no range.
+Tensor *build_index(Context &context, Tensor *a, std::span<const IndexRange> ranges);
+
 namespace ops {
 
 // Each OpDef is defined in its family's file.
@@ -151,6 +177,12 @@ std::string values_of(DType type);
 template <class A, void (*infer)(std::span<Tensor *const>, const A &, NodeSpec &)>
 void with_attrs(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
     infer(src, result.make_attrs<A>(given), result);
+}
+
+// OpCode::compose of an operation with attributes.
+template <class A, Tensor *(*compose)(NodeBatch &, std::span<Tensor *const>, const A &)>
+Tensor *composed(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &given) {
+    return compose(nodes, src, A(given));
 }
 
 // In the ids of mul_mat_id and out_prod_id: selects no expert. Its column of a product is zeros, and it contributes to

@@ -1,7 +1,7 @@
 #include "base/fail.hpp"
 #include "base/nearest.hpp"
 #include "base/utf8.hpp"
-#include "ops/op_def.hpp"
+#include "ops/node_batch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -152,7 +152,8 @@ std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, cons
     std::string text;
     for (std::size_t i = 0; i < src.size(); i++) {
         const std::string what = !src[i] ? null : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
-        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, what.c_str());
+        const std::string number = i < def.operands.size() ? "" : std::to_string(i - def.operands.size() + 2);
+        text += format_text("%s%s%s is %s", i ? ", " : "", operand_at(def, i).name, number.c_str(), what.c_str());
     }
     return text;
 }
@@ -160,9 +161,10 @@ std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, cons
 void check_operand_count(const OpDef &def, std::size_t count) {
     std::size_t least = def.operands.size();
     while (least > 0 && def.operands[least - 1].optional) least--;
-    if (count >= least && count <= def.operands.size()) return;
-    if (least == def.operands.size()) fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, count, least);
-    fail(Status::invalid_argument, "%s: %zu operands: %zu to %zu are valid", def.name, count, least, def.operands.size());
+    const std::size_t most = !def.repeats_last ? def.operands.size() : def.compose ? most_listed : max_sources;
+    if (count >= least && count <= most) return;
+    if (least == most) fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, count, least);
+    fail(Status::invalid_argument, "%s: %zu operands: %zu to %zu are valid", def.name, count, least, most);
 }
 
 bool Attrs::flag(const char *op, std::string_view name) const {
@@ -199,28 +201,49 @@ Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Att
     return Attrs(room.first(n_given));
 }
 
+namespace {
+
+// The nodes of a composed operation. An error of one of them names the operation too.
+Tensor *composed(Context &context, const OpDef &def, std::span<Tensor *const> src, const Attrs &attrs) {
+    NodeBatch nodes(context);
+    try {
+        Tensor *last = def.compose(nodes, src, attrs);
+        nodes.keep();
+        return last;
+    } catch (const Error &error) {
+        if (std::string_view(error.what()).starts_with(std::string(def.name) + ":")) throw;
+        fail(error.code(), "%s: %s", def.name, error.what());
+    }
+}
+
+}  // namespace
+
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
     check_operand_count(def, src.size());
     // All operands, null for those that are left out.
-    std::array<Tensor *, max_sources> operands{};
+    std::array<Tensor *, max_sources> few{};
+    std::vector<Tensor *> many(src.size() > max_sources ? src.size() : 0);
+    Tensor **operands = many.empty() ? few.data() : many.data();
     for (std::size_t i = 0; i < src.size(); i++) {
         const Tensor *source = src[i];
         if (!source) fail(Status::invalid_argument, "%s: %s", def.name, operands_text(def, src, "NULL").c_str());
         if (source == left_out()) {
-            if (def.operands[i].optional) continue;
+            if (operand_at(def, i).optional) continue;
             fail(Status::invalid_argument, "%s: %s: %s is no operand that may be left out", def.name,
-                 operands_text(def, src, "NULL").c_str(), def.operands[i].name);
+                 operands_text(def, src, "NULL").c_str(), operand_at(def, i).name);
         }
         operands[i] = src[i];
     }
     std::array<Attr, Attrs::most> checked;
     const Attrs given = checked_attrs(def, attrs, checked);
+    const std::span<Tensor *const> all(operands, std::max(src.size(), def.operands.size()));
+    if (def.compose) return composed(context, def, all, given);
     NodeSpec spec;
     spec.op = op;
-    spec.src = std::span(operands).first(def.operands.size());
-    for (std::size_t i = 0; i < def.operands.size(); i++) {
-        const Role role = def.operands[i].role;
+    spec.src = all;
+    for (std::size_t i = 0; i < all.size(); i++) {
+        const Role role = operand_at(def, i).role;
         if (!operands[i] || (role != Role::viewed && role != Role::written)) continue;
         if (!spec.view_of) spec.view_of = operands[i];
         if (role == Role::written) spec.written = static_cast<std::uint16_t>(spec.written | 1u << i);

@@ -1,6 +1,7 @@
 // Operations that only describe memory, as views.toml says.
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "ops/composed.hpp"
 #include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
@@ -105,17 +106,44 @@ Extents with_open_extent(const Tensor &a, std::span<const std::int64_t> asked) {
     return ne;
 }
 
+// Sets the strides with which the memory of `a` has its elements in the shape of `layout`; false if none do. Both have as
+// many elements. Dimension 0 counts blocks, which stay whole.
+bool set_strides(const Layout &a, Layout &layout) noexcept {
+    if (a.n_elements() == 0) return true;
+    const std::int64_t block = traits(a.type).block_size;
+    const auto blocks = [&](const Extents &ne, std::size_t d) { return d == 0 ? ne[d] / block : ne[d]; };
+    // Dimension d of a, and the elements of it and of those that continue its stride which are not in the new shape yet.
+    std::size_t from = 0, stride = 0;
+    std::int64_t left = 1;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        std::int64_t n = blocks(layout.ne, d);
+        if (left == 1 && n != 1) {
+            while (blocks(a.ne, from) == 1) from++;
+            stride = a.nb[from];
+            left = blocks(a.ne, from++);
+            for (; from < max_dims && (a.ne[from] == 1 || a.nb[from] == stride * static_cast<std::size_t>(left)); from++)
+                left *= a.ne[from];
+        }
+        if (left % n != 0) return false;
+        layout.nb[d] = d == 0 && n == 1 ? traits(a.type).size : stride;
+        left /= n;
+        stride = layout.nb[d] * static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
 void reshape_infer(std::span<Tensor *const> src, const ReshapeAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
     const Extents ne = with_open_extent(a, attrs.ne.span());
-    const Layout layout = contiguous_layout("reshape", a.layout.type, std::span(ne).first(attrs.ne.span().size()));
+    Layout layout = contiguous_layout("reshape", a.layout.type, std::span(ne).first(attrs.ne.span().size()));
     if (layout.n_elements() != a.layout.n_elements()) {
         fail(Status::shape_mismatch, "reshape: a is %s, with %lld elements, the new shape %s has %lld: they must be equal",
              tensor_text(a).c_str(), static_cast<long long>(a.layout.n_elements()), shape_text(layout.ne).c_str(),
              static_cast<long long>(layout.n_elements()));
     }
-    if (!a.layout.contiguous()) {
-        fail(Status::invalid_argument, "reshape: a is %s and so not contiguous: apply cont first", strided_text(a).c_str());
+    if (!set_strides(a.layout, layout)) {
+        fail(Status::invalid_argument, "reshape: a is %s and so not contiguous: no strides give it the shape %s: apply cont first",
+             strided_text(a).c_str(), shape_text(layout.ne).c_str());
     }
     result.layout = layout;
 }
@@ -153,6 +181,25 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
     permute_layout("transpose", *src[0], axes, result.layout);
 }
 
+void expand_infer(std::span<Tensor *const> src, const ExpandAttrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0];
+    const Extents &ne = attrs.ne.values;
+    // For its checks of the number of elements.
+    contiguous_layout("expand", DType::i8, ne);
+    result.layout = a.layout;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (ne[d] == a.layout.ne[d]) continue;
+        if (a.layout.ne[d] != 1) {
+            fail(Status::shape_mismatch,
+                 "expand: a is %s, ne[%zu] is %lld: %lld is valid, because only dimensions of 1 element are repeated",
+                 tensor_text(a).c_str(), d, static_cast<long long>(ne[d]), static_cast<long long>(a.layout.ne[d]));
+        }
+        result.layout.ne[d] = ne[d];
+        result.layout.nb[d] = 0;
+        result.layout.n_dims = std::max(result.layout.n_dims, static_cast<std::int32_t>(d) + 1);
+    }
+}
+
 void stop_gradient_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) { result.layout = src[0]->layout; }
 
 }  // namespace
@@ -164,6 +211,14 @@ constexpr OpDef reshape{facts::reshape, {.infer = with_attrs<ReshapeAttrs, resha
 constexpr OpDef permute{facts::permute, {.infer = with_attrs<PermuteAttrs, permute_infer>, .cost = no_cost}};
 
 constexpr OpDef transpose{facts::transpose, {.infer = transpose_infer, .cost = no_cost}};
+
+constexpr OpDef expand{facts::expand, {.infer = with_attrs<ExpandAttrs, expand_infer>, .cost = no_cost}};
+
+bool can_reshape(const Layout &a, const Extents &ne) noexcept {
+    Layout layout;
+    layout.ne = ne;
+    return set_strides(a, layout);
+}
 
 constexpr OpDef stop_gradient{facts::stop_gradient, {.infer = stop_gradient_infer, .cost = no_cost}};
 

@@ -111,9 +111,19 @@ Movement movement_of(const Step &step) noexcept {
             break;
         case Op::concat: {
             const auto dim = static_cast<std::size_t>(attrs_of<ops::ConcatAttrs>(*step.node).dim);
-            Source behind = builder.whole(step.src[1]);
-            builder.shift(behind, dim, a.ne[dim]);
-            builder.add(source), builder.add(behind);
+            std::int64_t first = 0;
+            for (std::size_t i = 0; i < step.node->n_src; first += step.src[i++].ne[dim]) {
+                Source part = builder.whole(step.src[i]);
+                builder.shift(part, dim, first);
+                builder.add(part);
+            }
+            break;
+        }
+        case Op::flip: {
+            const auto dim = static_cast<std::size_t>(attrs_of<ops::FlipAttrs>(*step.node).dim);
+            source.data += (a.ne[dim] - 1) * source.nb[dim];
+            source.nb[dim] = -source.nb[dim];
+            builder.add(source);
             break;
         }
         case Op::pad_reflect_1d: {

@@ -1,4 +1,4 @@
-// Where the elements of a result come from if an operation only moves them: repeat, concat, pad, pad_reflect_1d, roll,
+// Where the elements of a result come from if an operation only moves them: repeat, concat, pad, pad_reflect_1d, roll, flip,
 // and the copy of a that acc and set begin with.
 #pragma once
 
@@ -35,8 +35,7 @@ struct Movement {
         }
     };
 
-    static constexpr int max_sources = 3;
-    Source sources[max_sources];
+    Source sources[core::max_sources];
     int n_sources;
     std::int64_t ne[max_dims];  // of the result, in units
     std::int64_t unit;          // bytes

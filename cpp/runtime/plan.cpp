@@ -185,7 +185,7 @@ void Plan::fail_for(const Step &step, std::uint64_t fault) const {
         r.root->storage.stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
     const std::string value = element_text(*planned_.memory[step.part].memory, step.src[operand], Fault::position(fault));
     fail(Status::invalid_argument, "graph_compute: %s of %s: element %lld of %s is %s: %s", def.name, sources_text(*step.node).c_str(),
-         static_cast<long long>(Fault::position(fault)), def.operands[operand].name, value.c_str(),
+         static_cast<long long>(Fault::position(fault)), operand_at(def, operand).name, value.c_str(),
          def.valid_values(*step.node, static_cast<int>(operand)).c_str());
 }
 

@@ -206,7 +206,40 @@ static void test_dims(void) {
     tl_context_free(ctx);
 }
 
+/* Lists of tensors and of indices: NULL, and counts that are none. */
+static void test_lists(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    tl_tensor *const two[] = {a, a}, *const holes[] = {a, NULL}, *const none[] = {a, tl_none()};
+    CHECK(tl_tensor_ne(tl_cat(ctx, two, 2, 1), 1) == 6 && tl_tensor_ne(tl_stack(ctx, two, 2, 0), 0) == 2);
+    CHECK(tl_tensor_n_elements(tl_einsum(ctx, "ij,ij->", two, 2)) == 1);
+    NOT_MADE(ctx, tl_cat(ctx, NULL, 2, 0), TL_STATUS_INVALID_ARGUMENT, "tensors is NULL");
+    NOT_MADE(ctx, tl_cat(ctx, two, 0, 0), TL_STATUS_INVALID_ARGUMENT, "cat: 0 operands");
+    NOT_MADE(ctx, tl_stack(ctx, two, SIZE_MAX, 0), TL_STATUS_INVALID_ARGUMENT, "stack: 18446744073709551615 operands");
+    NOT_MADE(ctx, tl_stack(ctx, none, 2, 0), TL_STATUS_INVALID_ARGUMENT, "may be left out");
+    NOT_MADE(ctx, tl_cat(ctx, two, 2, INT64_MIN), TL_STATUS_INVALID_ARGUMENT, "attribute dim");
+    NOT_MADE(ctx, tl_einsum(ctx, NULL, two, 2), TL_STATUS_INVALID_ARGUMENT, "equation is NULL");
+    NOT_MADE(ctx, tl_einsum(ctx, "\xff,%s->", two, 2), TL_STATUS_INVALID_ARGUMENT, "letters for dimensions");
+    CHECK(!tl_cat(ctx, holes, 2, 0) && !tl_cat(NULL, two, 2, 0));
+    settle(ctx);
+
+    const int64_t begin[] = {0, -1, 0, 0, 0}, end[] = {TL_END, 0, TL_END, TL_END, TL_END};
+    tl_tensor *row = tl_index(ctx, a, 2, begin, end, TL_DIM_1);
+    CHECK(tl_tensor_n_dims(row) == 1 && tl_tensor_ne(row, 0) == 2);
+    CHECK(tl_tensor_n_elements(tl_index(ctx, a, 0, NULL, NULL, 0)) == 6);
+    NOT_MADE(ctx, tl_index(ctx, a, 1, NULL, end, 0), TL_STATUS_INVALID_ARGUMENT, "begin is NULL");
+    NOT_MADE(ctx, tl_index(ctx, a, 1, begin, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "end is NULL");
+    NOT_MADE(ctx, tl_index(ctx, a, -1, begin, end, 0), TL_STATUS_INVALID_ARGUMENT, "n_dims is -1");
+    NOT_MADE(ctx, tl_index(ctx, a, 5, begin, end, 0), TL_STATUS_INVALID_ARGUMENT, "n_dims is 5");
+    NOT_MADE(ctx, tl_index(ctx, a, 1, begin, end, TL_DIM_1), TL_STATUS_INVALID_ARGUMENT, "dropped is 2");
+    NOT_MADE(ctx, tl_index(ctx, tl_none(), 1, begin, end, 0), TL_STATUS_INVALID_ARGUMENT, "left out");
+    CHECK(!tl_index(ctx, NULL, 1, begin, end, 0) && !tl_index(NULL, a, 1, begin, end, 0));
+    settle(ctx);
+    tl_context_free(ctx);
+}
+
 void test_ops(void) {
+    test_lists();
     test_long_messages();
     test_options();
     test_dims();

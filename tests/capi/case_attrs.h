@@ -2,13 +2,17 @@
  * calls. An absent attribute is 0, which stands for its default. The existing operations do not need every function here. */
 
 /* The tensors that the line names, tl_none() for `none`, which must be this many. */
-static inline void operands(const Run *run, char **words, int n, int wanted, tl_tensor **out) {
+static inline int all_operands(const Run *run, char **words, int n, int most, tl_tensor **out) {
     int found = 0;
     for (int w = 3; w < n && !strchr(words[w], '='); w++) {
-        if (found == wanted) bad_line(run, "an operand too many");
+        if (found == most) bad_line(run, "an operand too many");
         out[found++] = strcmp(words[w], "none") == 0 ? tl_none() : find_slot(run, words[w])->tensor;
     }
-    if (found != wanted) bad_line(run, "an operand too few");
+    return found;
+}
+
+static inline void operands(const Run *run, char **words, int n, int wanted, tl_tensor **out) {
+    if (all_operands(run, words, n, wanted, out) != wanted) bad_line(run, "an operand too few");
 }
 
 /* NULL where the attribute is absent. */

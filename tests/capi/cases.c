@@ -15,7 +15,7 @@
 
 #include <tensorlib/tensorlib.h>
 
-enum { MAX_SLOTS = 64, MAX_PARTS = 4, MAX_WORDS = 32, MAX_FILES = 64, MAX_OPERANDS = 10 };
+enum { MAX_SLOTS = 64, MAX_PARTS = 4, MAX_WORDS = 32, MAX_FILES = 64, MAX_OPERANDS = 24 };
 
 typedef struct {
     char id[8];
@@ -192,6 +192,15 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
         for (int i = 0; i < 4; i++) axes[i] = (int32_t)values[i];
         return tl_permute(ctx, a, axes);
     }
+    if (strcmp(op, "index") == 0) {
+        int n_ranges = case_list(run, words, n, "begin", ne), n_dropped;
+        int64_t dropped[6];
+        uint32_t set = 0;
+        if (case_list(run, words, n, "end", values) != n_ranges) bad_line(run, "index: as many values in end as in begin");
+        n_dropped = case_list(run, words, n, "dropped", dropped);
+        for (int i = 0; i < n_dropped; i++) set |= 1u << dropped[i];
+        return tl_index(ctx, a, n_ranges, ne, values, set);
+    }
     int n_dims = case_list(run, words, n, "ne", ne);
     if (n_dims == 0) bad_line(run, "view and reshape: ne=...");
     if (strcmp(op, "reshape") == 0) return tl_reshape(ctx, a, n_dims, ne);
@@ -201,6 +210,16 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
     for (int i = 0; i < n_nb; i++) nb[i] = (size_t)values[i];
     size_t offset = case_list(run, words, n, "offset", values) ? (size_t)values[0] : 0;
     return tl_view(ctx, a, n_dims, ne, n_nb ? nb : NULL, offset);
+}
+
+static tl_tensor *build_of_list(const Run *run, char **words, int n) {
+    tl_context *ctx = run->current->ctx;
+    tl_tensor *s[MAX_OPERANDS];
+    size_t n_src = (size_t)all_operands(run, words, n, MAX_OPERANDS, s);
+    if (strcmp(words[2], "einsum") == 0) return tl_einsum(ctx, case_text(run, words, n, "equation"), s, n_src);
+    int64_t dim[6];
+    if (case_list(run, words, n, "dim", dim) != 1) bad_line(run, "cat and stack: dim=I");
+    return strcmp(words[2], "cat") == 0 ? tl_cat(ctx, s, n_src, dim[0]) : tl_stack(ctx, s, n_src, dim[0]);
 }
 
 /* Its error is not the context's. */
@@ -228,9 +247,11 @@ static tl_tensor *build(const Run *run, char **words, int n) {
         return tl_mul_mat_id(ctx, s[0], s[1], s[2]);
     }
     if (strcmp(op, "gradient") == 0) return build_gradient(run, words, n);
+    if (strcmp(op, "cat") == 0 || strcmp(op, "stack") == 0 || strcmp(op, "einsum") == 0) return build_of_list(run, words, n);
     operands(run, words, n, 1, s);
     if (strcmp(op, "cast") == 0) return tl_cast(ctx, s[0], to_type(run, case_text(run, words, n, "to")));
-    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0) return build_shaped(run, words, n, s[0]);
+    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0 || strcmp(op, "index") == 0)
+        return build_shaped(run, words, n, s[0]);
     bad_line(run, "no such operation");
     return NULL;
 }

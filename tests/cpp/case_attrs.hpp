@@ -28,6 +28,11 @@ public:
 
     // Throws for one that is left out, and for one that is missing: the line has `none` for the former.
     const tl::Tensor &at(std::size_t i) const { return operands_.at(i).value(); }
+    std::vector<tl::Tensor> all() const {
+        std::vector<tl::Tensor> given;
+        for (const auto &operand : operands_) given.push_back(operand.value());
+        return given;
+    }
     const std::optional<tl::Tensor> &at_if_given(std::size_t i) const { return operands_.at(i); }
 
 private:

@@ -150,6 +150,22 @@ private:
         }
     }
 
+    static tl::Tensor indexed(const tl::Tensor &a, const std::vector<std::int64_t> &begin, const std::vector<std::int64_t> &end,
+                              const std::vector<std::int64_t> &dropped) {
+        std::vector<tl::Index> indices;
+        for (std::size_t d = 0; d < begin.size(); d++) {
+            const bool drops = std::ranges::count(dropped, static_cast<std::int64_t>(d)) > 0;
+            indices.push_back(drops ? tl::Index(begin[d]) : tl::Index(begin[d], end.at(d)));
+        }
+        switch (indices.size()) {
+            case 0: return a[{}];
+            case 1: return a[{indices[0]}];
+            case 2: return a[{indices[0], indices[1]}];
+            case 3: return a[{indices[0], indices[1], indices[2]}];
+            default: return a[{indices.at(0), indices.at(1), indices.at(2), indices.at(3)}];
+        }
+    }
+
     static tl::Tensor build(const std::string &op, const CaseOperands &s, const CaseAttrs &attrs) {
         if (const auto made = case_op(op, s, attrs)) return *made;
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
@@ -159,6 +175,10 @@ private:
             const std::optional<tl::Tensor> seed = s.at_if_given(1);
             return s.at(0).context().gradients(std::array{s.at(0)}, std::array{s.at(2)}, std::array{seed}).at(0);
         }
+        if (op == "cat") return cat(s.all(), static_cast<int>(attrs.integer("dim")));
+        if (op == "stack") return stack(s.all(), static_cast<int>(attrs.integer("dim")));
+        if (op == "einsum") return einsum(attrs.text("equation"), s.all());
+        if (op == "index") return indexed(s.at(0), attrs.ints("begin"), attrs.ints("end"), attrs.ints("dropped"));
         if (op == "reshape") return s.at(0).reshape(attrs.ints("ne"));
         if (op == "cast") return s.at(0).cast(tl::type_from_name(attrs.text("to")));
         if (op == "permute") {

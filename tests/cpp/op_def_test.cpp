@@ -25,12 +25,14 @@ std::string file(const std::string &path) {
 TEST(Completeness, every_operation_has_all_its_parts) {
     // By hand, or written by `cargo xtask ops`.
     const std::string header = file("capi/include/tensorlib/tensorlib.h");
-    const std::string rust = file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/gen/op_functions.rs");
-    const std::string cpp = file("cpp/api/ops.cpp") + file("cpp/api/tensor.cpp") + file("cpp/api/gen/op_functions.cpp");
+    const std::string rust =
+        file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/lists.rs") + file("rust/tensorlib/src/gen/op_functions.rs");
+    const std::string cpp =
+        file("cpp/api/ops.cpp") + file("cpp/api/tensor.cpp") + file("cpp/api/shapes.cpp") + file("cpp/api/gen/op_functions.cpp");
     std::string cases;
     for (const char *name : {"add",         "mul_mat",   "mul_mat_id",     "views",      "cpy",        "rows",        "blocks",
                              "elementwise", "norms",     "attention",      "reductions", "out_prod",   "out_prod_id", "layout",
-                             "convolution", "gradients", "gradient_edges", "random",     "optimisers", "sparse"})
+                             "convolution", "gradients", "gradient_edges", "random",     "optimisers", "sparse",      "shapes"})
         cases += file("tests/cases/" + std::string(name) + ".cases");
     EXPECT_EQ(all_ops().size(), op_count);
     for (const OpDef *def : all_ops()) {

@@ -2,6 +2,8 @@
 //! header documents their behaviour, ownership and thread safety. Written by hand, because `@cImport` is
 //! being removed from the language; `zig build test` compares it with the header (tests/abi.zig).
 
+const std = @import("std");
+
 // Status codes, errors and versions
 
 pub const tl_status = i32;
@@ -278,6 +280,23 @@ pub extern fn tl_slice(
     ne: ?[*]const i64,
 ) ?*tl_tensor;
 pub extern fn tl_narrow(ctx: ?*tl_context, a: ?*tl_tensor, dim: i32, start: i64, length: i64) ?*tl_tensor;
+pub const TL_END: i64 = std.math.maxInt(i64);
+pub extern fn tl_index(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    n_dims: i32,
+    begin: ?[*]const i64,
+    end: ?[*]const i64,
+    dropped: u32,
+) ?*tl_tensor;
+pub extern fn tl_cat(ctx: ?*tl_context, tensors: ?[*]const ?*tl_tensor, n_tensors: usize, dim: i64) ?*tl_tensor;
+pub extern fn tl_stack(ctx: ?*tl_context, tensors: ?[*]const ?*tl_tensor, n_tensors: usize, dim: i64) ?*tl_tensor;
+pub extern fn tl_einsum(
+    ctx: ?*tl_context,
+    equation: ?[*:0]const u8,
+    tensors: ?[*]const ?*tl_tensor,
+    n_tensors: usize,
+) ?*tl_tensor;
 pub extern fn tl_reshape(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32) ?*tl_tensor;
 pub extern fn tl_cast(ctx: ?*tl_context, a: ?*tl_tensor, typ: tl_type) ?*tl_tensor;

@@ -4,6 +4,7 @@ const std = @import("std");
 const c = @import("c.zig");
 const status = @import("status.zig");
 const op_functions = @import("gen/op_functions.zig");
+const shapes = @import("shapes.zig");
 const Attr = @import("attr.zig").Attr;
 const Backend = @import("backend.zig").Backend;
 const Gguf = @import("gguf.zig").Gguf;
@@ -220,15 +221,22 @@ pub const Context = struct {
     pub const scale = op_functions.scale;
     pub const clamp = op_functions.clamp;
     pub const fill = op_functions.fill;
+    pub const maskedFill = op_functions.maskedFill;
     pub const outProd = op_functions.outProd;
     pub const outProdId = op_functions.outProdId;
     pub const transpose = op_functions.transpose;
     pub const stopGradient = op_functions.stopGradient;
+    pub const expand = op_functions.expand;
+    pub const unsqueeze = op_functions.unsqueeze;
+    pub const squeeze = op_functions.squeeze;
+    pub const flatten = op_functions.flatten;
+    pub const select = op_functions.select;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
     pub const dup = op_functions.dup;
     pub const getRows = op_functions.getRows;
     pub const setRows = op_functions.setRows;
+    pub const indexSelect = op_functions.indexSelect;
     pub const abs = op_functions.abs;
     pub const neg = op_functions.neg;
     pub const sqr = op_functions.sqr;
@@ -301,6 +309,10 @@ pub const Context = struct {
     pub const addId = op_functions.addId;
     pub const arange = op_functions.arange;
     pub const scatterAdd = op_functions.scatterAdd;
+    pub const flip = op_functions.flip;
+    pub const oneHot = op_functions.oneHot;
+    pub const eye = op_functions.eye;
+    pub const linspace = op_functions.linspace;
     pub const upscale = op_functions.upscale;
     pub const pool1d = op_functions.pool1d;
     pub const pool2d = op_functions.pool2d;
@@ -383,8 +395,9 @@ pub const Context = struct {
         return self.construct(c.tl_narrow, .{ a.handle, dim, start, length });
     }
 
-    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is computed
-    /// from the others. A view.
+    /// a's elements in another shape of the same size, in the same order. One dimension may be -1: it is computed from
+    /// the others. A view: if a is not contiguous, strides must be able to express the new shape; otherwise apply `cont`
+    /// first.
     pub fn reshape(self: Context, a: Tensor, shape: []const i64) Error!Tensor {
         return self.construct(c.tl_reshape, .{ a.handle, dimCount(shape), shape.ptr });
     }
@@ -400,6 +413,16 @@ pub const Context = struct {
     pub fn cast(self: Context, a: Tensor, dtype: Type) Error!Tensor {
         return self.construct(c.tl_cast, .{ a.handle, @intFromEnum(dtype) });
     }
+
+    pub const index = shapes.index;
+    pub const cat = shapes.cat;
+    pub const stack = shapes.stack;
+    pub const einsum = shapes.einsum;
+    pub const split = shapes.split;
+    pub const splitSizes = shapes.splitSizes;
+    pub const chunk = shapes.chunk;
+    pub const unbind = shapes.unbind;
+    pub const meshgrid = shapes.meshgrid;
 
     /// Makes the node of any operation by name, with its attributes by name: docs/ops.md lists them. An optional
     /// attribute of 0 has its default. Unknown, missing and malformed ones are `error.InvalidArgument`. A null operand
@@ -492,8 +515,9 @@ pub const Context = struct {
         return .{ .handle = handle, .state = self.state, .diagnostics = self.diagnostics };
     }
 
-    fn noMemory(self: Context) Error {
-        return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "no memory for a list of operands", .{});
+    /// The error of a list for which there is no memory.
+    pub fn noMemory(self: Context) Error {
+        return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "no memory for a list of tensors", .{});
     }
 };
 

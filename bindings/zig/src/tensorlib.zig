@@ -34,6 +34,7 @@ pub const c_ops = @import("gen/c_ops.zig");
 pub const ops = @import("gen/op_functions.zig");
 
 pub const Error = status.Error;
+pub const Index = @import("shapes.zig").Index;
 pub const Diagnostics = status.Diagnostics;
 pub const Type = types.Type;
 pub const Kind = types.Kind;

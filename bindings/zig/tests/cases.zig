@@ -169,12 +169,13 @@ const Run = struct {
         }
         if (try case_ops.make(ctx, op, src)) |made| return made;
         const ne = try op.ints(self.arena, "ne");
-        const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, gradient, view, reshape, permute, cast };
+        const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, gradient, view, reshape, permute, cast, index, cat, stack, einsum };
         const name = std.meta.stringToEnum(Name, op.name) orelse
             return self.mismatch("this runner does not know {s}", .{op.name});
         const n_src: usize = switch (name) {
             .mul_mat_id, .gradient => 3,
             .mul_mat, .mul_mat_exact => 2,
+            .cat, .stack, .einsum => src.len,
             else => 1,
         };
         if (src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, src.len });
@@ -197,6 +198,16 @@ const Run = struct {
                 }
                 return ctx.view(src[0].?, ne, nb, @intCast(try op.integer("offset")));
             },
+            .index => return ctx.index(src[0].?, try self.indicesOf(op)),
+            .cat, .stack, .einsum => {
+                const tensors = try self.arena.alloc(tl.Tensor, src.len);
+                for (tensors, src) |*to, from| to.* = from.?;
+                return switch (name) {
+                    .cat => ctx.cat(tensors, try op.integer("dim")),
+                    .stack => ctx.stack(tensors, try op.integer("dim")),
+                    else => ctx.einsum(try self.arena.dupeZ(u8, op.text("equation")), tensors),
+                };
+            },
             .reshape => return ctx.reshape(src[0].?, ne),
             .permute => {
                 var axes: [4]i32 = undefined;
@@ -205,6 +216,20 @@ const Run = struct {
             },
             .cast => return ctx.cast(src[0].?, try tl.Type.fromName(op.text("to"), &self.diagnostics)),
         }
+    }
+
+    fn indicesOf(self: *Run, op: case_file.Op) ![]const tl.Index {
+        const begin = try op.ints(self.arena, "begin");
+        const end = try op.ints(self.arena, "end");
+        const dropped = try op.ints(self.arena, "dropped");
+        const indices = try self.arena.alloc(tl.Index, begin.len);
+        for (indices, begin, end, 0..) |*to, first, last, d| {
+            to.* = .{ .range = .{ first, last } };
+            for (dropped) |other| if (other == d) {
+                to.* = .{ .at = first };
+            };
+        }
+        return indices;
     }
 
     fn checkError(self: *Run, made: anytype) !void {

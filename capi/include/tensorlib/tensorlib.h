@@ -885,6 +885,9 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_
 /// Dimension 3.
 #define TL_DIM_3 8
 
+/// The end of a dimension, for tl_index().
+#define TL_END INT64_MAX
+
 /// A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
 /// frozen: it will never grow.
 typedef struct tl_attr {
@@ -951,8 +954,17 @@ TL_API tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const 
 /// result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length);
 
-/// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
-/// computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
+/// A part of each of a's first n_dims dimensions, and all of the others: the elements `begin[d]` to
+/// `end[d]`, without the latter. If bit d of `dropped` (TL_DIM_0 and others) is set, it is the element
+/// `begin[d]` alone, and the result lacks the dimension. Negative ones count from the end of the dimension: -1
+/// is the last element. An end of TL_END is that of the dimension. n_dims is 0 to 4. `begin` and `end` are
+/// read during the call only. A view. The context owns the result; NULL on failure. Since 0.1.
+TL_API tl_tensor *tl_index(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *begin,
+        const int64_t *end, uint32_t dropped);
+
+/// a's elements in another shape of the same size, in the same order. One dimension may be -1: it is
+/// computed from the others. A view: if a is not contiguous, strides must be able to express the new shape,
+/// otherwise apply tl_cont() first. `ne` is copied. The context owns the result; NULL on failure. Since
 /// 0.1.
 TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
@@ -967,6 +979,26 @@ TL_API tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes)
 /// the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
 /// multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
 TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
+
+/// Concatenates n_tensors tensors along dimension `dim`, 0 to 3: at least one, all of one type, and of one
+/// shape except in `dim`. `tensors` is read during the call only. The context owns the result; NULL on
+/// failure. Since 0.1.
+TL_API tl_tensor *tl_cat(tl_context *ctx, tl_tensor *const *tensors, size_t n_tensors, int64_t dim);
+
+/// Stacks n_tensors tensors of one type and shape along a new dimension `dim`, which is inserted as by
+/// tl_unsqueeze(): at least one tensor, of at most 3 dimensions. `tensors` is read during the call only. The
+/// context owns the result; NULL on failure. Since 0.1.
+TL_API tl_tensor *tl_stack(tl_context *ctx, tl_tensor *const *tensors, size_t n_tensors, int64_t dim);
+
+/// Sums products of n_tensors tensors whose dimensions have names. `equation` has a list of letters for each
+/// tensor, one for each dimension and dimension 0 first, and one for the result: `"km,kn->mn"` is
+/// tl_mul_mat(). NumPy lists the same dimensions in the opposite order. Letters that the result lacks are
+/// summed. Without `->`, the result has the letters that occur once, in the order of the alphabet. A letter
+/// that a tensor has twice selects its diagonal. Tensors and products of two have at most 4 dimensions.
+/// Types: F32, F16 or BF16, and weights that tl_mul_mat() takes, with its rounding. `equation` and `tensors`
+/// are read during the call only. The context owns the result; NULL on failure. Since 0.1.
+TL_API tl_tensor *tl_einsum(tl_context *ctx, const char *equation, tl_tensor *const *tensors,
+        size_t n_tensors);
 
 /// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
 /// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
@@ -1830,6 +1862,19 @@ TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max
 /// Since 0.1.
 TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
+/// Replaces elements of `a` where `mask` is not 0 by a value.
+///
+/// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
+///
+/// A NaN in `mask` counts as not 0.
+/// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
+/// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+/// - Result: The type of `a`.
+/// - `value`: the value. NaN and infinity are valid.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_masked_fill(tl_context *ctx, tl_tensor *a, tl_tensor *mask, double value);
+
 /// Sums outer products: of each row of `a` and the row of `b` with the same index.
 ///
 /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
@@ -1885,6 +1930,74 @@ TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
+
+/// Repeats `a` along dimensions of 1 element without copying it.
+///
+/// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+///
+/// The strides of the repeated dimensions are 0. Operators broadcast by themselves; tl_expand() is for
+/// operations that do not. tl_repeat() copies, and repeats dimensions of any size.
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, in which only dimensions of 1 element of `a`
+///   differ from `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `ne`: shape of the result, in all four dimensions.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, const int64_t *ne);
+
+/// Inserts a dimension of 1 element.
+///
+/// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
+/// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
+/// - Types: Any type. If `dim` is 0, it is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the inserted dimension. Range: 0 to 3.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_unsqueeze(tl_context *ctx, tl_tensor *a, int64_t dim);
+
+/// Removes a dimension of 1 element.
+///
+/// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
+/// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the removed dimension. Range: 0 to 3.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_squeeze(tl_context *ctx, tl_tensor *a, int64_t dim);
+
+/// Joins neighbouring dimensions to one.
+///
+/// The elements of `c` are those of `a`, in the same order.
+///
+/// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy
+/// otherwise.
+/// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a`
+///   together.
+/// - Types: Any type.
+/// - Result: The type of `a`.
+/// - `first`: the first joined dimension. Range: 0 to 3.
+/// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range:
+///   0 to 3.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_flatten(tl_context *ctx, tl_tensor *a, int64_t first, int64_t last);
+
+/// Returns the elements of `a` with one index in a dimension, without that dimension.
+///
+/// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
+///
+/// The formula is for `dim` 1.
+/// - Shapes: `c` has the shape of `a` without dimension `dim`.
+/// - Types: Any type. If `dim` is 0, it is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `index`: the index. Negative ones count from the end: -1 is the last.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_select(tl_context *ctx, tl_tensor *a, int64_t dim, int64_t index);
 
 /// Copies `a` into contiguous memory.
 ///
@@ -1953,6 +2066,23 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
+
+/// Gathers parts of `a` by index along a dimension.
+///
+/// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
+///
+/// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3.
+/// tl_get_rows() and tl_gather() do the work, and are named in errors while computing. A non-contiguous
+/// `a` may be copied first.
+/// - Shapes: `indices` {n}. `c` has the shape of `a` with n elements in dimension `dim`.
+/// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is I32 or I64. `c` has the
+///   type of `a`, or F32 if that is quantised. Elements are copied exactly.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range. The message names the
+///   first such element.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_index_select(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim);
 
 /// Takes the absolute value of each element.
 ///
@@ -2739,7 +2869,8 @@ TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
 ///
 /// Computes `c[i] = a[i] if i < n else b[i - n]`.
 ///
-/// i is the index in dimension `dim`, and n is the size of `a` there.
+/// i is the index in dimension `dim`, and n is the size of `a` there. tl_cat() takes any number of
+/// tensors. By name, the operation takes up to 10.
 /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
 ///   sizes.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -2920,6 +3051,58 @@ TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double s
 /// Since 0.1.
 TL_API tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *indices,
         int64_t dim);
+
+/// Reverses `a` along a dimension.
+///
+/// Computes `c[i] = a[n - 1 - i]`.
+///
+/// i is the index in dimension `dim`, and n is the size of `a` there.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_flip(tl_context *ctx, tl_tensor *a, int64_t dim);
+
+/// Turns each index into a row with a 1 at the index and 0 elsewhere.
+///
+/// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
+///
+/// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+/// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
+/// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+/// - Result: F32.
+/// - `classes`: the number of classes. Range: 0 to 16777216.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_one_hot(tl_context *ctx, tl_tensor *indices, int64_t classes);
+
+/// Makes an identity matrix.
+///
+/// Computes `c[i, j] = 1 if i = j else 0`.
+/// - Shapes: `c` {n, n}.
+/// - Types: F32.
+/// - Result: F32.
+/// - `n`: the number of rows. Range: 0 to 16777216.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_eye(tl_context *ctx, int64_t n);
+
+/// Makes a vector of `n` equally spaced numbers from `start` to `stop`.
+///
+/// Computes `c[i] = start + i (stop - start) / (n - 1)`.
+///
+/// `stop` is the last number, unlike that of tl_arange(). A single number is `start`.
+/// - Shapes: `c` {n}.
+/// - Types: F32. Computed in F64 and rounded once, where F64 tells neighbours apart.
+/// - Result: F32.
+/// - `start`: the first number.
+/// - `stop`: the last number.
+/// - `n`: how many numbers. At least 0.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_linspace(tl_context *ctx, double start, double stop, int64_t n);
 
 /// Enlarges images by a factor, in width and height.
 ///

@@ -72,6 +72,15 @@ tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
     });
 }
 
+tl_tensor *tl_masked_fill(tl_context *ctx, tl_tensor *a, tl_tensor *mask, double value) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("value", value),
+        };
+        return node<2>(context, Op::masked_fill, {a, mask}, attrs);
+    });
+}
+
 tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::out_prod, {a, b}); }
 
 tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids, int64_t experts) {
@@ -87,6 +96,53 @@ tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op
 
 tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::stop_gradient, {a}); }
 
+tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("ne", {required(ne, "expand", "ne"), 4}),
+        };
+        return node<1>(context, Op::expand, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_unsqueeze(tl_context *ctx, tl_tensor *a, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<1>(context, Op::unsqueeze, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_squeeze(tl_context *ctx, tl_tensor *a, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<1>(context, Op::squeeze, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_flatten(tl_context *ctx, tl_tensor *a, int64_t first, int64_t last) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("first", first),
+            Attr::of_int("last", last),
+        };
+        return node<1>(context, Op::flatten, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_select(tl_context *ctx, tl_tensor *a, int64_t dim, int64_t index) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+            Attr::of_int("index", index),
+        };
+        return node<1>(context, Op::select, {a}, attrs);
+    });
+}
+
 tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
 
 tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return build<2>(ctx, Op::cpy, {src, dst}); }
@@ -96,6 +152,15 @@ tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::dup,
 tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows) { return build<2>(ctx, Op::get_rows, {a, rows}); }
 
 tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows) { return build<3>(ctx, Op::set_rows, {a, b, rows}); }
+
+tl_tensor *tl_index_select(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<2>(context, Op::index_select, {a, indices}, attrs);
+    });
+}
 
 tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::abs, {a}); }
 
@@ -561,6 +626,44 @@ tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor
             Attr::of_int("dim", dim),
         };
         return node<3>(context, Op::scatter_add, {a, b, indices}, attrs);
+    });
+}
+
+tl_tensor *tl_flip(tl_context *ctx, tl_tensor *a, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<1>(context, Op::flip, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_one_hot(tl_context *ctx, tl_tensor *indices, int64_t classes) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("classes", classes),
+        };
+        return node<1>(context, Op::one_hot, {indices}, attrs);
+    });
+}
+
+tl_tensor *tl_eye(tl_context *ctx, int64_t n) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("n", n),
+        };
+        return node<0>(context, Op::eye, {}, attrs);
+    });
+}
+
+tl_tensor *tl_linspace(tl_context *ctx, double start, double stop, int64_t n) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("start", start),
+            Attr::of_number("stop", stop),
+            Attr::of_int("n", n),
+        };
+        return node<0>(context, Op::linspace, {}, attrs);
     });
 }
 

@@ -59,6 +59,13 @@ Tensor ContextOps::fill(const Tensor &a, double value) const {
     return Nodes::make(*this, core::Op::fill, {&a}, attrs);
 }
 
+Tensor ContextOps::masked_fill(const Tensor &a, const Tensor &mask, double value) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("value", value),
+    };
+    return Nodes::make(*this, core::Op::masked_fill, {&a, &mask}, attrs);
+}
+
 Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::out_prod, {&a, &b}); }
 
 Tensor ContextOps::out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const {
@@ -72,6 +79,43 @@ Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, 
 
 Tensor ContextOps::stop_gradient(const Tensor &a) const { return Nodes::make(*this, core::Op::stop_gradient, {&a}); }
 
+Tensor ContextOps::expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("ne", ne),
+    };
+    return Nodes::make(*this, core::Op::expand, {&a}, attrs);
+}
+
+Tensor ContextOps::unsqueeze(const Tensor &a, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::unsqueeze, {&a}, attrs);
+}
+
+Tensor ContextOps::squeeze(const Tensor &a, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::squeeze, {&a}, attrs);
+}
+
+Tensor ContextOps::flatten(const Tensor &a, std::int64_t first, std::int64_t last) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("first", first),
+        core::Attr::of_int("last", last),
+    };
+    return Nodes::make(*this, core::Op::flatten, {&a}, attrs);
+}
+
+Tensor ContextOps::select(const Tensor &a, std::int64_t dim, std::int64_t index) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+        core::Attr::of_int("index", index),
+    };
+    return Nodes::make(*this, core::Op::select, {&a}, attrs);
+}
+
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
 
 Tensor ContextOps::cpy(const Tensor &src, const Tensor &dst) const { return Nodes::make(*this, core::Op::cpy, {&src, &dst}); }
@@ -82,6 +126,13 @@ Tensor ContextOps::get_rows(const Tensor &a, const Tensor &rows) const { return 
 
 Tensor ContextOps::set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) const {
     return Nodes::make(*this, core::Op::set_rows, {&a, &b, &rows});
+}
+
+Tensor ContextOps::index_select(const Tensor &a, const Tensor &indices, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::index_select, {&a, &indices}, attrs);
 }
 
 Tensor ContextOps::abs(const Tensor &a) const { return Nodes::make(*this, core::Op::abs, {&a}); }
@@ -462,6 +513,36 @@ Tensor ContextOps::scatter_add(const Tensor &a, const Tensor &b, const Tensor &i
     return Nodes::make(*this, core::Op::scatter_add, {&a, &b, &indices}, attrs);
 }
 
+Tensor ContextOps::flip(const Tensor &a, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::flip, {&a}, attrs);
+}
+
+Tensor ContextOps::one_hot(const Tensor &indices, std::int64_t classes) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("classes", classes),
+    };
+    return Nodes::make(*this, core::Op::one_hot, {&indices}, attrs);
+}
+
+Tensor ContextOps::eye(std::int64_t n) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n", n),
+    };
+    return Nodes::make(*this, core::Op::eye, {}, attrs);
+}
+
+Tensor ContextOps::linspace(double start, double stop, std::int64_t n) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("start", start),
+        core::Attr::of_number("stop", stop),
+        core::Attr::of_int("n", n),
+    };
+    return Nodes::make(*this, core::Op::linspace, {}, attrs);
+}
+
 Tensor ContextOps::upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_int("factor", factor),
@@ -676,6 +757,10 @@ Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_o
 
 Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
 
+Tensor masked_fill(const Tensor &a, const Tensor &mask, double value) {
+    return Nodes::youngest_of({&a, &mask}).masked_fill(a, mask, value);
+}
+
 Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).out_prod(a, b); }
 
 Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) {
@@ -686,6 +771,16 @@ Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a)
 
 Tensor stop_gradient(const Tensor &a) { return Nodes::youngest_of({&a}).stop_gradient(a); }
 
+Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).expand(a, ne); }
+
+Tensor unsqueeze(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&a}).unsqueeze(a, dim); }
+
+Tensor squeeze(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&a}).squeeze(a, dim); }
+
+Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last) { return Nodes::youngest_of({&a}).flatten(a, first, last); }
+
+Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index) { return Nodes::youngest_of({&a}).select(a, dim, index); }
+
 Tensor cont(const Tensor &a) { return Nodes::youngest_of({&a}).cont(a); }
 
 Tensor cpy(const Tensor &src, const Tensor &dst) { return Nodes::youngest_of({&src, &dst}).cpy(src, dst); }
@@ -695,6 +790,10 @@ Tensor dup(const Tensor &a) { return Nodes::youngest_of({&a}).dup(a); }
 Tensor get_rows(const Tensor &a, const Tensor &rows) { return Nodes::youngest_of({&a, &rows}).get_rows(a, rows); }
 
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) { return Nodes::youngest_of({&a, &b, &rows}).set_rows(a, b, rows); }
+
+Tensor index_select(const Tensor &a, const Tensor &indices, std::int64_t dim) {
+    return Nodes::youngest_of({&a, &indices}).index_select(a, indices, dim);
+}
 
 Tensor abs(const Tensor &a) { return Nodes::youngest_of({&a}).abs(a); }
 
@@ -858,6 +957,10 @@ Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std:
     return Nodes::youngest_of({&a, &b, &indices}).scatter_add(a, b, indices, dim);
 }
 
+Tensor flip(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&a}).flip(a, dim); }
+
+Tensor one_hot(const Tensor &indices, std::int64_t classes) { return Nodes::youngest_of({&indices}).one_hot(indices, classes); }
+
 Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) {
     return Nodes::youngest_of({&a}).upscale(a, factor, options);
 }
@@ -952,6 +1055,20 @@ Tensor TensorOps::fill(double value) const { return tensorlib::fill(static_cast<
 Tensor TensorOps::transpose() const { return tensorlib::transpose(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::stop_gradient() const { return tensorlib::stop_gradient(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::expand(const std::array<std::int64_t, 4> &ne) const { return tensorlib::expand(static_cast<const Tensor &>(*this), ne); }
+
+Tensor TensorOps::unsqueeze(std::int64_t dim) const { return tensorlib::unsqueeze(static_cast<const Tensor &>(*this), dim); }
+
+Tensor TensorOps::squeeze(std::int64_t dim) const { return tensorlib::squeeze(static_cast<const Tensor &>(*this), dim); }
+
+Tensor TensorOps::flatten(std::int64_t first, std::int64_t last) const {
+    return tensorlib::flatten(static_cast<const Tensor &>(*this), first, last);
+}
+
+Tensor TensorOps::select(std::int64_t dim, std::int64_t index) const {
+    return tensorlib::select(static_cast<const Tensor &>(*this), dim, index);
+}
 
 Tensor TensorOps::cont() const { return tensorlib::cont(static_cast<const Tensor &>(*this)); }
 
@@ -1090,6 +1207,10 @@ Tensor TensorOps::diag_mask_inf(std::int64_t n_past) const { return tensorlib::d
 Tensor TensorOps::diag_mask_zero(std::int64_t n_past) const {
     return tensorlib::diag_mask_zero(static_cast<const Tensor &>(*this), n_past);
 }
+
+Tensor TensorOps::flip(std::int64_t dim) const { return tensorlib::flip(static_cast<const Tensor &>(*this), dim); }
+
+Tensor TensorOps::one_hot(std::int64_t classes) const { return tensorlib::one_hot(static_cast<const Tensor &>(*this), classes); }
 
 Tensor TensorOps::upscale(std::int64_t factor, const UpscaleOptions &options) const {
     return tensorlib::upscale(static_cast<const Tensor &>(*this), factor, options);

@@ -268,6 +268,8 @@ const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Blocking one(p.node, 1, simd);
     if (one.shape.columns() <= few_columns) return "up to 16 queries for a head of keys";
+    // Heads without elements may have 2^40 queries.
+    if (p.node.layout.n_elements() == 0) return "the result is empty";
     const std::int64_t near = round_floats / std::max<std::int64_t>(one.group_floats, 1);
     const std::int64_t groups = std::clamp<std::int64_t>(near, std::min<std::int64_t>(p.n_threads, one.shape.groups()), one.shape.groups());
     const Blocking b(p.node, std::max<std::int64_t>(groups, 1), simd);

@@ -210,6 +210,10 @@ void combine_column(const Segments &all, const Step &step, const Slice &slice, s
 }  // namespace
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
+    if (p.node.layout.n_elements() == 0) {
+        plan.chunks(Stage::compute) = 0;  // however many queries there are
+        return;
+    }
     const Segments all(p.node);
     const std::int64_t columns = all.shape.groups() * all.shape.columns();
     const auto read = static_cast<std::int64_t>(p.node.src[1]->layout.nbytes() + p.node.src[2]->layout.nbytes());

@@ -1,4 +1,4 @@
-// repeat, concat, pad, pad_reflect_1d, roll: moves elements as their Movement says (runtime/movement.hpp).
+// repeat, concat, pad, pad_reflect_1d, roll, flip: moves elements as their Movement says (runtime/movement.hpp).
 //
 // A chunk is a range of the result's units, regardless of rows, so a few long rows are work for all threads. Limited by
 // memory.
@@ -132,11 +132,11 @@ private:
 
     const Movement &m_;
     Sink &sink_;
-    const std::byte *from_[Movement::max_sources];
+    const std::byte *from_[max_sources];
     unsigned there_ = ~0u;  // the sources that have the row that segments_ describes
     // Each source occurs at most twice, if it wraps around its end, and zeros once before each source and after the
     // last one.
-    Segment segments_[4 * Movement::max_sources + 1];
+    Segment segments_[4 * max_sources + 1];
     int n_segments_ = 0;
 };
 
@@ -149,6 +149,7 @@ void run_move(const Step &step, const Slice &slice) noexcept { run_move_stage(st
 constexpr CpuKernel table[] = {
     {{.op = Op::repeat, .name = "move", .plan = plan_always<plan_move>}, run_move},
     {{.op = Op::concat, .name = "move", .plan = plan_always<plan_move>}, run_move},
+    {{.op = Op::flip, .name = "move", .plan = plan_always<plan_move>}, run_move},
     {{.op = Op::pad, .name = "move", .plan = plan_always<plan_move>}, run_move},
     {{.op = Op::pad_reflect_1d, .name = "move", .plan = plan_always<plan_move>}, run_move},
     {{.op = Op::roll, .name = "move", .plan = plan_always<plan_move>}, run_move},

@@ -1,4 +1,4 @@
-// repeat, concat, pad, pad_reflect_1d, roll: moves elements as their Movement says (runtime/movement.hpp). diag, tri,
+// repeat, concat, pad, pad_reflect_1d, roll, flip: moves elements as their Movement says (runtime/movement.hpp). diag, tri,
 // diag_mask_inf, diag_mask_zero: each row keeps a run of elements, and all others have one value (runtime/band.hpp).
 // Limited by memory.
 //
@@ -20,20 +20,20 @@ namespace tensorlib::core {
 
 namespace {
 
-// T: a unit of the movement.
-template <class T>
+// T: a unit of the movement. most: no less than the number of its sources, which are unrolled.
+template <class T, int most>
 __global__ void move_units(Movement m, char *result, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
         const std::int64_t slice = row / m.ne[1];
-        const std::byte *from[Movement::max_sources];
+        const std::byte *from[most];
 #pragma unroll
-        for (int p = 0; p < Movement::max_sources; p++)
+        for (int p = 0; p < most; p++)
             from[p] = p < m.n_sources ? m.sources[p].row(row % m.ne[1], slice % m.ne[2], slice / m.ne[2]) : nullptr;
         auto *to = reinterpret_cast<T *>(result) + row * m.ne[0];
         device::for_each_unit(m.ne[0], [&](std::int64_t i) {
             T value{};
 #pragma unroll
-            for (int p = 0; p < Movement::max_sources; p++) {
+            for (int p = 0; p < most; p++) {
                 if (!from[p]) continue;
                 const std::int64_t j = m.sources[p].index(0, i);
                 if (j < m.sources[p].extent[0]) value = device::load_vector<T>(from[p] + j * m.sources[p].nb[0]);
@@ -97,6 +97,7 @@ cudaError_t launch_band(const Step &step, const CudaStream &stream) noexcept {
 constexpr CudaKernel table[] = {
     {{.op = Op::repeat, .name = "move", .plan = plan_always<>}, launch_move},
     {{.op = Op::concat, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::flip, .name = "move", .plan = plan_always<>}, launch_move},
     {{.op = Op::pad, .name = "move", .plan = plan_always<>}, launch_move},
     {{.op = Op::pad_reflect_1d, .name = "move", .plan = plan_always<>}, launch_move},
     {{.op = Op::roll, .name = "move", .plan = plan_always<>}, launch_move},
@@ -115,8 +116,9 @@ cudaError_t launch_move(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_rows = m.ne[1] * m.ne[2] * m.ne[3];
     const device::RowGrid grid = device::row_grid(m.ne[0], n_rows);
     return with_word(static_cast<std::size_t>(m.unit), [&](auto word) {
-        return launch(stream, {step.kernel->name, grid.grid, grid.block}, move_units<decltype(word)>, m,
-                      reinterpret_cast<char *>(step.dst.data), n_rows);
+        using T = decltype(word);
+        const auto kernel = m.n_sources <= 3 ? move_units<T, 3> : move_units<T, max_sources>;
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, kernel, m, reinterpret_cast<char *>(step.dst.data), n_rows);
     });
 }
 

@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -139,6 +140,25 @@ class Tensor;
 // Makes nodes (api/handles.hpp).
 struct Nodes;
 
+// Selects elements of a dimension, for Tensor::operator[].
+class Index {
+public:
+    // As the end of a range: that of the dimension.
+    static constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
+
+    // One element, whose dimension the result lacks. Negative ones count from the end: -1 is the last.
+    constexpr Index(std::int64_t at) : begin_(at), end_(at), is_range_(false) {}
+    // The elements [first, last). Negative ones count from the end.
+    constexpr Index(std::int64_t first, std::int64_t last) : begin_(first), end_(last), is_range_(true) {}
+
+private:
+    friend class Tensor;
+    std::int64_t begin_, end_;
+    bool is_range_;
+};
+// All elements of a dimension.
+inline constexpr Index every{0, Index::end};
+
 struct BackendOptions {
     int n_threads = 0;        // including the calling thread; 0 = all that this process may use
     bool allow_tf32 = false;  // CUDA: F32 products may be computed in TF32 (10 bits of fraction)
@@ -242,6 +262,9 @@ public:
                                   std::span<const std::optional<Tensor>> seeds = {}) const;
 
     // As in ContextOps, whose functions are the free ones with the node in this context.
+    Tensor cat(std::span<const Tensor> tensors, int dim) const;
+    Tensor stack(std::span<const Tensor> tensors, int dim) const;
+    Tensor einsum(std::string_view equation, std::span<const Tensor> tensors) const;
     Tensor mul_mat(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_exact(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
@@ -363,7 +386,16 @@ public:
     // narrow: `length` elements of dimension dim, starting at `start`. slice: the same in each dimension.
     Tensor narrow(int dim, std::int64_t start, std::int64_t length) const;
     Tensor slice(const Shape &start, const Shape &shape) const;
-    // One extent may be -1: what the others leave.
+    // A part of each dimension, dimension 0 first; all of those that are not given: t[{every, {3, 5}, k}]. A view.
+    Tensor operator[](std::initializer_list<Index> indices) const;
+    // Parts of a dimension, as views: of `size` elements each, the last one perhaps smaller; of these sizes; n of one
+    // size, the last ones perhaps smaller or missing, as in PyTorch; or each element, without the dimension.
+    std::vector<Tensor> split(std::int64_t size, int dim) const;
+    std::vector<Tensor> split(std::span<const std::int64_t> sizes, int dim) const;
+    std::vector<Tensor> chunk(std::int64_t n, int dim) const;
+    std::vector<Tensor> unbind(int dim) const;
+    // One extent may be -1: what the others leave. A view: if this is not contiguous, strides must be able to express
+    // the new shape; otherwise apply cont() first.
     Tensor reshape(const Shape &shape) const;
     Tensor permute(const std::array<int, 4> &axes) const;
     Tensor cast(Type type) const;
@@ -437,6 +469,24 @@ Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // name, Context::op, it takes `exact` = 1. The index -1 gives zeros; any other index that is no expert's is an error of
 // computing.
 Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids);
+
+// Concatenates tensors of one type along a dimension; their shapes are equal in all others.
+Tensor cat(std::span<const Tensor> tensors, int dim);
+Tensor cat(std::initializer_list<Tensor> tensors, int dim);
+// Stacks tensors of one type and shape along a new dimension, which is inserted as by unsqueeze().
+Tensor stack(std::span<const Tensor> tensors, int dim);
+Tensor stack(std::initializer_list<Tensor> tensors, int dim);
+// Sums products of tensors whose dimensions have names. The equation has a list of letters for each tensor, one for
+// each dimension and dimension 0 first, and one for the result: "km,kn->mn" is mul_mat(). NumPy lists the same
+// dimensions in the opposite order. Letters that the result lacks are summed. Without "->", the result has the letters
+// that occur once, in the order of the alphabet. A letter that a tensor has twice selects its diagonal. Tensors and
+// products of two have at most 4 dimensions.
+Tensor einsum(std::string_view equation, std::span<const Tensor> tensors);
+Tensor einsum(std::string_view equation, std::initializer_list<Tensor> tensors);
+// A grid of the points whose coordinates are the elements of 1 to 4 vectors: result d has the shape of all lengths, and
+// element i of vector d where the index in dimension d is i. Views. PyTorch's order "ij".
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors);
+std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors);
 
 // The nodes that some outputs need, computed as often as you like.
 class Graph {

@@ -175,6 +175,19 @@ inline constexpr OpFacts fill{
     .result = ResultType::of_first,
 };
 
+inline constexpr Operand masked_fill_operands[] = {{.name = "a", .role = Role::read},
+                                                   {.name = "mask", .role = Role::read, .no_gradient = "it only selects elements"}};
+inline constexpr AttrDef masked_fill_attrs[] = {
+    {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
+};
+inline constexpr OpFacts masked_fill{
+    .op = Op::masked_fill,
+    .name = "masked_fill",
+    .operands = masked_fill_operands,
+    .attrs = masked_fill_attrs,
+    .result = ResultType::of_first,
+};
+
 // ---- mul_mat
 
 inline constexpr Operand mul_mat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -222,6 +235,19 @@ inline constexpr OpFacts out_prod_id{
     .name = "out_prod_id",
     .operands = out_prod_id_operands,
     .attrs = out_prod_id_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand einsum_operands[] = {{.name = "tensor", .role = Role::read}};
+inline constexpr AttrDef einsum_attrs[] = {
+    {.name = "equation", .kind = AttrKind::text, .required = true},
+};
+inline constexpr OpFacts einsum{
+    .op = Op::einsum,
+    .name = "einsum",
+    .operands = einsum_operands,
+    .repeats_last = true,
+    .attrs = einsum_attrs,
     .result = ResultType::f32,
 };
 
@@ -282,6 +308,68 @@ inline constexpr OpFacts stop_gradient{
     .result = ResultType::of_first,
 };
 
+inline constexpr Operand expand_operands[] = {{.name = "a", .role = Role::viewed}};
+inline constexpr AttrDef expand_attrs[] = {
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+};
+inline constexpr OpFacts expand{
+    .op = Op::expand,
+    .name = "expand",
+    .operands = expand_operands,
+    .attrs = expand_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand unsqueeze_operands[] = {{.name = "a", .role = Role::viewed}};
+inline constexpr AttrDef unsqueeze_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts unsqueeze{
+    .op = Op::unsqueeze,
+    .name = "unsqueeze",
+    .operands = unsqueeze_operands,
+    .attrs = unsqueeze_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand squeeze_operands[] = {{.name = "a", .role = Role::viewed}};
+inline constexpr AttrDef squeeze_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts squeeze{
+    .op = Op::squeeze,
+    .name = "squeeze",
+    .operands = squeeze_operands,
+    .attrs = squeeze_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand flatten_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef flatten_attrs[] = {
+    {.name = "first", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+    {.name = "last", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts flatten{
+    .op = Op::flatten,
+    .name = "flatten",
+    .operands = flatten_operands,
+    .attrs = flatten_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand select_operands[] = {{.name = "a", .role = Role::viewed}};
+inline constexpr AttrDef select_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+    {.name = "index", .kind = AttrKind::ints, .required = true},
+};
+inline constexpr OpFacts select{
+    .op = Op::select,
+    .name = "select",
+    .operands = select_operands,
+    .attrs = select_attrs,
+    .result = ResultType::of_first,
+};
+
 // ---- copies
 
 inline constexpr Operand cont_operands[] = {{.name = "a", .role = Role::read}};
@@ -337,6 +425,18 @@ inline constexpr OpFacts set_rows{
     .name = "set_rows",
     .operands = set_rows_operands,
     .result = ResultType::of_first,
+};
+
+inline constexpr Operand index_select_operands[] = {{.name = "a", .role = Role::read},
+                                                    {.name = "indices", .role = Role::indices, .no_gradient = "element indices"}};
+inline constexpr AttrDef index_select_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts index_select{
+    .op = Op::index_select,
+    .name = "index_select",
+    .operands = index_select_operands,
+    .attrs = index_select_attrs,
 };
 
 // ---- unary
@@ -971,6 +1071,7 @@ inline constexpr OpFacts concat{
     .op = Op::concat,
     .name = "concat",
     .operands = concat_operands,
+    .repeats_last = true,
     .attrs = concat_attrs,
     .result = ResultType::of_first,
 };
@@ -1134,6 +1235,79 @@ inline constexpr OpFacts scatter_add{
     .operands = scatter_add_operands,
     .attrs = scatter_add_attrs,
     .result = ResultType::f32,
+};
+
+inline constexpr Operand flip_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef flip_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts flip{
+    .op = Op::flip,
+    .name = "flip",
+    .operands = flip_operands,
+    .attrs = flip_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand one_hot_operands[] = {
+    {.name = "indices", .role = Role::integers, .no_gradient = "the result is piecewise constant"}};
+inline constexpr AttrDef one_hot_attrs[] = {
+    {.name = "classes", .kind = AttrKind::ints, .required = true, .least = 0, .most = 16777216},
+};
+inline constexpr OpFacts one_hot{
+    .op = Op::one_hot,
+    .name = "one_hot",
+    .operands = one_hot_operands,
+    .attrs = one_hot_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr AttrDef eye_attrs[] = {
+    {.name = "n", .kind = AttrKind::ints, .required = true, .least = 0, .most = 16777216},
+};
+inline constexpr OpFacts eye{
+    .op = Op::eye,
+    .name = "eye",
+    .attrs = eye_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr AttrDef linspace_attrs[] = {
+    {.name = "start", .kind = AttrKind::number, .required = true},
+    {.name = "stop", .kind = AttrKind::number, .required = true},
+    {.name = "n", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9007199254740991},
+};
+inline constexpr OpFacts linspace{
+    .op = Op::linspace,
+    .name = "linspace",
+    .attrs = linspace_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand cat_operands[] = {{.name = "tensor", .role = Role::read}};
+inline constexpr AttrDef cat_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts cat{
+    .op = Op::cat,
+    .name = "cat",
+    .operands = cat_operands,
+    .repeats_last = true,
+    .attrs = cat_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand stack_operands[] = {{.name = "tensor", .role = Role::read}};
+inline constexpr AttrDef stack_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts stack{
+    .op = Op::stack,
+    .name = "stack",
+    .operands = stack_operands,
+    .repeats_last = true,
+    .attrs = stack_attrs,
+    .result = ResultType::of_first,
 };
 
 // ---- convolution
@@ -1492,6 +1666,14 @@ struct FillAttrs {
     explicit FillAttrs(const Attrs &given) : value(given.number("value", 0.0)) {}
 };
 
+struct MaskedFillAttrs {
+    static constexpr Op operation = Op::masked_fill;
+
+    double value;
+
+    explicit MaskedFillAttrs(const Attrs &given) : value(given.number("value", 0.0)) {}
+};
+
 struct MulMatAttrs {
     static constexpr Op operation = Op::mul_mat;
 
@@ -1514,6 +1696,14 @@ struct OutProdIdAttrs {
     std::int64_t experts;
 
     explicit OutProdIdAttrs(const Attrs &given) : experts(given.integer("experts", 0)) {}
+};
+
+struct EinsumAttrs {
+    static constexpr Op operation = Op::einsum;
+
+    std::string_view equation;
+
+    explicit EinsumAttrs(const Attrs &given) : equation(given.text("equation")) {}
 };
 
 struct ViewAttrs {
@@ -1544,12 +1734,62 @@ struct PermuteAttrs {
     explicit PermuteAttrs(const Attrs &given) : axes(given.list("axes")) {}
 };
 
+struct ExpandAttrs {
+    static constexpr Op operation = Op::expand;
+
+    IntList ne;
+
+    explicit ExpandAttrs(const Attrs &given) : ne(given.list("ne")) {}
+};
+
+struct UnsqueezeAttrs {
+    static constexpr Op operation = Op::unsqueeze;
+
+    std::int64_t dim;
+
+    explicit UnsqueezeAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct SqueezeAttrs {
+    static constexpr Op operation = Op::squeeze;
+
+    std::int64_t dim;
+
+    explicit SqueezeAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct FlattenAttrs {
+    static constexpr Op operation = Op::flatten;
+
+    std::int64_t first;
+    std::int64_t last;
+
+    explicit FlattenAttrs(const Attrs &given) : first(given.integer("first", 0)), last(given.integer("last", 0)) {}
+};
+
+struct SelectAttrs {
+    static constexpr Op operation = Op::select;
+
+    std::int64_t dim;
+    std::int64_t index;
+
+    explicit SelectAttrs(const Attrs &given) : dim(given.integer("dim", 0)), index(given.integer("index", 0)) {}
+};
+
 struct CastAttrs {
     static constexpr Op operation = Op::cast;
 
     DType to;
 
     explicit CastAttrs(const Attrs &given) : to(given.type("cast", "to")) {}
+};
+
+struct IndexSelectAttrs {
+    static constexpr Op operation = Op::index_select;
+
+    std::int64_t dim;
+
+    explicit IndexSelectAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
 };
 
 struct LeakyReluAttrs {
@@ -1924,6 +2164,57 @@ struct ScatterAddAttrs {
     std::int64_t dim;
 
     explicit ScatterAddAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct FlipAttrs {
+    static constexpr Op operation = Op::flip;
+
+    std::int64_t dim;
+
+    explicit FlipAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct OneHotAttrs {
+    static constexpr Op operation = Op::one_hot;
+
+    std::int64_t classes;
+
+    explicit OneHotAttrs(const Attrs &given) : classes(given.integer("classes", 0)) {}
+};
+
+struct EyeAttrs {
+    static constexpr Op operation = Op::eye;
+
+    std::int64_t n;
+
+    explicit EyeAttrs(const Attrs &given) : n(given.integer("n", 0)) {}
+};
+
+struct LinspaceAttrs {
+    static constexpr Op operation = Op::linspace;
+
+    double start;
+    double stop;
+    std::int64_t n;
+
+    explicit LinspaceAttrs(const Attrs &given)
+        : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), n(given.integer("n", 0)) {}
+};
+
+struct CatAttrs {
+    static constexpr Op operation = Op::cat;
+
+    std::int64_t dim;
+
+    explicit CatAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct StackAttrs {
+    static constexpr Op operation = Op::stack;
+
+    std::int64_t dim;
+
+    explicit StackAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
 };
 
 enum class UpscaleMode : std::int32_t { nearest, bilinear };

@@ -24,7 +24,9 @@ const MAX_INTEGERS: u64 = 4;
 /// The number of the last dimension.
 const LAST_DIMENSION: f64 = 3.0;
 
-const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product", "other"];
+const CLASSES: [&str; 7] = ["elementwise", "row", "reduction", "view", "product", "other", COMPOSED];
+/// An operation that makes nodes of others and is in no graph itself.
+const COMPOSED: &str = "composed";
 /// read: the elements are read. written: the result is a view of it, and computing writes into it. viewed: the result
 /// is a view of it, and nothing is computed. indices: the elements are indices, which computing checks. integers: the
 /// elements are integers, any of which is valid.
@@ -49,17 +51,20 @@ pub enum Kind {
     Choice,
     /// A storage type's name.
     Type,
+    /// Any text, for functions that are written by hand.
+    Text,
     /// Dimensions of a tensor, in any order; none stands for all.
     Dims,
 }
 
-const KINDS: [(&str, Kind); 7] = [
+const KINDS: [(&str, Kind); 8] = [
     ("bool", Kind::Bool),
     ("integer", Kind::Integer),
     ("integers", Kind::Integers),
     ("number", Kind::Number),
     ("enum", Kind::Choice),
     ("type", Kind::Type),
+    ("text", Kind::Text),
     ("dims", Kind::Dims),
 ];
 
@@ -108,10 +113,17 @@ pub struct Op {
     /// A program for the Rust documentation.
     pub example_rust: Option<String>,
     pub operands: Vec<Operand>,
+    /// Whether the last operand may be given several times.
+    pub repeats_last: bool,
     pub attributes: Vec<Attribute>,
 }
 
 impl Op {
+    /// Whether it makes nodes of other operations.
+    pub fn is_composed(&self) -> bool {
+        self.class == COMPOSED
+    }
+
     /// The name of its function in a language.
     pub fn function(&self, language: Language) -> String {
         language.function(&self.name, &self.names)
@@ -278,7 +290,7 @@ impl Attribute {
             Kind::Integer | Kind::Number => Some(self.shown(self.default)),
             Kind::Choice => Some(self.values[0].clone()),
             Kind::Dims => Some("all".into()),
-            Kind::Integers | Kind::Type => None,
+            Kind::Integers | Kind::Type | Kind::Text => None,
         }
     }
 
@@ -342,7 +354,7 @@ fn family_of(name: &str, mut table: Table, enumerations: &mut Enumerations) -> R
 }
 
 /// The keys of an operation.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "number",
     "class",
     "doc",
@@ -358,6 +370,7 @@ const KEYS: [&str; 16] = [
     "since",
     "example_rust",
     "operands",
+    "repeats_last",
     "attributes",
 ];
 
@@ -388,6 +401,7 @@ fn operation(name: &str, fields: &Fields, enumerations: &mut Enumerations) -> Re
         since: fields.there("since").then(|| fields.text("since")).transpose()?.unwrap_or_else(|| "0.1".into()),
         example_rust: fields.there("example_rust").then(|| fields.program("example_rust")).transpose()?,
         operands,
+        repeats_last: fields.there("repeats_last") && fields.truth("repeats_last")?,
         attributes,
     };
     if !by_hand {
@@ -472,7 +486,9 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
             ));
         }
     }
-    let is_list = |attribute: &&Attribute| attribute.kind == Kind::Integers && attribute.length.0 != attribute.length.1;
+    let is_list = |attribute: &&Attribute| {
+        (attribute.kind == Kind::Integers && attribute.length.0 != attribute.length.1) || attribute.kind == Kind::Text
+    };
     match op.attributes.iter().find(is_list) {
         Some(Attribute { name, .. }) => {
             Err(format!("{place}: {name} has no fixed length: such functions are signature = \"{BY_HAND}\""))
@@ -598,8 +614,8 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
             false => Ok(()),
         };
     }
-    if *kind == Kind::Type {
-        return Err(format!("{place}: {name} is a type, and 0 is one: required = true is valid"));
+    if matches!(kind, Kind::Type | Kind::Text) {
+        return Err(format!("{place}: {name} is text, and 0 is none: required = true is valid"));
     }
     if !inside(*default) {
         return Err(format!("{place}: {name} is {} where it is left out, which its range has not", shown(*default)));

@@ -49,7 +49,10 @@ fn chapter(op: &Op) -> String {
 }
 
 fn points(op: &Op) -> Vec<String> {
-    let mut points = vec![format!("Class: {}.", op.class)];
+    let mut points = vec![match op.is_composed() {
+        true => "Class: composed. It makes nodes of other operations, and no node of its own.".into(),
+        false => format!("Class: {}.", op.class),
+    }];
     let labelled = |label: &str, text: &str| format!("{label}: {}.", capitalised(text));
     points.extend([labelled("Shapes", &op.shapes), labelled("Types", &op.types)]);
     points.extend(op.result_text().map(|result| labelled("Result", &result)));
@@ -61,6 +64,8 @@ fn points(op: &Op) -> Vec<String> {
     };
     points.extend(said(op.also_written(), "overwritten as well"));
     points.extend(said(op.optional_operands(), "optional"));
+    let last = op.operands.last().filter(|_| op.repeats_last);
+    points.extend(last.map(|last| format!("`{}` may be given several times.", last.name)));
     let integers = op.operands.iter().filter(|operand| operand.role == "integers");
     points.extend(integers.map(|operand| format!("`{}` holds integers, and every value is valid.", operand.name)));
     points.extend(op.refuses.as_ref().map(|refuses| format!("Computing fails for {refuses}.")));
@@ -88,6 +93,7 @@ fn row(attribute: &Attribute) -> String {
         Kind::Integer => "integer".into(),
         Kind::Number => "number".into(),
         Kind::Type => "name of a type".into(),
+        Kind::Text => "text".into(),
         Kind::Choice => format!("one of `{}`", values.join("`, `")),
         Kind::Integers if fewest == most => format!("{most} integers"),
         Kind::Integers => format!("{fewest} to {most} integers"),

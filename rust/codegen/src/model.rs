@@ -35,6 +35,10 @@ pub struct OpModel {
     pub has_optional_operands: bool,
     /// Whether it has dimensions that the caller selects.
     pub reduces: bool,
+    /// Whether it makes nodes of other operations.
+    pub composed: bool,
+    /// Whether the last operand may be given several times.
+    pub repeats_last: bool,
     pub attributes: Vec<AttributeModel>,
     pub required: Vec<AttributeModel>,
     /// Those in a struct of options.
@@ -161,6 +165,8 @@ fn op_model(op: &Op, prose: &Prose) -> OpModel {
         overwritten: overwritten.map(|target| prose.language.variable(&target.name, &target.names)),
         has_optional_operands: op.operands.iter().any(|operand| operand.optional),
         reduces: op.reduces(),
+        composed: op.is_composed(),
+        repeats_last: op.repeats_last,
         required: some(true),
         optional: if joined { Vec::new() } else { some(false) },
         attributes,

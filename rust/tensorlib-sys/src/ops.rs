@@ -25,6 +25,9 @@ pub const TL_DIM_2: u32 = 4;
 /// Dimension 3.
 pub const TL_DIM_3: u32 = 8;
 
+/// The end of a dimension, for tl_index().
+pub const TL_END: i64 = i64::MAX;
+
 /// A named attribute of an operation for tl_op(). Pointers are read during the call only. This struct is
 /// frozen: it will never grow.
 #[repr(C)]
@@ -110,8 +113,23 @@ extern "C" {
     /// result; NULL on failure. Since 0.1.
     pub fn tl_narrow(ctx: *mut tl_context, a: *mut tl_tensor, dim: i32, start: i64, length: i64) -> *mut tl_tensor;
 
-    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is
-    /// computed from the others. A view. `ne` is copied. The context owns the result; NULL on failure. Since
+    /// A part of each of a's first n_dims dimensions, and all of the others: the elements `begin[d]` to
+    /// `end[d]`, without the latter. If bit d of `dropped` (TL_DIM_0 and others) is set, it is the element
+    /// `begin[d]` alone, and the result lacks the dimension. Negative ones count from the end of the dimension: -1
+    /// is the last element. An end of TL_END is that of the dimension. n_dims is 0 to 4. `begin` and `end` are
+    /// read during the call only. A view. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_index(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        n_dims: i32,
+        begin: *const i64,
+        end: *const i64,
+        dropped: u32,
+    ) -> *mut tl_tensor;
+
+    /// a's elements in another shape of the same size, in the same order. One dimension may be -1: it is
+    /// computed from the others. A view: if a is not contiguous, strides must be able to express the new shape,
+    /// otherwise apply tl_cont() first. `ne` is copied. The context owns the result; NULL on failure. Since
     /// 0.1.
     pub fn tl_reshape(ctx: *mut tl_context, a: *mut tl_tensor, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
 
@@ -126,6 +144,31 @@ extern "C" {
     /// the type cannot hold (beyond an integer's range; NaN or infinity in a quantised type). `ne[0]` must be a
     /// multiple of the type's block size. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_cast(ctx: *mut tl_context, a: *mut tl_tensor, r#type: tl_type) -> *mut tl_tensor;
+
+    /// Concatenates n_tensors tensors along dimension `dim`, 0 to 3: at least one, all of one type, and of one
+    /// shape except in `dim`. `tensors` is read during the call only. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_cat(ctx: *mut tl_context, tensors: *const *mut tl_tensor, n_tensors: usize, dim: i64) -> *mut tl_tensor;
+
+    /// Stacks n_tensors tensors of one type and shape along a new dimension `dim`, which is inserted as by
+    /// tl_unsqueeze(): at least one tensor, of at most 3 dimensions. `tensors` is read during the call only. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_stack(ctx: *mut tl_context, tensors: *const *mut tl_tensor, n_tensors: usize, dim: i64)
+        -> *mut tl_tensor;
+
+    /// Sums products of n_tensors tensors whose dimensions have names. `equation` has a list of letters for each
+    /// tensor, one for each dimension and dimension 0 first, and one for the result: `"km,kn->mn"` is
+    /// tl_mul_mat(). NumPy lists the same dimensions in the opposite order. Letters that the result lacks are
+    /// summed. Without `->`, the result has the letters that occur once, in the order of the alphabet. A letter
+    /// that a tensor has twice selects its diagonal. Tensors and products of two have at most 4 dimensions.
+    /// Types: F32, F16 or BF16, and weights that tl_mul_mat() takes, with its rounding. `equation` and `tensors`
+    /// are read during the call only. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_einsum(
+        ctx: *mut tl_context,
+        equation: *const c_char,
+        tensors: *const *mut tl_tensor,
+        n_tensors: usize,
+    ) -> *mut tl_tensor;
 
     /// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
     /// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs

@@ -67,6 +67,8 @@ mod gguf_writer;
 mod gradients;
 mod graph;
 mod guard;
+mod index;
+mod lists;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 pub mod nn;
@@ -90,6 +92,7 @@ pub use gguf_value::{Array, Value};
 pub use gguf_writer::{GgufWriter, GgufWriterOptions};
 pub use graph::Graph;
 pub use guard::{ReadGuard, WriteGuard};
+pub use index::{Index, Indices};
 pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 

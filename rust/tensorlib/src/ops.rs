@@ -160,11 +160,12 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_narrow(ctx, a.raw(), dim, start, length) })
     }
 
-    /// a's elements in another shape of the same size; a must be contiguous. One dimension may be -1: it is computed
-    /// from the others.
+    /// a's elements in another shape of the same size, in the same order. One dimension may be -1: it is computed from
+    /// the others. A view: if a is not contiguous, strides must be able to express the new shape; otherwise apply
+    /// [`Context::cont`] first.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] if a has gaps.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if no strides express the shape.
     pub fn reshape(&self, a: &Tensor, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let ne = shape.as_ref();
         // SAFETY: context and operand are live; ne has as many values as said.
@@ -262,7 +263,7 @@ fn raw_attr(attr: &Attr, name: &CString, text: &CString) -> sys::tl_attr {
 }
 
 /// No name or text of the engine has a NUL inside.
-fn c_text(text: &str) -> CString {
+pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
@@ -284,7 +285,7 @@ pub(crate) fn youngest(first: &Tensor, others: &[Option<&Tensor>]) -> Context {
 }
 
 /// The engine refuses more dimensions than an i32 counts, as it does any number above 4.
-fn dims(ne: &[i64]) -> i32 {
+pub(crate) fn dims(ne: &[i64]) -> i32 {
     i32::try_from(ne.len()).unwrap_or(i32::MAX)
 }
 

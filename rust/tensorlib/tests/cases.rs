@@ -9,7 +9,7 @@ use case_attrs::{CaseAttrs, CaseOperands};
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use tensorlib::{Backend, BackendOptions, Context, Error, Result, Tensor};
+use tensorlib::{Backend, BackendOptions, Context, Error, Index, Result, Tensor};
 
 fn generated(seed: u32, i: u32, integer: bool) -> f32 {
     let mut x = i ^ seed.wrapping_mul(0x9E37_79B1);
@@ -178,6 +178,10 @@ impl<'a> Runner<'a> {
                 let made = self.ctx.gradients(&[&s[0]], &[s.operands[1]], &[&s[2]])?;
                 Ok(made.into_iter().next().expect("one for each"))
             }
+            "cat" => Tensor::cat(&s.all(), attrs.integer("dim")),
+            "stack" => Tensor::stack(&s.all(), attrs.integer("dim")),
+            "einsum" => Tensor::einsum(attrs.text("equation"), &s.all()),
+            "index" => indexed(&s[0], &attrs),
             "reshape" => s[0].reshape(attrs.ints("ne")),
             "cast" => s[0].cast(attrs.dtype("to")),
             "permute" => {
@@ -309,4 +313,15 @@ fn cases() {
     }
     println!("cases rust {device} {}: {passed} passed, {failed} failed, {skipped} skipped", parts[0].isa());
     assert!(failed == 0 && passed > 0);
+}
+
+fn indexed(a: &Tensor, attrs: &CaseAttrs) -> Result<Tensor> {
+    let dropped = attrs.ints("dropped");
+    let index = |(d, (begin, end)): (i64, (i64, i64))| match dropped.contains(&d) {
+        true => Index::from(begin),
+        false if end == i64::MAX => Index::from(begin..),
+        false => Index::from(begin..end),
+    };
+    let ranges = (0..).zip(attrs.ints("begin").into_iter().zip(attrs.ints("end")));
+    a.i(ranges.map(index).collect::<Vec<_>>())
 }

@@ -66,8 +66,8 @@ fn without_rule(ws: &Workspace, families: &[Family]) -> Result<Vec<String>, Stri
     for file in ws.files_of(&[".cpp"], &[RULES])? {
         rules += &ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
     }
-    let names = families.iter().flat_map(|family| &family.ops).map(|op| op.name.clone());
-    Ok(names.filter(|name| !has_rule(&rules, name)).collect())
+    let ops = families.iter().flat_map(|family| &family.ops).filter(|op| !op.is_composed());
+    Ok(ops.map(|op| op.name.clone()).filter(|name| !has_rule(&rules, name)).collect())
 }
 
 /// Whether these sources define the rule, as `constexpr GradientRule a = b, name = b;` or `constexpr GradientRule name{...`.

@@ -98,6 +98,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_fill(ctx, s[0], case_number(run, words, n, "value"));
         return true;
     }
+    if (strcmp(op, "masked_fill") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_masked_fill(ctx, s[0], s[1], case_number(run, words, n, "value"));
+        return true;
+    }
     if (strcmp(op, "out_prod") == 0) {
         operands(run, words, n, 2, s);
         *made = tl_out_prod(ctx, s[0], s[1]);
@@ -116,6 +121,33 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "stop_gradient") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_stop_gradient(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "expand") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
+        *made = tl_expand(ctx, s[0], ne);
+        return true;
+    }
+    if (strcmp(op, "unsqueeze") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_unsqueeze(ctx, s[0], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "squeeze") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_squeeze(ctx, s[0], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "flatten") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_flatten(ctx, s[0], case_int(run, words, n, "first"), case_int(run, words, n, "last"));
+        return true;
+    }
+    if (strcmp(op, "select") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_select(ctx, s[0], case_int(run, words, n, "dim"), case_int(run, words, n, "index"));
         return true;
     }
     if (strcmp(op, "cont") == 0) {
@@ -141,6 +173,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "set_rows") == 0) {
         operands(run, words, n, 3, s);
         *made = tl_set_rows(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "index_select") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_index_select(ctx, s[0], s[1], case_int(run, words, n, "dim"));
         return true;
     }
     if (strcmp(op, "abs") == 0) {
@@ -582,6 +619,26 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "scatter_add") == 0) {
         operands(run, words, n, 3, s);
         *made = tl_scatter_add(ctx, s[0], s[1], s[2], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "flip") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_flip(ctx, s[0], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "one_hot") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_one_hot(ctx, s[0], case_int(run, words, n, "classes"));
+        return true;
+    }
+    if (strcmp(op, "eye") == 0) {
+        operands(run, words, n, 0, s);
+        *made = tl_eye(ctx, case_int(run, words, n, "n"));
+        return true;
+    }
+    if (strcmp(op, "linspace") == 0) {
+        operands(run, words, n, 0, s);
+        *made = tl_linspace(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_int(run, words, n, "n"));
         return true;
     }
     if (strcmp(op, "upscale") == 0) {

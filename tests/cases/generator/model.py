@@ -4,8 +4,9 @@ import math
 import zlib
 from itertools import product
 
-from . import drawn, formats, masked, movements, reduced, steps, tensors, windows
+from . import drawn, formats, masked, movements, reduced, shaping, steps, tensors, windows
 from .numbers import ROUND, text
+from .tensors import Tensor
 
 CHECK_ALL = 512  # results up to here are checked whole
 CHECK_MOST = 4096
@@ -85,6 +86,19 @@ class Case:
 
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
+
+    def shaped(self, op, *operands, **attrs):
+        return shaping.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
+
+    def shaped_unchecked(self, op, *operands, **attrs):
+        """A node whose computing fails, for fails_computing()."""
+        return Tensor(self._op(op, *operands, **attrs), "f32", (1,))
+
+    def index(self, a, begin, end, dropped=()):
+        """tl_index(): an end of None is that of the dimension."""
+        last = tuple((1 << 63) - 1 if e is None else e for e in end)
+        ident = self._op("index", a, begin=begin or None, end=last or None, dropped=tuple(dropped) or None)
+        return shaping.index(ident, a, begin, end, dropped)
 
     def drawn(self, op, *operands, **attrs):
         return drawn.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)

@@ -400,9 +400,16 @@ def view(ident, a, ne, nb_bytes, offset_bytes):
 
 
 def reshape(ident, a, ne):
-    assert is_contiguous(a), ident
+    """A view with the strides that the places of its elements have: those of a's elements, in order."""
     t = view_of(ident, a, ne, contiguous(tuple(ne) + (1,) * (4 - len(ne))), a.offset)
     assert t.n_elements() == a.n_elements(), ident
+    places = [a.place(i) for i in a.indices()] if t.n_elements() else []
+    step = 1
+    for d, n in enumerate(t.ne):
+        if n > 1 and places:
+            t.nb = tuple(places[step] - places[0] if e == d else s for e, s in enumerate(t.nb))
+        step *= n
+    assert [t.place(i) for i in t.indices()] == places or not places, ident
     return t
 
 

@@ -65,6 +65,23 @@ def shapes():
     yield c.out(c.reshape(c.view(c.leaf(12, 8), (12, 4), None, 96), 6, 8))
     c = Case("reshape/of_cont_of_transposed")
     yield c.out(c.reshape(c.cont(c.transpose(c.leaf(5, 6))), 3, 10))
+    # Not contiguous, but with strides that express the shape.
+    for label, axes, ne in [
+        ("turned_joined", (2, 0, 1, 3), (12, 2)),
+        ("turned_split", (2, 0, 1, 3), (3, 2, 2, 2)),
+        ("turned_ones", (1, 0, 2, 3), (3, 1, 2, 4)),
+        ("turned_same", (2, 1, 0, 3), (4, 3, 2)),
+    ]:
+        c = Case(f"reshape/{label}")
+        yield c.out(c.reshape(c.permute(c.leaf(2, 3, 4), *axes), *ne))
+    c = Case("reshape/of_a_window")
+    yield c.out(c.reshape(c.view(c.leaf(12, 4, 3), (6, 4, 3), (48, 192), 8), 2, 3, 12))
+    c = Case("reshape/of_a_column")
+    yield c.out(c.reshape(c.view(c.leaf(6, 8), (1, 8), (24,), 8), 4, 2))
+    c = Case("reshape/of_equal_rows")
+    yield c.out(c.reshape(c.view(c.leaf(6), (6, 4), (0,)), 3, 2, 2, 2))
+    c = Case("reshape/blocks_of_rows")
+    yield c.out(c.cast(c.reshape(c.view(c.blocks("q4_0", 64, 4), (32, 4), (36,)), 32, 2, 2), "f32"))
     c = Case("reshape/i32")
     yield c.out(c.reshape(c.leaf(10, 3, dtype="i32"), 6, 5))
 

@@ -30,15 +30,22 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
+    if (op == "masked_fill") return tl::masked_fill(s.at(0), s.at(1), attrs.number("value"));
     if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "out_prod_id") return tl::out_prod_id(s.at(0), s.at(1), s.at(2), attrs.integer("experts"));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "stop_gradient") return s.at(0).stop_gradient();
+    if (op == "expand") return s.at(0).expand(attrs.list<4>("ne"));
+    if (op == "unsqueeze") return s.at(0).unsqueeze(attrs.integer("dim"));
+    if (op == "squeeze") return s.at(0).squeeze(attrs.integer("dim"));
+    if (op == "flatten") return s.at(0).flatten(attrs.integer("first"), attrs.integer("last"));
+    if (op == "select") return s.at(0).select(attrs.integer("dim"), attrs.integer("index"));
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
     if (op == "dup") return s.at(0).dup();
     if (op == "get_rows") return tl::get_rows(s.at(0), s.at(1));
     if (op == "set_rows") return tl::set_rows(s.at(0), s.at(1), s.at(2));
+    if (op == "index_select") return tl::index_select(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "abs") return s.at(0).abs();
     if (op == "neg") return s.at(0).neg();
     if (op == "sqr") return s.at(0).sqr();
@@ -223,6 +230,10 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
     if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
     if (op == "scatter_add") return tl::scatter_add(s.at(0), s.at(1), s.at(2), attrs.integer("dim"));
+    if (op == "flip") return s.at(0).flip(attrs.integer("dim"));
+    if (op == "one_hot") return s.at(0).one_hot(attrs.integer("classes"));
+    if (op == "eye") return s.context().eye(attrs.integer("n"));
+    if (op == "linspace") return s.context().linspace(attrs.number("start"), attrs.number("stop"), attrs.integer("n"));
     if (op == "upscale") {
         tl::UpscaleOptions options;
         options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear"}));

@@ -32,6 +32,7 @@ pub extern fn tl_scale(
 ) ?*tl_tensor;
 pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, lower: f64, upper: f64) ?*tl_tensor;
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
+pub extern fn tl_masked_fill(ctx: ?*tl_context, a: ?*tl_tensor, mask: ?*tl_tensor, value: f64) ?*tl_tensor;
 pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_out_prod_id(
     ctx: ?*tl_context,
@@ -42,11 +43,17 @@ pub extern fn tl_out_prod_id(
 ) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_stop_gradient(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_expand(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_unsqueeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_squeeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_flatten(ctx: ?*tl_context, a: ?*tl_tensor, first: i64, last: i64) ?*tl_tensor;
+pub extern fn tl_select(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64, index: i64) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_get_rows(ctx: ?*tl_context, a: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_set_rows(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_index_select(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_abs(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_neg(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_sqr(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
@@ -297,6 +304,10 @@ pub extern fn tl_scatter_add(
     indices: ?*tl_tensor,
     dim: i64,
 ) ?*tl_tensor;
+pub extern fn tl_flip(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_one_hot(ctx: ?*tl_context, indices: ?*tl_tensor, classes: i64) ?*tl_tensor;
+pub extern fn tl_eye(ctx: ?*tl_context, n: i64) ?*tl_tensor;
+pub extern fn tl_linspace(ctx: ?*tl_context, start: f64, stop: f64, n: i64) ?*tl_tensor;
 pub const tl_upscale_mode = i32;
 pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
 pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;

@@ -258,6 +258,19 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
     return self.construct(c.tl_fill, .{ a.handle, value });
 }
 
+/// Replaces elements of `a` where `mask` is not 0 by a value.
+///
+/// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
+///
+/// A NaN in `mask` counts as not 0.
+/// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
+/// - Types: `a` and `mask` are each f32, f16 or bf16. The value is rounded to the type of `a`.
+/// - Result: The type of `a`.
+/// - `value`: the value. NaN and infinity are valid.
+pub fn maskedFill(self: Context, a: Tensor, mask: Tensor, value: f64) Error!Tensor {
+    return self.construct(c.tl_masked_fill, .{ a.handle, mask.handle, value });
+}
+
 /// Sums outer products: of each row of `a` and the row of `b` with the same index.
 ///
 /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
@@ -306,6 +319,71 @@ pub fn transpose(self: Context, a: Tensor) Error!Tensor {
 /// - Result: A view of `a`. Nothing is computed.
 pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_stop_gradient, .{a.handle});
+}
+
+/// Repeats `a` along dimensions of 1 element without copying it.
+///
+/// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+///
+/// The strides of the repeated dimensions are 0. Operators broadcast by themselves; `expand` is for operations
+/// that do not. `repeat` copies, and repeats dimensions of any size.
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `shape`, in which only dimensions of 1 element of `a` differ
+///   from `a`.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `shape`: shape of the result, in all four dimensions.
+pub fn expand(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
+    return self.construct(c.tl_expand, .{ a.handle, &shape });
+}
+
+/// Inserts a dimension of 1 element.
+///
+/// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
+/// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
+/// - Types: Any type. If `dim` is 0, it is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the inserted dimension. Range: 0 to 3.
+pub fn unsqueeze(self: Context, a: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_unsqueeze, .{ a.handle, dim });
+}
+
+/// Removes a dimension of 1 element.
+///
+/// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
+/// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the removed dimension. Range: 0 to 3.
+pub fn squeeze(self: Context, a: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_squeeze, .{ a.handle, dim });
+}
+
+/// Joins neighbouring dimensions to one.
+///
+/// The elements of `c` are those of `a`, in the same order.
+///
+/// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy otherwise.
+/// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a` together.
+/// - Types: Any type.
+/// - Result: The type of `a`.
+/// - `first`: the first joined dimension. Range: 0 to 3.
+/// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range: 0 to 3.
+pub fn flatten(self: Context, a: Tensor, first: i64, last: i64) Error!Tensor {
+    return self.construct(c.tl_flatten, .{ a.handle, first, last });
+}
+
+/// Returns the elements of `a` with one index in a dimension, without that dimension.
+///
+/// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
+///
+/// The formula is for `dim` 1.
+/// - Shapes: `c` has the shape of `a` without dimension `dim`.
+/// - Types: Any type. If `dim` is 0, it is not quantised.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - `index`: the index. Negative ones count from the end: -1 is the last.
+pub fn select(self: Context, a: Tensor, dim: i64, index: i64) Error!Tensor {
+    return self.construct(c.tl_select, .{ a.handle, dim, index });
 }
 
 /// Copies `a` into contiguous memory.
@@ -371,6 +449,22 @@ pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
 ///   value that the type of `a` cannot hold. The message names the first such element.
 pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
+}
+
+/// Gathers parts of `a` by index along a dimension.
+///
+/// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
+///
+/// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3. `getRows` and
+/// `gather` do the work, and are named in errors while computing. A non-contiguous `a` may be copied first.
+/// - Shapes: `indices` {n}. `c` has the shape of `a` with n elements in dimension `dim`.
+/// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is i32 or i64. `c` has the type of
+///   `a`, or f32 if that is quantised. Elements are copied exactly.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+/// - Computing fails with `error.InvalidArgument` for an index out of range. The message names the first such
+///   element.
+pub fn indexSelect(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_index_select, .{ a.handle, indices.handle, dim });
 }
 
 /// Takes the absolute value of each element.
@@ -1419,7 +1513,8 @@ pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
 ///
 /// Computes `c[i] = a[i] if i < n else b[i - n]`.
 ///
-/// i is the index in dimension `dim`, and n is the size of `a` there.
+/// i is the index in dimension `dim`, and n is the size of `a` there. `cat` takes any number of tensors. By name,
+/// the operation takes up to 10.
 /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
 /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
 /// - Result: The type of `a`.
@@ -1640,6 +1735,58 @@ pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
 ///   message names the first such element.
 pub fn scatterAdd(self: Context, a: Tensor, b: Tensor, indices: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_scatter_add, .{ a.handle, b.handle, indices.handle, dim });
+}
+
+/// Reverses `a` along a dimension.
+///
+/// Computes `c[i] = a[n - 1 - i]`.
+///
+/// i is the index in dimension `dim`, and n is the size of `a` there.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+pub fn flip(self: Context, a: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_flip, .{ a.handle, dim });
+}
+
+/// Turns each index into a row with a 1 at the index and 0 elsewhere.
+///
+/// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
+///
+/// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+/// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
+/// - Types: `indices` is i8, i16, i32 or i64. `c` is f32.
+/// - Result: f32.
+/// - `classes`: the number of classes. Range: 0 to 16777216.
+pub fn oneHot(self: Context, indices: Tensor, classes: i64) Error!Tensor {
+    return self.construct(c.tl_one_hot, .{ indices.handle, classes });
+}
+
+/// Makes an identity matrix.
+///
+/// Computes `c[i, j] = 1 if i = j else 0`.
+/// - Shapes: `c` {n, n}.
+/// - Types: f32.
+/// - Result: f32.
+/// - `n`: the number of rows. Range: 0 to 16777216.
+pub fn eye(self: Context, n: i64) Error!Tensor {
+    return self.construct(c.tl_eye, .{n});
+}
+
+/// Makes a vector of `n` equally spaced numbers from `start` to `stop`.
+///
+/// Computes `c[i] = start + i (stop - start) / (n - 1)`.
+///
+/// `stop` is the last number, unlike that of `arange`. A single number is `start`.
+/// - Shapes: `c` {n}.
+/// - Types: f32. Computed in f64 and rounded once, where f64 tells neighbours apart.
+/// - Result: f32.
+/// - `start`: the first number.
+/// - `stop`: the last number.
+/// - `n`: how many numbers. At least 0.
+pub fn linspace(self: Context, start: f64, stop: f64, n: i64) Error!Tensor {
+    return self.construct(c.tl_linspace, .{ start, stop, n });
 }
 
 /// The attribute `mode` of `upscale`: the interpolation. Default: nearest.

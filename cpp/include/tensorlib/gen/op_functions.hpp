@@ -483,15 +483,22 @@ public:
     Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {}) const;
     Tensor clamp(const Tensor &a, double min, double max) const;
     Tensor fill(const Tensor &a, double value) const;
+    Tensor masked_fill(const Tensor &a, const Tensor &mask, double value) const;
     Tensor out_prod(const Tensor &a, const Tensor &b) const;
     Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const;
     Tensor transpose(const Tensor &a) const;
     Tensor stop_gradient(const Tensor &a) const;
+    Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
+    Tensor unsqueeze(const Tensor &a, std::int64_t dim) const;
+    Tensor squeeze(const Tensor &a, std::int64_t dim) const;
+    Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last) const;
+    Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
     Tensor dup(const Tensor &a) const;
     Tensor get_rows(const Tensor &a, const Tensor &rows) const;
     Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) const;
+    Tensor index_select(const Tensor &a, const Tensor &indices, std::int64_t dim) const;
     Tensor abs(const Tensor &a) const;
     Tensor neg(const Tensor &a) const;
     Tensor sqr(const Tensor &a) const;
@@ -575,6 +582,28 @@ public:
     // - step: difference between neighbours. It is negative if the numbers decrease.
     Tensor arange(double start, double stop, double step) const;
     Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim) const;
+    Tensor flip(const Tensor &a, std::int64_t dim) const;
+    Tensor one_hot(const Tensor &indices, std::int64_t classes) const;
+    // Makes an identity matrix.
+    //
+    // Computes c[i, j] = 1 if i = j else 0.
+    // - Shapes: c {n, n}.
+    // - Types: F32.
+    // - Result: F32.
+    // - n: the number of rows. Range: 0 to 16777216.
+    Tensor eye(std::int64_t n) const;
+    // Makes a vector of n equally spaced numbers from start to stop.
+    //
+    // Computes c[i] = start + i (stop - start) / (n - 1).
+    //
+    // stop is the last number, unlike that of arange(). A single number is start.
+    // - Shapes: c {n}.
+    // - Types: F32. Computed in F64 and rounded once, where F64 tells neighbours apart.
+    // - Result: F32.
+    // - start: the first number.
+    // - stop: the last number.
+    // - n: how many numbers. At least 0.
+    Tensor linspace(double start, double stop, std::int64_t n) const;
     Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {}) const;
     Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
@@ -610,6 +639,11 @@ public:
     Tensor fill(double value) const;
     Tensor transpose() const;
     Tensor stop_gradient() const;
+    Tensor expand(const std::array<std::int64_t, 4> &ne) const;
+    Tensor unsqueeze(std::int64_t dim) const;
+    Tensor squeeze(std::int64_t dim) const;
+    Tensor flatten(std::int64_t first, std::int64_t last) const;
+    Tensor select(std::int64_t dim, std::int64_t index) const;
     Tensor cont() const;
     Tensor dup() const;
     Tensor abs() const;
@@ -671,6 +705,8 @@ public:
     Tensor tri(TriType part) const;
     Tensor diag_mask_inf(std::int64_t n_past) const;
     Tensor diag_mask_zero(std::int64_t n_past) const;
+    Tensor flip(std::int64_t dim) const;
+    Tensor one_hot(std::int64_t classes) const;
     Tensor upscale(std::int64_t factor, const UpscaleOptions &options = {}) const;
     Tensor pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
@@ -847,6 +883,16 @@ Tensor clamp(const Tensor &a, double min, double max);
 // - Result: The type of a.
 // - value: value of all elements. NaN is valid.
 Tensor fill(const Tensor &a, double value);
+// Replaces elements of a where mask is not 0 by a value.
+//
+// Computes c[i] = value if mask[i mod shape(mask)] != 0 else a[i].
+//
+// A NaN in mask counts as not 0.
+// - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
+// - Types: a and mask are each F32, F16 or BF16. The value is rounded to the type of a.
+// - Result: The type of a.
+// - value: the value. NaN and infinity are valid.
+Tensor masked_fill(const Tensor &a, const Tensor &mask, double value);
 // Sums outer products: of each row of a and the row of b with the same index.
 //
 // Computes c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3].
@@ -884,6 +930,55 @@ Tensor transpose(const Tensor &a);
 // - Types: Any type.
 // - Result: A view of a. Nothing is computed.
 Tensor stop_gradient(const Tensor &a);
+// Repeats a along dimensions of 1 element without copying it.
+//
+// Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
+//
+// The strides of the repeated dimensions are 0. Operators broadcast by themselves; expand() is for operations that do not. repeat() copies,
+// and repeats dimensions of any size.
+// - Shapes: a {n0, n1, n2, n3}. c has the shape ne, in which only dimensions of 1 element of a differ from a.
+// - Types: Any type.
+// - Result: A view of a. Nothing is computed.
+// - ne: shape of the result, in all four dimensions.
+Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne);
+// Inserts a dimension of 1 element.
+//
+// Dimension d of a is dimension d of c before dim, and d + 1 from there on.
+// - Shapes: a has at most 3 dimensions, and c has one more.
+// - Types: Any type. If dim is 0, it is not quantised.
+// - Result: A view of a. Nothing is computed.
+// - dim: the inserted dimension. Range: 0 to 3.
+Tensor unsqueeze(const Tensor &a, std::int64_t dim);
+// Removes a dimension of 1 element.
+//
+// Dimension d of a is dimension d of c before dim, and d - 1 after it.
+// - Shapes: Dimension dim of a has 1 element. c has at least one dimension.
+// - Types: Any type.
+// - Result: A view of a. Nothing is computed.
+// - dim: the removed dimension. Range: 0 to 3.
+Tensor squeeze(const Tensor &a, std::int64_t dim);
+// Joins neighbouring dimensions to one.
+//
+// The elements of c are those of a, in the same order.
+//
+// c is a view of a if strides can express it, as always for a contiguous a, and a copy otherwise.
+// - Shapes: Dimension first of c has as many elements as dimensions first to last of a together.
+// - Types: Any type.
+// - Result: The type of a.
+// - first: the first joined dimension. Range: 0 to 3.
+// - last: the last one. Dimensions that a lacks have 1 element, so 3 joins all that follow. Range: 0 to 3.
+Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last);
+// Returns the elements of a with one index in a dimension, without that dimension.
+//
+// Computes c[i0, i2, i3] = a[i0, index, i2, i3].
+//
+// The formula is for dim 1.
+// - Shapes: c has the shape of a without dimension dim.
+// - Types: Any type. If dim is 0, it is not quantised.
+// - Result: A view of a. Nothing is computed.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+// - index: the index. Negative ones count from the end: -1 is the last.
+Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index);
 // Copies a into contiguous memory.
 //
 // Computes c[i] = a[i].
@@ -931,6 +1026,18 @@ Tensor get_rows(const Tensor &a, const Tensor &rows);
 // - Computing fails with Error(invalid_argument) for a row index out of range, whose row is not stored, and for a value that the type of a
 //   cannot hold. The message names the first such element.
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
+// Gathers parts of a by index along a dimension.
+//
+// Computes c[i0, k, i2, i3] = a[i0, indices[k], i2, i3].
+//
+// The formula is for dim 1. For another dimension, the index takes the place of i1, i2 or i3. get_rows() and gather() do the work, and are
+// named in errors while computing. A non-contiguous a may be copied first.
+// - Shapes: indices {n}. c has the shape of a with n elements in dimension dim.
+// - Types: a has any type. If dim is 0, it is not quantised. indices is I32 or I64. c has the type of a, or F32 if that is quantised.
+//   Elements are copied exactly.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+// - Computing fails with Error(invalid_argument) for an index out of range. The message names the first such element.
+Tensor index_select(const Tensor &a, const Tensor &indices, std::int64_t dim);
 // Takes the absolute value of each element.
 //
 // Computes c[i] = |a[i]|.
@@ -1482,7 +1589,7 @@ Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
 //
 // Computes c[i] = a[i] if i < n else b[i - n].
 //
-// i is the index in dimension dim, and n is the size of a there.
+// i is the index in dimension dim, and n is the size of a there. cat() takes any number of tensors. By name, the operation takes up to 10.
 // - Shapes: a and b have the same shape except in dimension dim, where c has the sum of their sizes.
 // - Types: Any type, the same for a and b. Elements are copied exactly.
 // - Result: The type of a.
@@ -1595,6 +1702,26 @@ Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 // - Computing fails with Error(invalid_argument) for an index out of range, for which nothing is added. The message names the first such
 //   element.
 Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim);
+// Reverses a along a dimension.
+//
+// Computes c[i] = a[n - 1 - i].
+//
+// i is the index in dimension dim, and n is the size of a there.
+// - Shapes: c has the shape of a.
+// - Types: Any type. If dim is 0, it is not quantised. Elements are copied exactly.
+// - Result: The type of a.
+// - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
+Tensor flip(const Tensor &a, std::int64_t dim);
+// Turns each index into a row with a 1 at the index and 0 elsewhere.
+//
+// Computes c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0.
+//
+// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+// - Shapes: indices {n0, n1, n2}, c {classes, n0, n1, n2}.
+// - Types: indices is I8, I16, I32 or I64. c is F32.
+// - Result: F32.
+// - classes: the number of classes. Range: 0 to 16777216.
+Tensor one_hot(const Tensor &indices, std::int64_t classes);
 // Enlarges images by a factor, in width and height.
 //
 // Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].

@@ -882,6 +882,19 @@ extern "C" {
     /// Since 0.1.
     pub fn tl_fill(ctx: *mut tl_context, a: *mut tl_tensor, value: f64) -> *mut tl_tensor;
 
+    /// Replaces elements of `a` where `mask` is not 0 by a value.
+    ///
+    /// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
+    ///
+    /// A NaN in `mask` counts as not 0.
+    /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+    /// - Result: The type of `a`.
+    /// - `value`: the value. NaN and infinity are valid.
+    ///
+    /// Since 0.1.
+    pub fn tl_masked_fill(ctx: *mut tl_context, a: *mut tl_tensor, mask: *mut tl_tensor, value: f64) -> *mut tl_tensor;
+
     /// Sums outer products: of each row of `a` and the row of `b` with the same index.
     ///
     /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
@@ -942,6 +955,74 @@ extern "C" {
     ///
     /// Since 0.1.
     pub fn tl_stop_gradient(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Repeats `a` along dimensions of 1 element without copying it.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; tl_expand() is for
+    /// operations that do not. tl_repeat() copies, and repeats dimensions of any size.
+    /// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, in which only dimensions of 1 element of `a`
+    ///   differ from `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `ne`: shape of the result, in all four dimensions.
+    ///
+    /// Since 0.1.
+    pub fn tl_expand(ctx: *mut tl_context, a: *mut tl_tensor, ne: *const i64) -> *mut tl_tensor;
+
+    /// Inserts a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
+    /// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the inserted dimension. Range: 0 to 3.
+    ///
+    /// Since 0.1.
+    pub fn tl_unsqueeze(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
+
+    /// Removes a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
+    /// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the removed dimension. Range: 0 to 3.
+    ///
+    /// Since 0.1.
+    pub fn tl_squeeze(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
+
+    /// Joins neighbouring dimensions to one.
+    ///
+    /// The elements of `c` are those of `a`, in the same order.
+    ///
+    /// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy
+    /// otherwise.
+    /// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a`
+    ///   together.
+    /// - Types: Any type.
+    /// - Result: The type of `a`.
+    /// - `first`: the first joined dimension. Range: 0 to 3.
+    /// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range:
+    ///   0 to 3.
+    ///
+    /// Since 0.1.
+    pub fn tl_flatten(ctx: *mut tl_context, a: *mut tl_tensor, first: i64, last: i64) -> *mut tl_tensor;
+
+    /// Returns the elements of `a` with one index in a dimension, without that dimension.
+    ///
+    /// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
+    ///
+    /// The formula is for `dim` 1.
+    /// - Shapes: `c` has the shape of `a` without dimension `dim`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `index`: the index. Negative ones count from the end: -1 is the last.
+    ///
+    /// Since 0.1.
+    pub fn tl_select(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64, index: i64) -> *mut tl_tensor;
 
     /// Copies `a` into contiguous memory.
     ///
@@ -1014,6 +1095,28 @@ extern "C" {
         a: *mut tl_tensor,
         b: *mut tl_tensor,
         rows: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// Gathers parts of `a` by index along a dimension.
+    ///
+    /// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
+    ///
+    /// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3.
+    /// tl_get_rows() and tl_gather() do the work, and are named in errors while computing. A non-contiguous
+    /// `a` may be copied first.
+    /// - Shapes: `indices` {n}. `c` has the shape of `a` with n elements in dimension `dim`.
+    /// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is I32 or I64. `c` has the
+    ///   type of `a`, or F32 if that is quantised. Elements are copied exactly.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range. The message names the
+    ///   first such element.
+    ///
+    /// Since 0.1.
+    pub fn tl_index_select(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        indices: *mut tl_tensor,
+        dim: i64,
     ) -> *mut tl_tensor;
 
     /// Takes the absolute value of each element.
@@ -1843,7 +1946,8 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i] if i < n else b[i - n]`.
     ///
-    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    /// i is the index in dimension `dim`, and n is the size of `a` there. tl_cat() takes any number of
+    /// tensors. By name, the operation takes up to 10.
     /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their
     ///   sizes.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
@@ -2040,6 +2144,58 @@ extern "C" {
         indices: *mut tl_tensor,
         dim: i64,
     ) -> *mut tl_tensor;
+
+    /// Reverses `a` along a dimension.
+    ///
+    /// Computes `c[i] = a[n - 1 - i]`.
+    ///
+    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    ///
+    /// Since 0.1.
+    pub fn tl_flip(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
+
+    /// Turns each index into a row with a 1 at the index and 0 elsewhere.
+    ///
+    /// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
+    ///
+    /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+    /// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
+    /// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+    /// - Result: F32.
+    /// - `classes`: the number of classes. Range: 0 to 16777216.
+    ///
+    /// Since 0.1.
+    pub fn tl_one_hot(ctx: *mut tl_context, indices: *mut tl_tensor, classes: i64) -> *mut tl_tensor;
+
+    /// Makes an identity matrix.
+    ///
+    /// Computes `c[i, j] = 1 if i = j else 0`.
+    /// - Shapes: `c` {n, n}.
+    /// - Types: F32.
+    /// - Result: F32.
+    /// - `n`: the number of rows. Range: 0 to 16777216.
+    ///
+    /// Since 0.1.
+    pub fn tl_eye(ctx: *mut tl_context, n: i64) -> *mut tl_tensor;
+
+    /// Makes a vector of `n` equally spaced numbers from `start` to `stop`.
+    ///
+    /// Computes `c[i] = start + i (stop - start) / (n - 1)`.
+    ///
+    /// `stop` is the last number, unlike that of tl_arange(). A single number is `start`.
+    /// - Shapes: `c` {n}.
+    /// - Types: F32. Computed in F64 and rounded once, where F64 tells neighbours apart.
+    /// - Result: F32.
+    /// - `start`: the first number.
+    /// - `stop`: the last number.
+    /// - `n`: how many numbers. At least 0.
+    ///
+    /// Since 0.1.
+    pub fn tl_linspace(ctx: *mut tl_context, start: f64, stop: f64, n: i64) -> *mut tl_tensor;
 
     /// Enlarges images by a factor, in width and height.
     ///

@@ -1209,6 +1209,34 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
+    /// Replaces elements of `a` where `mask` is not 0 by a value.
+    ///
+    /// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
+    ///
+    /// A NaN in `mask` counts as not 0.
+    /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+    /// - Result: The type of `a`.
+    /// - `value`: the value. NaN and infinity are valid.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
+    /// let mask = ctx.tensor([3], &[0f32, 1., 0.])?;
+    /// let c = a.masked_fill(&mask, f64::NEG_INFINITY)?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., f32::NEG_INFINITY, 3.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn masked_fill(&self, a: &Tensor, mask: &Tensor, value: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, mask]), |ctx| unsafe { sys::tl_masked_fill(ctx, a.raw(), mask.raw(), value) })
+    }
+
     /// Sums outer products: of each row of `a` and the row of `b` with the same index.
     ///
     /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
@@ -1291,6 +1319,122 @@ impl Context {
     pub fn stop_gradient(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_stop_gradient(ctx, a.raw()) })
+    }
+
+    /// Repeats `a` along dimensions of 1 element without copying it.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; [`Context::expand`] is for
+    /// operations that do not. [`Context::repeat`] copies, and repeats dimensions of any size.
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, in which only dimensions of 1 element of `a` differ
+    ///   from `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `ne`: shape of the result, in all four dimensions.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.expand([2, 3, 1, 1])?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn expand(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expand(ctx, a.raw(), ne.as_ptr()) })
+    }
+
+    /// Inserts a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
+    /// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the inserted dimension. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn unsqueeze(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_unsqueeze(ctx, a.raw(), dim) })
+    }
+
+    /// Removes a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
+    /// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the removed dimension. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn squeeze(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_squeeze(ctx, a.raw(), dim) })
+    }
+
+    /// Joins neighbouring dimensions to one.
+    ///
+    /// The elements of `c` are those of `a`, in the same order.
+    ///
+    /// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy otherwise.
+    /// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a` together.
+    /// - Types: Any type.
+    /// - Result: The type of `a`.
+    /// - `first`: the first joined dimension. Range: 0 to 3.
+    /// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range: 0 to 3.
+    ///
+    /// ```
+    /// use tensorlib::Context;
+    /// let ctx = Context::new();
+    /// let images = ctx.zeros([28, 28, 1, 64])?;
+    /// assert_eq!(images.flatten(0, 2)?.shape(), [784, 64]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn flatten(&self, a: &Tensor, first: i64, last: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_flatten(ctx, a.raw(), first, last) })
+    }
+
+    /// Returns the elements of `a` with one index in a dimension, without that dimension.
+    ///
+    /// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
+    ///
+    /// The formula is for `dim` 1.
+    /// - Shapes: `c` has the shape of `a` without dimension `dim`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `index`: the index. Negative ones count from the end: -1 is the last.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// let row = a.select(1, -1)?;
+    /// assert_eq!(row.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [4., 5., 6.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn select(&self, a: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_select(ctx, a.raw(), dim, index) })
     }
 
     /// Copies `a` into contiguous memory.
@@ -1390,6 +1534,40 @@ impl Context {
     pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
+    }
+
+    /// Gathers parts of `a` by index along a dimension.
+    ///
+    /// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
+    ///
+    /// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3.
+    /// [`Context::get_rows`] and [`Context::gather`] do the work, and are named in errors while computing. A
+    /// non-contiguous `a` may be copied first.
+    /// - Shapes: `indices` `[n]`. `c` has the shape of `a` with n elements in dimension `dim`.
+    /// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is I32 or I64. `c` has the type of `a`,
+    ///   or F32 if that is quantised. Elements are copied exactly.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
+    ///   message names the first such element.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// let columns = a.index_select(&ctx.tensor_of([2], &[2i32, 0])?, 0)?;
+    /// assert_eq!(columns.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [3., 1., 6., 4.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn index_select(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, indices]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_index_select(ctx, a.raw(), indices.raw(), dim) },
+        )
     }
 
     /// Takes the absolute value of each element.
@@ -2554,7 +2732,8 @@ impl Context {
     ///
     /// Computes `c[i] = a[i] if i < n else b[i - n]`.
     ///
-    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    /// i is the index in dimension `dim`, and n is the size of `a` there. [`Context::cat`] takes any number of tensors.
+    /// By name, the operation takes up to 10.
     /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
     /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
     /// - Result: The type of `a`.
@@ -2806,6 +2985,86 @@ impl Context {
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe { sys::tl_scatter_add(ctx, a.raw(), b.raw(), indices.raw(), dim) },
         )
+    }
+
+    /// Reverses `a` along a dimension.
+    ///
+    /// Computes `c[i] = a[n - 1 - i]`.
+    ///
+    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn flip(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_flip(ctx, a.raw(), dim) })
+    }
+
+    /// Turns each index into a row with a 1 at the index and 0 elsewhere.
+    ///
+    /// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
+    ///
+    /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+    /// - Shapes: `indices` `[n0, n1, n2]`, `c` `[classes, n0, n1, n2]`.
+    /// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+    /// - Result: F32.
+    /// - `classes`: the number of classes. Range: 0 to 16777216.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn one_hot(&self, indices: &Tensor, classes: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[indices]), |ctx| unsafe { sys::tl_one_hot(ctx, indices.raw(), classes) })
+    }
+
+    /// Makes an identity matrix.
+    ///
+    /// Computes `c[i, j] = 1 if i = j else 0`.
+    /// - Shapes: `c` `[n, n]`.
+    /// - Types: F32.
+    /// - Result: F32.
+    /// - `n`: the number of rows. Range: 0 to 16777216.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn eye(&self, n: i64) -> Result<Tensor> {
+        // SAFETY: the context is live.
+        self.construct(Vec::new, |ctx| unsafe { sys::tl_eye(ctx, n) })
+    }
+
+    /// Makes a vector of `n` equally spaced numbers from `start` to `stop`.
+    ///
+    /// Computes `c[i] = start + i (stop - start) / (n - 1)`.
+    ///
+    /// `stop` is the last number, unlike that of [`Context::arange`]. A single number is `start`.
+    /// - Shapes: `c` `[n]`.
+    /// - Types: F32. Computed in F64 and rounded once, where F64 tells neighbours apart.
+    /// - Result: F32.
+    /// - `start`: the first number.
+    /// - `stop`: the last number.
+    /// - `n`: how many numbers. At least 0.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let x = ctx.linspace(0., 1., 5)?;
+    /// assert_eq!(x.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [0., 0.25, 0.5, 0.75, 1.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn linspace(&self, start: f64, stop: f64, n: i64) -> Result<Tensor> {
+        // SAFETY: the context is live.
+        self.construct(Vec::new, |ctx| unsafe { sys::tl_linspace(ctx, start, stop, n) })
     }
 
     /// Enlarges images by a factor, in width and height.
@@ -3562,6 +3821,14 @@ impl Tensor {
         self.node_context().fill(self, value)
     }
 
+    /// [`Context::masked_fill`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::masked_fill`].
+    pub fn masked_fill(&self, mask: &Tensor, value: f64) -> Result<Tensor> {
+        self.with(mask).masked_fill(self, mask, value)
+    }
+
     /// [`Context::out_prod`] with this tensor as `a`.
     ///
     /// # Errors
@@ -3592,6 +3859,46 @@ impl Tensor {
     /// Those of [`Context::stop_gradient`].
     pub fn stop_gradient(&self) -> Result<Tensor> {
         self.node_context().stop_gradient(self)
+    }
+
+    /// [`Context::expand`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::expand`].
+    pub fn expand(&self, ne: [i64; 4]) -> Result<Tensor> {
+        self.node_context().expand(self, ne)
+    }
+
+    /// [`Context::unsqueeze`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::unsqueeze`].
+    pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
+        self.node_context().unsqueeze(self, dim)
+    }
+
+    /// [`Context::squeeze`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::squeeze`].
+    pub fn squeeze(&self, dim: i64) -> Result<Tensor> {
+        self.node_context().squeeze(self, dim)
+    }
+
+    /// [`Context::flatten`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::flatten`].
+    pub fn flatten(&self, first: i64, last: i64) -> Result<Tensor> {
+        self.node_context().flatten(self, first, last)
+    }
+
+    /// [`Context::select`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::select`].
+    pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
+        self.node_context().select(self, dim, index)
     }
 
     /// [`Context::cont`] of this tensor.
@@ -3632,6 +3939,14 @@ impl Tensor {
     /// Those of [`Context::set_rows`].
     pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         self.with(b).younger(rows.context()).set_rows(self, b, rows)
+    }
+
+    /// [`Context::index_select`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::index_select`].
+    pub fn index_select(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(indices).index_select(self, indices, dim)
     }
 
     /// [`Context::abs`] of this tensor.
@@ -4212,6 +4527,22 @@ impl Tensor {
     /// Those of [`Context::scatter_add`].
     pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
         self.with(b).younger(indices.context()).scatter_add(self, b, indices, dim)
+    }
+
+    /// [`Context::flip`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::flip`].
+    pub fn flip(&self, dim: i64) -> Result<Tensor> {
+        self.node_context().flip(self, dim)
+    }
+
+    /// [`Context::one_hot`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::one_hot`].
+    pub fn one_hot(&self, classes: i64) -> Result<Tensor> {
+        self.node_context().one_hot(self, classes)
     }
 
     /// [`Context::upscale`] of this tensor.

@@ -18,6 +18,10 @@ impl<'a> CaseOperands<'a> {
     pub fn if_given(&self, i: usize) -> Option<&'a Tensor> {
         self.operands[i]
     }
+
+    pub fn all(&self) -> Vec<&'a Tensor> {
+        self.operands.iter().map(|operand| operand.expect("no operand is left out")).collect()
+    }
 }
 
 impl Index<usize> for CaseOperands<'_> {

@@ -36,6 +36,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let value = attrs.number("value");
             s[0].fill(value)
         }
+        "masked_fill" => {
+            let value = attrs.number("value");
+            s[0].masked_fill(&s[1], value)
+        }
         "out_prod" => s[0].out_prod(&s[1]),
         "out_prod_id" => {
             let experts = attrs.integer("experts");
@@ -43,11 +47,37 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "transpose" => s[0].transpose(),
         "stop_gradient" => s[0].stop_gradient(),
+        "expand" => {
+            let ne = attrs.list("ne");
+            s[0].expand(ne)
+        }
+        "unsqueeze" => {
+            let dim = attrs.integer("dim");
+            s[0].unsqueeze(dim)
+        }
+        "squeeze" => {
+            let dim = attrs.integer("dim");
+            s[0].squeeze(dim)
+        }
+        "flatten" => {
+            let first = attrs.integer("first");
+            let last = attrs.integer("last");
+            s[0].flatten(first, last)
+        }
+        "select" => {
+            let dim = attrs.integer("dim");
+            let index = attrs.integer("index");
+            s[0].select(dim, index)
+        }
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
         "dup" => s[0].dup(),
         "get_rows" => s[0].get_rows(&s[1]),
         "set_rows" => s[0].set_rows(&s[1], &s[2]),
+        "index_select" => {
+            let dim = attrs.integer("dim");
+            s[0].index_select(&s[1], dim)
+        }
         "abs" => s[0].abs(),
         "neg" => s[0].neg(),
         "sqr" => s[0].sqr(),
@@ -262,6 +292,24 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "scatter_add" => {
             let dim = attrs.integer("dim");
             s[0].scatter_add(&s[1], &s[2], dim)
+        }
+        "flip" => {
+            let dim = attrs.integer("dim");
+            s[0].flip(dim)
+        }
+        "one_hot" => {
+            let classes = attrs.integer("classes");
+            s[0].one_hot(classes)
+        }
+        "eye" => {
+            let n = attrs.integer("n");
+            s.context.eye(n)
+        }
+        "linspace" => {
+            let start = attrs.number("start");
+            let stop = attrs.number("stop");
+            let n = attrs.integer("n");
+            s.context.linspace(start, stop, n)
         }
         "upscale" => {
             let factor = attrs.integer("factor");

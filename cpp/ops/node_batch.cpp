@@ -1,0 +1,20 @@
+#include "ops/node_batch.hpp"
+
+namespace tensorlib::core {
+
+NodeBatch::~NodeBatch() {
+    for (auto node = made_.rbegin(); node != made_.rend(); ++node) context_.take_back(**node);
+}
+
+Tensor *NodeBatch::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
+    made_.push_back(nullptr);  // so that the new node cannot be lost
+    try {
+        made_.back() = build_node(context_, op, src, attrs);
+    } catch (...) {
+        made_.pop_back();
+        throw;
+    }
+    return made_.back();
+}
+
+}  // namespace tensorlib::core
