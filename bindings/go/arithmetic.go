@@ -9,8 +9,9 @@ import "math"
 // Two tensors are broadcast: in each dimension their extents are equal or one of
 // them is 1. The functions of a [Context] also repeat a b whose extent divides
 // that of a, as tiles; these methods refuse that with [StatusShapeMismatch],
-// because it is rarely meant. A number counts as F32, and the result has the
-// tensor's type. The other errors are those of the functions.
+// because it is rarely meant. A number counts as F32, or as I32, I64 or F64 with
+// a tensor of such a type. The result has the tensor's type. The other errors are
+// those of the functions.
 
 // Add makes t + b.
 func (t *Tensor) Add(b *Tensor) (*Tensor, error) { return untiled("add", (*Context).Add, t, b) }
@@ -45,23 +46,22 @@ func (t *Tensor) MulNumber(number float64) (*Tensor, error) {
 // DivNumber makes t / number.
 func (t *Tensor) DivNumber(number float64) (*Tensor, error) {
 	// Not a product with 1 / number, which would be rounded twice.
-	c := t.orNil().ctx
-	divisor, err := NewTensorFrom(c, []float32{float32(number)}, 1)
+	divisor, err := operandOf(t, number)
 	if err != nil {
 		return nil, err
 	}
-	return c.Div(t, divisor)
+	return t.orNil().ctx.Div(t, divisor)
 }
 
 // DivInto makes number / t.
 func (t *Tensor) DivInto(number float64) (*Tensor, error) {
 	c := t.orNil().ctx
-	dividend, err := NewTensorFrom(c, []float32{float32(number)}, 1)
+	dividend, err := operandOf(t, number)
 	if err != nil {
 		return nil, err
 	}
 	quotient, err := c.Div(dividend, t)
-	if err != nil || t.Type() == F32 {
+	if err != nil || t.Type() == quotient.Type() {
 		return quotient, err
 	}
 	// Rounds to the type as an operation that computes it in F32 would.
@@ -81,16 +81,34 @@ func (t *Tensor) Eval(b *Backend) (*Tensor, error) {
 	return t, nil
 }
 
+// isWide tells whether the tensor's elements are computed with as they are. All
+// others are computed with in F32.
+func (t *Tensor) isWide() bool {
+	return t != nil && (t.Type() == I32 || t.Type() == I64 || t.Type() == F64)
+}
+
+// operandOf makes a number an operand: a leaf with one element, in the tensor's
+// context; of a wide type, a node, which refuses what the type cannot hold.
+func operandOf(t *Tensor, number float64) (*Tensor, error) {
+	if t.isWide() {
+		return t.ctx.Fill(t, number)
+	}
+	return NewTensorFrom(t.orNil().ctx, []float32{float32(number)}, 1)
+}
+
 // timesPlus makes t * factor + addend, each rounded once. Numbers beyond F32 are
 // infinite.
 func timesPlus(t *Tensor, factor, addend float64) (*Tensor, error) {
 	c := t.orNil().ctx
 	if math.IsNaN(factor) || math.IsNaN(addend) {
-		nan, err := NewTensorFrom(c, []float32{float32(math.NaN())}, 1)
+		nan, err := operandOf(t, math.NaN())
 		if err != nil {
 			return nil, err
 		}
 		return c.Mul(t, nan)
+	}
+	if t.isWide() {
+		return c.Scale(t, factor, &ScaleOptions{Bias: addend})
 	}
 	return c.Scale(t, float64(float32(factor)), &ScaleOptions{Bias: float64(float32(addend))})
 }

@@ -2,6 +2,8 @@ package tensorlib
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -69,6 +71,36 @@ func TestArithmeticWithNumbers(t *testing.T) {
 	half := must(c.Cast(tensor, F16))
 	if made := must(half.DivInto(2)); made.Type() != F16 {
 		t.Errorf("2 / F16 is %s", made.Type())
+	}
+}
+
+func TestArithmeticOfIntegersAndDoubles(t *testing.T) {
+	ctx := must(NewContext())
+	cpu := must(NewBackend("cpu"))
+	a := must(NewTensorFrom(ctx, []int32{7, -7, math.MaxInt32, 0}, 4))
+	for _, c := range []struct {
+		got  *Tensor
+		want []int32
+	}{
+		{must(a.AddNumber(1)), []int32{8, -6, math.MinInt32, 1}},
+		{must(a.SubFrom(1)), []int32{-6, 8, 1 - math.MaxInt32, 1}},
+		{must(a.MulNumber(3)), []int32{21, -21, math.MaxInt32 - 2, 0}},
+		{must(a.DivNumber(2)), []int32{3, -3, math.MaxInt32 / 2, 0}},
+	} {
+		if got := must(ReadAll[int32](must(c.got.Eval(cpu)))); !slices.Equal(got, c.want) {
+			t.Errorf("got %v, want %v", got, c.want)
+		}
+	}
+	if _, err := a.MulNumber(0.5); !strings.Contains(err.Error(), "scale is 0.5") {
+		t.Error(err)
+	}
+	if _, err := must(a.DivInto(7)).Eval(cpu); err == nil || !strings.Contains(err.Error(), "element 3 of b is 0") {
+		t.Error(err)
+	}
+	d := must(NewTensorFrom(ctx, []float64{0.1, 1}, 2))
+	quotients := must(ReadAll[float64](must(must(d.DivInto(0.3)).Eval(cpu))))
+	if tenth := 0.1; quotients[0] != 0.3/tenth {
+		t.Error(quotients)
 	}
 }
 

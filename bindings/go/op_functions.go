@@ -13,8 +13,9 @@ import "C"
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -30,8 +31,9 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 	return c.construct("sub", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -47,8 +49,9 @@ func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -60,15 +63,19 @@ func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 //
 // Computes c[i] = a[i mod shape(a)] / b[i mod shape(b)].
 //
-// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of
+// integers is rounded towards 0.
 //
 //   - Shapes: a and b are broadcast to the shape of c. In each dimension their
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
+//   - Computing fails with [StatusInvalidArgument] for an integer divisor of 0.
+//     The message names the first such element.
 func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_div(c.ptr, a.ptr, b.ptr)
@@ -85,8 +92,9 @@ func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("maximum", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -104,8 +112,9 @@ func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
 	return c.construct("minimum", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -143,8 +152,8 @@ func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 	return c.construct("eq", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_eq(c.ptr, a.ptr, b.ptr)
@@ -161,8 +170,8 @@ func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ne", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ne(c.ptr, a.ptr, b.ptr)
@@ -179,8 +188,8 @@ func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("lt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_lt(c.ptr, a.ptr, b.ptr)
@@ -197,8 +206,8 @@ func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 	return c.construct("le", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_le(c.ptr, a.ptr, b.ptr)
@@ -215,8 +224,8 @@ func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 	return c.construct("gt", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_gt(c.ptr, a.ptr, b.ptr)
@@ -233,8 +242,8 @@ func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16 or BF16. Compared in F32.
-//   - Result: The type of a.
+//   - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the
+//     type of a; or both I32, I64 or F64, and c is F32.
 func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 	return c.construct("ge", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_ge(c.ptr, a.ptr, b.ptr)
@@ -246,8 +255,9 @@ func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
 // Computes c[i] = a[i] + b[0].
 //
 //   - Shapes: c has the shape of a. b has one element.
-//   - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded
-//     once.
+//   - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded
+//     once; or both I32, I64 or F64, computed in this type. Integers wrap
+//     around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add1", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -267,8 +277,9 @@ func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 //     dimension their extents are equal, or 1, whose elements repeat. An extent
 //     of condition or b may also divide that of a, and its elements then repeat
 //     as tiles. A dimension that a shape lacks is 1.
-//   - Types: condition, a and b are each F32, F16 or BF16. c has the type of a,
-//     to which b is rounded.
+//   - Types: condition, a and b are each F32, F16 or BF16, and b is rounded to
+//     the type of a; or a and b are both I32, I64 or F64, and condition is a
+//     float or an integer. c has the type of a.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
 		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
@@ -287,8 +298,9 @@ type ScaleOptions struct {
 // Computes c[i] = a[i] * scale + bias.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32, where the product and the sum
-//     are each rounded.
+//   - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in
+//     this type. The product and the sum are each rounded. For integers, scale
+//     and Bias are integers of the type, and results wrap around.
 //   - Result: The type of a.
 //   - scale: factor of each element.
 func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tensor, error) {
@@ -308,7 +320,8 @@ func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tenso
 // NaN stays NaN.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
 //   - Result: The type of a.
 //   - min: lower bound. It must not exceed max.
 //   - max: upper bound.
@@ -323,7 +336,8 @@ func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
 // Computes c[i] = value.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. The value is rounded to this type.
+//   - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or
+//     F64. For integers, the value is an integer of the type.
 //   - Result: The type of a.
 //   - value: value of all elements. NaN is valid.
 func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
@@ -339,8 +353,8 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 // A NaN in mask counts as not 0.
 //
 //   - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
-//   - Types: a and mask are each F32, F16 or BF16. The value is rounded to the
-//     type of a.
+//   - Types: a and mask are each F32, F16 or BF16, and the value is rounded to
+//     the type of a; or a is I32, I64 or F64, and mask a float or an integer.
 //   - Result: The type of a.
 //   - value: the value. NaN and infinity are valid.
 func (c *Context) MaskedFill(a, mask *Tensor, value float64) (*Tensor, error) {
@@ -626,7 +640,8 @@ func (c *Context) IndexSelect(a, indices *Tensor, dim int64) (*Tensor, error) {
 // Computes c[i] = |a[i]|.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 	return c.construct("abs", []*Tensor{a}, func() *C.tl_tensor {
@@ -641,7 +656,8 @@ func (c *Context) Abs(a *Tensor) (*Tensor, error) {
 // The negation of 0 is -0.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 	return c.construct("neg", []*Tensor{a}, func() *C.tl_tensor {
@@ -654,7 +670,8 @@ func (c *Context) Neg(a *Tensor) (*Tensor, error) {
 // Computes c[i] = a[i] * a[i].
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 	return c.construct("sqr", []*Tensor{a}, func() *C.tl_tensor {
@@ -669,7 +686,7 @@ func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
 // Negative elements give NaN.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 //   - Result: The type of a.
 func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
 	return c.construct("sqrt", []*Tensor{a}, func() *C.tl_tensor {
@@ -761,7 +778,8 @@ func (c *Context) Cos(a *Tensor) (*Tensor, error) {
 // -0 and NaN are kept.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or
+//     F64, computed in this type. Integers wrap around where they overflow.
 //   - Result: The type of a.
 func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
 	return c.construct("sgn", []*Tensor{a}, func() *C.tl_tensor {
@@ -789,7 +807,7 @@ func (c *Context) Step(a *Tensor) (*Tensor, error) {
 // Computes c[i] = floor(a[i]).
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 //   - Result: The type of a.
 func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 	return c.construct("floor", []*Tensor{a}, func() *C.tl_tensor {
@@ -802,7 +820,7 @@ func (c *Context) Floor(a *Tensor) (*Tensor, error) {
 // Computes c[i] = ceil(a[i]).
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 //   - Result: The type of a.
 func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 	return c.construct("ceil", []*Tensor{a}, func() *C.tl_tensor {
@@ -815,7 +833,7 @@ func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
 // Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 //   - Result: The type of a.
 func (c *Context) Round(a *Tensor) (*Tensor, error) {
 	return c.construct("round", []*Tensor{a}, func() *C.tl_tensor {
@@ -828,7 +846,7 @@ func (c *Context) Round(a *Tensor) (*Tensor, error) {
 // Computes c[i] = sgn(a[i]) * floor(|a[i]|).
 //
 //   - Shapes: c has the shape of a.
-//   - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+//   - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 //   - Result: The type of a.
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {

@@ -64,12 +64,20 @@ Tensor operator/(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(
 
 namespace {
 
-// A leaf with one element, in the tensor's context.
-Tensor leaf_for(const Tensor &t, double number) { return Nodes::youngest_of({&t}).tensor<float>({1}, {static_cast<float>(number)}); }
+// Whether the tensor's elements are computed with as they are. All others are computed with in F32.
+bool is_wide(const Tensor &t) { return t.type() == Type::i32 || t.type() == Type::i64 || t.type() == Type::f64; }
+
+// A number as an operand: a leaf with one element, in the tensor's context; of a wide type, a node, which refuses what the
+// type cannot hold.
+Tensor leaf_for(const Tensor &t, double number) {
+    if (is_wide(t)) return fill(t, number);
+    return Nodes::youngest_of({&t}).tensor<float>({1}, {static_cast<float>(number)});
+}
 
 // t * factor + addend, each rounded once. An addend of -0 changes nothing, not even the sign of a 0.
 Tensor scaled(const Tensor &t, double factor, double addend) {
     if (std::isnan(factor) || std::isnan(addend)) return mul(t, leaf_for(t, std::numeric_limits<double>::quiet_NaN()));
+    if (is_wide(t)) return scale(t, factor, {.bias = addend});
     // Numbers beyond F32 are infinite.
     return scale(t, static_cast<double>(static_cast<float>(factor)), {.bias = static_cast<double>(static_cast<float>(addend))});
 }
@@ -87,7 +95,7 @@ Tensor operator*(double a, const Tensor &b) { return scaled(b, a, -0.0); }
 Tensor operator/(double a, const Tensor &b) {
     const Tensor quotient = div(leaf_for(b, a), b);
     // Rounds to the type as an operation that computes it in F32 would.
-    return b.type() == Type::f32 ? quotient : quotient.cast(b.type());
+    return b.type() == quotient.type() ? quotient : quotient.cast(b.type());
 }
 
 }  // namespace tensorlib

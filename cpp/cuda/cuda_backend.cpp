@@ -84,6 +84,7 @@ const KernelTable<CudaKernel> &table() noexcept {
                                              cuda_kernels::losses,
                                              cuda_kernels::layout,
                                              cuda_kernels::windows,
+                                             cuda_kernels::numbers,
                                              cuda_kernels::gather,
                                              cuda_kernels::scatter,
                                              cuda_kernels::arange,

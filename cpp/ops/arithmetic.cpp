@@ -1,6 +1,7 @@
 // Elementwise arithmetic, described in arithmetic.toml.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/numbers.hpp"
 
 namespace tensorlib::core::ops {
 
@@ -37,7 +38,12 @@ Formula fill_formula(const Tensor &node) noexcept { return formula_of<TileOp::fi
 constexpr OpDef add{facts::add, elementwise<TileOp::add>};
 constexpr OpDef sub{facts::sub, elementwise<TileOp::sub>};
 constexpr OpDef mul{facts::mul, elementwise<TileOp::mul>};
-constexpr OpDef div{facts::div, elementwise<TileOp::div>};
+constexpr OpDef div{facts::div,
+                    {.infer = elementwise_infer<>,
+                     .cost = elementwise_cost,
+                     .checked_operands = checked_divisor,
+                     .valid_values = valid_divisors,
+                     .formula = plain_formula<TileOp::div>}};
 constexpr OpDef maximum{facts::maximum, elementwise<TileOp::maximum>};
 constexpr OpDef minimum{facts::minimum, elementwise<TileOp::minimum>};
 constexpr OpDef pow{facts::pow, elementwise<TileOp::pow>};

@@ -5,6 +5,7 @@
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/numbers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -182,7 +183,11 @@ Tensor *index_select_compose(NodeBatch &nodes, std::span<Tensor *const> src, con
 
 Tensor *masked_fill_compose(NodeBatch &nodes, std::span<Tensor *const> src, const MaskedFillAttrs &attrs) {
     Tensor *a = src[0], *mask = src[1];
-    for (std::size_t i : {0, 1}) check_type(facts::masked_fill, src, i, is_float(src[i]->layout.type), "f32, f16 or bf16");
+    const DType type = a->layout.type, of_mask = mask->layout.type;
+    const Kind kind = traits(of_mask).kind;
+    check_type(facts::masked_fill, src, 0, is_float(type) || is_number(type), "f32, f16 or bf16, or i32, i64 or f64");
+    check_type(facts::masked_fill, src, 1, is_float(of_mask) || (is_number(type) && (kind == Kind::floating || kind == Kind::integer)),
+               is_number(type) ? "a float or an integer" : "f32, f16 or bf16");
     for (std::size_t d = 0; d < max_dims; d++) {
         if (mask->layout.ne[d] == 1 || mask->layout.ne[d] == a->layout.ne[d]) continue;
         fail(Status::shape_mismatch, "masked_fill: %s: each extent of mask is that of a, or 1",

@@ -1,6 +1,7 @@
 #include "ops/elementwise.hpp"
 
 #include "base/fail.hpp"
+#include "ops/numbers.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -117,13 +118,20 @@ void check_floats(const OpFacts &def, std::span<Tensor *const> src) {
 }
 
 template <std::size_t into>
-void elementwise_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+void elementwise_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
-    check_floats(def, src);
+    const bool numbers = has_numbers(result.op, src);
+    if (numbers) {
+        check_numbers(def, src, given);
+    } else {
+        check_floats(def, src);
+    }
     const Extents ne = broadcast(def, src, into);
     const auto n_dims = [](const Tensor *t) { return t->layout.n_dims; };
     const int dims = n_dims(*std::ranges::max_element(src, {}, n_dims));
-    result.layout = contiguous_layout(def.name, src[into]->layout.type, {ne.data(), static_cast<std::size_t>(dims)});
+    const bool tests = numbers && is_comparison(static_cast<NumberOp>(number_op(result.op)));
+    const DType type = tests ? DType::f32 : src[into]->layout.type;
+    result.layout = contiguous_layout(def.name, type, {ne.data(), static_cast<std::size_t>(dims)});
 }
 
 template void elementwise_infer<0>(std::span<Tensor *const>, const Attrs &, NodeSpec &);

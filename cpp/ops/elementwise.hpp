@@ -7,8 +7,8 @@
 
 namespace tensorlib::core::ops {
 
-// OpCode::infer of an operation whose operands repeat into operand `into`: floats of 16 or 32 bits. The result has that
-// operand's shape and type.
+// OpCode::infer of an operation whose operands repeat into operand `into`: floats of 16 or 32 bits, or numbers that the
+// operation takes (ops/numbers.hpp). The result has that operand's shape and type, or is F32 for a comparison of numbers.
 template <std::size_t into = 0>
 void elementwise_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result);
 

@@ -56,7 +56,7 @@ auto with_problem(const Planning &planning, std::size_t i, std::size_t part, F f
     Tensor *node = planning.graph.nodes()[i];
     Backend &backend = *planning.parts[part];
     Problem problem{*node, backend, backend.n_threads()};
-    if (!op_def(node->op).formula) return f(problem);
+    if (!has_formula(*node)) return f(problem);
     const ProgramPlan program = make_program(planning.graph, planning.indices, {&node, 1}, nullptr);
     std::vector<TensorRef> inputs;
     for (const ProgramPlan::Input &input : program.inputs) inputs.push_back(without_address(input));
@@ -87,7 +87,7 @@ Chosen choose(const Planning &planning, std::span<const std::uint32_t> parts) {
         const Tensor &node = *nodes[i];
         if (node.is_pure_view()) continue;
         check_sizes(node);
-        const bool elementwise = op_def(node.op).formula != nullptr;
+        const bool elementwise = has_formula(node);
         if (elementwise && (!may_move || has_kernel(planning, i, parts[i]))) continue;
         Backend &part = *planning.parts[parts[i]];
         const Problem problem{node, part, part.n_threads()};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graph/tensor_set.hpp"
-#include "ops/op_def.hpp"
+#include "ops/numbers.hpp"
 #include "runtime/graph_structure.hpp"
 #include "runtime/placement.hpp"
 #include "runtime/planned.hpp"
@@ -166,7 +166,7 @@ std::vector<const Tensor *> dropped_roots(const Planning &planning, const Placed
 // Calls f(read) for each slot; a tensor in two slots is read twice.
 template <class F>
 void for_each_read(const Planning &planning, const Fused &fused, const Step &step, F f) {
-    const bool is_program = op_def(step.node->op).formula != nullptr;
+    const bool is_program = has_formula(*step.node);
     const StepPrograms &programs = fused.programs[planning.index_of(*step.result)];
     // An epilogue reads its last inputs after it has written its first results.
     const auto may_overwrite = [&](std::size_t slot) { return !programs.producer && (step.plan.may_overwrite >> slot & 1) != 0; };

@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    static std::size_t n_sources(const Step &step) noexcept { return op_def(step.node->op).formula ? 0 : step.node->n_src; }
+    static std::size_t n_sources(const Step &step) noexcept { return has_formula(*step.node) ? 0 : step.node->n_src; }
 
     // Steps and addresses point into the lists, which must not move.
     void reserve() {

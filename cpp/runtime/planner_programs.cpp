@@ -32,9 +32,9 @@ std::vector<StepPrograms> make_programs(const Planning &planning, const Fusions 
         StepPrograms &made = programs[i];
         if (!prologues.empty() && !prologues[i].empty())
             made.prologue.program = make_program(planning.graph, planning.indices, prologues[i], nullptr);
-        if (!op_def(nodes[i]->op).formula) continue;
+        if (!has_formula(*nodes[i])) continue;
         members[i].push_back(nodes[i]);
-        const auto producer = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
+        const auto producer = std::ranges::find_if(members[i], [](const Tensor *t) { return !has_formula(*t); });
         if (producer != members[i].end()) made.producer = *producer;
         made.program.program = make_program(planning.graph, planning.indices, members[i], made.producer);
     }

@@ -1,6 +1,6 @@
 #include "runtime/program.hpp"
 
-#include "ops/op_def.hpp"
+#include "ops/numbers.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,8 +8,6 @@
 namespace tensorlib::core {
 
 namespace {
-
-bool is_elementwise(const Tensor &node) noexcept { return op_def(node.op).formula != nullptr; }
 
 // Calls f(tensor, first, n0) for each operand of a node's formula. sources: Graph::sources().
 template <class F>
@@ -121,7 +119,7 @@ private:
         const Tensor &node = *graph_.nodes()[candidate.node], &result = *graph_.nodes()[root_];
         if (candidate.reads != graph_.uses()[candidate.node] || node.layout.ne != result.layout.ne) return false;
         if (writers_[candidate.node] != writers_[root_] || fusing_[candidate.node].part != fusing_[root_].part) return false;
-        if (is_elementwise(node)) return true;
+        if (has_formula(node)) return true;
         // The producer's floats lie where the result's will.
         return fusing_[candidate.node].takes_epilogue && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
     }
@@ -129,7 +127,7 @@ private:
         Tensor *node = graph_.nodes()[index];
         members_.insert(members_.begin(), node);
         const Tensor *before = producer_;
-        if (!is_elementwise(*node)) producer_ = node;
+        if (!has_formula(*node)) producer_ = node;
         ProgramPlan program;
         if (try_program(graph_, places_, members_, producer_, program)) {
             if (producer_ != node) read_by(index);
@@ -191,7 +189,7 @@ Fusions find_fusions(const Graph &graph, const TensorSet &places, std::span<cons
     std::vector<bool> may_be_prologue(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
     for (std::size_t i = nodes.size(); i-- > 0;) {
-        if (!is_elementwise(*nodes[i]) || fusions.is_fused(i)) continue;
+        if (!has_formula(*nodes[i]) || fusions.is_fused(i)) continue;
         const Group group(graph, places, writers, fusing, static_cast<std::uint32_t>(i));
         may_be_prologue[i] = !group.has_producer();
         if (group.members().size() == 1) continue;

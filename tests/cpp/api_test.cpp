@@ -72,6 +72,29 @@ TEST(Api, operators_broadcast_both_sides) {
     }
 }
 
+TEST(Api, operators_take_integers_and_doubles) {
+    const tl::Context ctx;
+    const tl::Backend cpu;
+    const tl::Tensor i = ctx.tensor({4}, std::vector<std::int32_t>{7, -7, INT32_MAX, 0});
+    const auto ints = [&](const tl::Tensor &t) {
+        cpu.compute({t});
+        return t.read<std::int32_t>();
+    };
+    using Ints = std::vector<std::int32_t>;
+    EXPECT_EQ(ints(i + 1), (Ints{8, -6, INT32_MIN, 1}));
+    EXPECT_EQ(ints(1 - i), (Ints{-6, 8, 1 - INT32_MAX, 1}));
+    EXPECT_EQ(ints(i * 3), (Ints{21, -21, INT32_MAX - 2, 0}));
+    EXPECT_EQ(ints(i / 2), (Ints{3, -3, INT32_MAX / 2, 0}));
+    EXPECT_EQ(ints(i * i - i), (Ints{42, 56, INT32_MIN + 2, 0}));
+    support::expect_error(tl::Status::invalid_argument, {"scale is 0.5", "i32"}, [&] { return i * 0.5; });
+    support::expect_error(tl::Status::invalid_argument, {"value is", "i32"}, [&] { return i / 1e10; });
+    support::expect_error(tl::Status::invalid_argument, {"element 3 of b is 0"}, [&] { cpu.compute({7 / i}); });
+    const tl::Tensor d = ctx.tensor({2}, std::vector<double>{0.1, 1}), quotient = 0.3 / d, sum = d + 1e-12;
+    cpu.compute({quotient, sum});
+    EXPECT_EQ(quotient.read<double>(), (std::vector<double>{0.3 / 0.1, 0.3}));
+    EXPECT_EQ(sum.read<double>(), (std::vector<double>{0.1 + 1e-12, 1 + 1e-12}));
+}
+
 TEST(Api, operators_take_numbers) {
     const tl::Backend cpu("cpu", {1});
     tl::Context ctx;

@@ -3,8 +3,8 @@
 //!
 //! Two tensors are broadcast: in each dimension their extents are equal or one of them is 1. The functions of a `Context`
 //! also repeat a b whose extent divides that of a, as tiles; these refuse that with `error.ShapeMismatch`, because it is
-//! rarely meant. A number counts as f32, and the result has the tensor's type. The other errors are those of the
-//! context's functions.
+//! rarely meant. A number counts as f32, or as i32, i64 or f64 with a tensor of such a type. The result has the tensor's
+//! type. The other errors are those of the context's functions.
 
 const std = @import("std");
 const c = @import("c.zig");
@@ -72,7 +72,7 @@ pub fn divInto(self: Tensor, number: f64) Error!Tensor {
     const ctx = contextOf(self);
     const quotient = try ctx.div(try leafFor(self, number), self);
     // Rounds to the type as an operation that computes it in f32 would.
-    return if (self.dtype() == .f32) quotient else ctx.cast(quotient, self.dtype());
+    return if (self.dtype() == quotient.dtype()) quotient else ctx.cast(quotient, self.dtype());
 }
 
 /// Computes the tensor and returns it, so that it can be read. A `Graph` computes several tensors at once, and the same
@@ -86,8 +86,18 @@ fn contextOf(t: Tensor) Context {
     return .{ .state = t.state, .diagnostics = t.diagnostics };
 }
 
-/// A leaf with one element, in the tensor's context.
+/// Whether the tensor's elements are computed with as they are. All others are computed with in f32.
+fn isWide(t: Tensor) bool {
+    return switch (t.dtype()) {
+        .i32, .i64, .f64 => true,
+        else => false,
+    };
+}
+
+/// A number as an operand: a leaf with one element, in the tensor's context; of a wide type, a node, which refuses what
+/// the type cannot hold.
 fn leafFor(t: Tensor, number: f64) Error!Tensor {
+    if (isWide(t)) return contextOf(t).fill(t, number);
     return contextOf(t).tensorFrom(f32, &.{1}, &.{@floatCast(number)});
 }
 
@@ -95,6 +105,7 @@ fn leafFor(t: Tensor, number: f64) Error!Tensor {
 fn scaled(t: Tensor, factor: f64, addend: f64) Error!Tensor {
     const ctx = contextOf(t);
     if (std.math.isNan(factor) or std.math.isNan(addend)) return ctx.mul(t, try leafFor(t, std.math.nan(f64)));
+    if (isWide(t)) return ctx.scale(t, factor, .{ .bias = addend });
     const rounded: struct { f32, f32 } = .{ @floatCast(factor), @floatCast(addend) };
     return ctx.scale(t, rounded[0], .{ .bias = rounded[1] });
 }

@@ -124,6 +124,32 @@ test "arithmetic takes numbers" {
     try std.testing.expectError(error.TypeMismatch, whole.addNumber(1));
 }
 
+test "arithmetic of integers and doubles" {
+    var cpu = try tl.Backend.init(.{});
+    defer cpu.deinit();
+    var diagnostics: tl.Diagnostics = .{};
+    var owner = try tl.Context.init(.{});
+    defer owner.deinit();
+    const ctx = owner.withDiagnostics(&diagnostics);
+    const a = try ctx.tensorFrom(i32, &.{4}, &.{ 7, -7, std.math.maxInt(i32), 0 });
+    for ([_]tl.Tensor{ try a.addNumber(1), try a.subFrom(1), try a.divNumber(2) }, [_][4]i32{
+        .{ 8, -6, std.math.minInt(i32), 1 },
+        .{ -6, 8, 1 - std.math.maxInt(i32), 1 },
+        .{ 3, -3, std.math.maxInt(i32) / 2, 0 },
+    }) |made, want| {
+        var got: [4]i32 = undefined;
+        try (try made.eval(cpu)).read(i32, &got);
+        try expectEqual(want, got);
+    }
+    try std.testing.expectError(error.InvalidArgument, a.mulNumber(0.5));
+    try std.testing.expectError(error.InvalidArgument, (try a.divInto(7)).eval(cpu));
+    try expect(std.mem.indexOf(u8, diagnostics.message(), "element 3 of b is 0") != null);
+    const d = try ctx.tensorFrom(f64, &.{2}, &.{ 0.1, 1 });
+    var quotients: [2]f64 = undefined;
+    try (try (try d.divInto(0.3)).eval(cpu)).read(f64, &quotients);
+    try expectEqual([2]f64{ 0.3 / @as(f64, 0.1), 0.3 }, quotients);
+}
+
 test "operations by name are the same" {
     var cpu = try tl.Backend.init(.{ .threads = 2 });
     defer cpu.deinit();

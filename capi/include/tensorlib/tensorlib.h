@@ -1630,7 +1630,8 @@ typedef struct tl_sparse_ffn_params {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1642,7 +1643,8 @@ TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1654,7 +1656,8 @@ TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1664,12 +1667,16 @@ TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
 ///
-/// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+/// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded
+/// towards 0.
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
+/// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an integer divisor of 0. The message names the
+///   first such element.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1682,7 +1689,8 @@ TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1696,7 +1704,8 @@ TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1725,8 +1734,8 @@ TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1739,8 +1748,8 @@ TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1753,8 +1762,8 @@ TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1767,8 +1776,8 @@ TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1781,8 +1790,8 @@ TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1795,8 +1804,8 @@ TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+///   both I32, I64 or F64, and `c` is F32.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -1805,7 +1814,8 @@ TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// Computes `c[i] = a[i] + b[0]`.
 /// - Shapes: `c` has the shape of `a`. `b` has one element.
-/// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+///   or F64, computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -1820,8 +1830,9 @@ TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
 ///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
 ///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
-///   is rounded.
+/// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`;
+///   or `a` and `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the
+///   type of `a`.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b);
@@ -1830,7 +1841,9 @@ TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, 
 ///
 /// Computes `c[i] = a[i] * scale + bias`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+/// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product
+///   and the sum are each rounded. For integers, `scale` and `bias` are integers of the type, and
+///   results wrap around.
 /// - Result: The type of `a`.
 /// - `scale`: factor of each element.
 ///
@@ -1843,7 +1856,8 @@ TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl
 ///
 /// NaN stays NaN.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 /// - `min`: lower bound. It must not exceed `max`.
 /// - `max`: upper bound.
@@ -1855,7 +1869,8 @@ TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max
 ///
 /// Computes `c[i] = value`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. The value is rounded to this type.
+/// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the
+///   value is an integer of the type.
 /// - Result: The type of `a`.
 /// - `value`: value of all elements. NaN is valid.
 ///
@@ -1868,7 +1883,8 @@ TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+/// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or
+///   `a` is I32, I64 or F64, and `mask` a float or an integer.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 ///
@@ -2088,7 +2104,8 @@ TL_API tl_tensor *tl_index_select(tl_context *ctx, tl_tensor *a, tl_tensor *indi
 ///
 /// Computes `c[i] = |a[i]|`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2100,7 +2117,8 @@ TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
 ///
 /// The negation of 0 is -0.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2110,7 +2128,8 @@ TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
 ///
 /// Computes `c[i] = a[i] * a[i]`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2122,7 +2141,7 @@ TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
 ///
 /// Negative elements give NaN.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2190,7 +2209,8 @@ TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
 ///
 /// -0 and NaN are kept.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+///   type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2212,7 +2232,7 @@ TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
 ///
 /// Computes `c[i] = floor(a[i])`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2222,7 +2242,7 @@ TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
 ///
 /// Computes `c[i] = ceil(a[i])`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2232,7 +2252,7 @@ TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -2242,7 +2262,7 @@ TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+/// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.

@@ -14,6 +14,7 @@ void fill(SimdTable &table) {
     fill_reductions(table.reductions);
     fill_losses(table.losses);
     fill_comparisons(table.comparisons);
+    fill_numbers(table.numbers);
     fill_windows(table.windows);
     fill_optimisers(table.optimisers);
     fill_random(table.random);

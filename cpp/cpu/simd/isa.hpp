@@ -18,6 +18,7 @@ void fill_sums(SimdTable::Sums &table);
 void fill_reductions(SimdTable::Reductions &table);
 void fill_losses(SimdTable::Losses &table);
 void fill_comparisons(SimdTable::Comparisons &table);
+void fill_numbers(SimdTable::Numbers &table);
 void fill_windows(SimdTable::Windows &table);
 void fill_optimisers(SimdTable::Optimisers &table);
 void fill_random(SimdTable::Random &table);

@@ -5,6 +5,7 @@
 // definition per program, and the linker might keep the one that was compiled for another processor.
 #pragma once
 
+#include "math/number_op.hpp"
 #include "math/reduced_kind.hpp"
 #include "math/tile_op.hpp"
 
@@ -343,6 +344,14 @@ struct SimdTable {
         using CountEqual = int64_t (*)(int64_t n, const void *a, const void *b);
         CountEqual equal_i8, equal_i16, equal_i32, equal_i64, equal_f32, equal_f64;
     } comparisons;
+
+    // Computes n contiguous elements from contiguous operands: src has the operands of an operation, and for `where` a
+    // byte for each element as the third one. params: as many numbers of the type as the operation has.
+    using NumberLoop = void (*)(int64_t n, const void *const *src, const void *params, void *dst);
+    // By NumberOp; null for integers where an operation is for F64 alone.
+    struct Numbers {
+        NumberLoop i32[number_op_count], i64[number_op_count], f64[number_op_count];
+    } numbers;
 
     // For windows that slide over rows (cpu/simd/windows_f32.cpp).
     struct Windows {

@@ -443,7 +443,7 @@ Tensor operator-(const Tensor &a, const Tensor &b);
 Tensor operator*(const Tensor &a, const Tensor &b);
 Tensor operator/(const Tensor &a, const Tensor &b);
 inline Tensor operator-(const Tensor &a) { return neg(a); }
-// A number counts as F32, and the result has the tensor's type.
+// A number counts as F32, or as I32, I64 or F64 with a tensor of such a type. The result has the tensor's type.
 Tensor operator+(const Tensor &a, double b);
 Tensor operator-(const Tensor &a, double b);
 Tensor operator*(const Tensor &a, double b);

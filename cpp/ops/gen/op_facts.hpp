@@ -71,7 +71,6 @@ inline constexpr OpFacts eq{
     .op = Op::eq,
     .name = "eq",
     .operands = eq_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand ne_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -80,7 +79,6 @@ inline constexpr OpFacts ne{
     .op = Op::ne,
     .name = "ne",
     .operands = ne_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand lt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -89,7 +87,6 @@ inline constexpr OpFacts lt{
     .op = Op::lt,
     .name = "lt",
     .operands = lt_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand le_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -98,7 +95,6 @@ inline constexpr OpFacts le{
     .op = Op::le,
     .name = "le",
     .operands = le_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand gt_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -107,7 +103,6 @@ inline constexpr OpFacts gt{
     .op = Op::gt,
     .name = "gt",
     .operands = gt_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand ge_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
@@ -116,7 +111,6 @@ inline constexpr OpFacts ge{
     .op = Op::ge,
     .name = "ge",
     .operands = ge_operands,
-    .result = ResultType::of_first,
 };
 
 inline constexpr Operand add1_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};

@@ -19,8 +19,17 @@ fn refuse_tiles(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
     Err(Error::new(sys::TL_STATUS_SHAPE_MISMATCH.0, message, vec![of_a, of_b]))
 }
 
-/// A number as an operand: a leaf with one element, in the context of the node.
+/// Whether the tensor's elements are computed with as they are. All others are computed with in F32.
+fn is_wide(t: &Tensor) -> bool {
+    matches!(t.dtype(), DType::I32 | DType::I64 | DType::F64)
+}
+
+/// A number as an operand: a leaf with one element, in the context of the node; of a wide type, a node, which refuses
+/// what the type cannot hold.
 fn leaf(t: &Tensor, number: f64) -> Result<Tensor> {
+    if is_wide(t) {
+        return t.fill(number);
+    }
     t.node_context().tensor([1], &[number as f32])
 }
 
@@ -30,6 +39,9 @@ fn scaled(t: &Tensor, factor: f64, addend: f64) -> Result<Tensor> {
         return t.mul(&leaf(t, f64::NAN)?);
     }
     // Numbers beyond F32 are infinite.
+    if is_wide(t) {
+        return t.scale(factor, ScaleOptions::new().bias(addend));
+    }
     t.scale(f64::from(factor as f32), ScaleOptions::new().bias(f64::from(addend as f32)))
 }
 
@@ -59,7 +71,7 @@ fn divided_by(t: &Tensor, number: f64) -> Result<Tensor> {
 fn dividing(t: &Tensor, number: f64) -> Result<Tensor> {
     let quotient = leaf(t, number)?.div(t)?;
     match t.dtype() {
-        DType::F32 => Ok(quotient),
+        dtype if dtype == quotient.dtype() => Ok(quotient),
         // Rounds to the type as an operation that computes it in F32 would.
         dtype => quotient.cast(dtype),
     }

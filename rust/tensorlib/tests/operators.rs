@@ -145,3 +145,27 @@ fn numbers_keep_the_tensors_type() {
     let whole = ctx.zeros(DType::I32, [3]).unwrap();
     assert!(matches!(&whole + 1., Err(Error::TypeMismatch(_))));
 }
+
+#[test]
+fn integers_and_doubles_with_numbers() {
+    let (ctx, cpu) = (Context::new(), Backend::cpu().unwrap());
+    let i = ctx.tensor_of([4], &[7i32, -7, i32::MAX, 0]).unwrap();
+    let ints = |t: tensorlib::Result<Tensor>| t.unwrap().eval(&cpu).unwrap().to_vec::<i32>().unwrap();
+    assert_eq!(ints(&i + 1), [8, -6, i32::MIN, 1]);
+    assert_eq!(ints(&i - 2), [5, -9, i32::MAX - 2, -2]);
+    assert_eq!(ints(1 - &i), [-6, 8, -(i32::MAX - 1), 1]);
+    assert_eq!(ints(&i * 3), [21, -21, i32::MAX - 2, 0]);
+    assert_eq!(ints(&i / 2), [3, -3, i32::MAX / 2, 0]);
+    assert_eq!(ints(&i * &i - &i), [42, 56, i32::MIN + 2, 0]);
+    for refused in [&i * 0.5, &i + f64::NAN, &i / 1e10] {
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{refused:?}");
+    }
+    let by_0 = (7 / &i).unwrap().eval(&cpu).unwrap_err();
+    assert!(by_0.to_string().contains("element 3 of b is 0"), "{by_0}");
+    // More digits than F32 has.
+    let d = ctx.tensor_of([2], &[0.1f64, 1.]).unwrap();
+    let doubles = |t: tensorlib::Result<Tensor>| t.unwrap().eval(&cpu).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(doubles(&d * 0.1), [0.1 * 0.1, 0.1]);
+    assert_eq!(doubles(0.3 / &d), [0.3 / 0.1, 0.3]);
+    assert_eq!(doubles(&d + 1e-12), [0.1 + 1e-12, 1. + 1e-12]);
+}

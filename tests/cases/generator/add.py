@@ -202,8 +202,8 @@ def refusals():
         c = Case(f"add/error_type_{dtype}")
         a, b = c.leaf(4), c.leaf(4, dtype=dtype)
         yield c.fails("TYPE_MISMATCH", ("add", dtype), "add", a, b)
-    c = Case("add/error_both_i32")
-    yield c.fails("TYPE_MISMATCH", ("add", "i32"), "add", c.leaf(4, dtype="i32"), c.leaf(4, dtype="i32"))
+    c = Case("add/error_both_i8")
+    yield c.fails("TYPE_MISMATCH", ("add", "i8"), "add", c.leaf(4, dtype="i8"), c.leaf(4, dtype="i8"))
 
 
 def cases():

@@ -37,7 +37,7 @@ def values(name, attrs):
     c = Case(f"elementwise/{name}_transposed")
     yield c.out(c.elementwise(name, c.transpose(c.leaf(3, 11)), **attrs), relative=True)
     c = Case(f"elementwise/{name}_error_type")
-    yield c.fails("TYPE_MISMATCH", (name, "a is [4] i32", "f32, f16 or bf16"), name, c.leaf(4, dtype="i32"), **attrs)
+    yield c.fails("TYPE_MISMATCH", (name, "a is [4] i8", "f32, f16 or bf16"), name, c.leaf(4, dtype="i8"), **attrs)
 
 
 def repeated(name):

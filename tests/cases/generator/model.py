@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import drawn, formats, masked, movements, reduced, shaping, steps, tensors, windows
+from . import drawn, formats, masked, movements, reduced, shaping, steps, tensors, wide, windows
 from .numbers import ROUND, text
 from .tensors import Tensor
 
@@ -99,6 +99,9 @@ class Case:
         last = tuple((1 << 63) - 1 if e is None else e for e in end)
         ident = self._op("index", a, begin=begin or None, end=last or None, dropped=tuple(dropped) or None)
         return shaping.index(ident, a, begin, end, dropped)
+
+    def wide(self, op, *operands, **attrs):
+        return wide.elementwise(self._op(op, *operands, **attrs), op, *operands, **attrs)
 
     def drawn(self, op, *operands, **attrs):
         return drawn.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)

@@ -170,7 +170,12 @@ def values():
         yield made(dtype, "masked_fill", (5, 3), (5, 3), dtype=dtype, put={1: 0, 3: 0}, value=0.1)
     yield refused("shape", "masked_fill", "SHAPE_MISMATCH", ("[4, 3]", "[2, 3]", "that of a, or 1"), (4, 3), (2, 3), value=1)
     yield refused("larger", "masked_fill", "SHAPE_MISMATCH", ("[4]", "[4, 3]"), (4,), (4, 3), value=1)
-    yield refused("type", "masked_fill", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (4, 3), (4, 3), dtype="i32", value=1)
+    for dtype, of in [("i32", "i8"), ("i64", "f32"), ("f64", "i64")]:
+        c = Case(f"shapes/masked_fill_{dtype}_{of}")
+        yield c.out(c.shaped("masked_fill", c.leaf(5, 3, dtype=dtype), c.leaf(5, dtype=of, put={1: 0, 3: 0}), value=-7))
+    yield refused("type", "masked_fill", "TYPE_MISMATCH", ("i8", "f32, f16 or bf16"), (4, 3), (4, 3), dtype="i8", value=1)
+    c = Case("shapes/masked_fill_error_mask")
+    yield c.fails("TYPE_MISMATCH", ("masked_fill", "mask must be f32, f16 or bf16"), "masked_fill", c.leaf(4), c.leaf(4, dtype="i32"), value=1)
     for dtype in ("i8", "i16", "i32", "i64"):
         c = Case(f"shapes/one_hot_{dtype}")
         yield c.out(c.shaped("one_hot", c.numbers(0, 3, -1, 5, 1, 4, dtype=dtype, shape=(3, 2)), classes=5))

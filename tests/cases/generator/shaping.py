@@ -76,7 +76,7 @@ def index_select(ident, a, indices, dim):
 
 
 def masked_fill(ident, a, mask, value):
-    filled = (float(ROUND[a.dtype](value)), 0.0)
+    filled = (float(ROUND[a.dtype](value)) if a.dtype in ("f32", "f16", "bf16") else float(value), 0.0)
 
     def at(i):
         return filled if mask.get(tuple(x % n for x, n in zip(i, mask.ne)))[0] != 0 else a.get(i)

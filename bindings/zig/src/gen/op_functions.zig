@@ -19,7 +19,8 @@ fn setOf(dims: []const u2) u32 {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
@@ -31,7 +32,8 @@ pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_sub, .{ a.handle, b.handle });
@@ -43,7 +45,8 @@ pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_mul, .{ a.handle, b.handle });
@@ -53,12 +56,15 @@ pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
 ///
-/// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+/// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded towards 0.
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
+/// - Computing fails with `error.InvalidArgument` for an integer divisor of 0. The message names the first such
+///   element.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_div, .{ a.handle, b.handle });
 }
@@ -71,7 +77,8 @@ pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_maximum, .{ a.handle, b.handle });
@@ -85,7 +92,8 @@ pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_minimum, .{ a.handle, b.handle });
@@ -114,8 +122,8 @@ pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_eq, .{ a.handle, b.handle });
 }
@@ -128,8 +136,8 @@ pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ne, .{ a.handle, b.handle });
 }
@@ -142,8 +150,8 @@ pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_lt, .{ a.handle, b.handle });
 }
@@ -156,8 +164,8 @@ pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_le, .{ a.handle, b.handle });
 }
@@ -170,8 +178,8 @@ pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_gt, .{ a.handle, b.handle });
 }
@@ -184,8 +192,8 @@ pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Compared in f32.
-/// - Result: The type of `a`.
+/// - Types: `a` and `b` are each f32, f16 or bf16, compared in f32, and `c` has the type of `a`; or both i32, i64
+///   or f64, and `c` is f32.
 pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_ge, .{ a.handle, b.handle });
 }
@@ -194,7 +202,8 @@ pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = a[i] + b[0]`.
 /// - Shapes: `c` has the shape of `a`. `b` has one element.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 and rounded once; or both i32, i64 or f64,
+///   computed in this type. Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add1, .{ a.handle, b.handle });
@@ -208,7 +217,8 @@ pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are
 ///   equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `condition`, `a` and `b` are each f32, f16 or bf16. `c` has the type of `a`, to which `b` is rounded.
+/// - Types: `condition`, `a` and `b` are each f32, f16 or bf16, and `b` is rounded to the type of `a`; or `a` and
+///   `b` are both i32, i64 or f64, and `condition` is a float or an integer. `c` has the type of `a`.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
 }
@@ -223,7 +233,8 @@ pub const ScaleOptions = struct {
 ///
 /// Computes `c[i] = a[i] * scale + bias`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32, where the product and the sum are each rounded.
+/// - Types: f32, f16 or bf16, computed in f32; or i32, i64 or f64, computed in this type. The product and the sum
+///   are each rounded. For integers, `factor` and `bias` are integers of the type, and results wrap around.
 /// - Result: The type of `a`.
 /// - `factor`: factor of each element.
 pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error!Tensor {
@@ -239,7 +250,8 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
 ///
 /// NaN stays NaN.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 /// - `lower`: lower bound. It must not exceed `upper`.
 /// - `upper`: upper bound.
@@ -251,7 +263,8 @@ pub fn clamp(self: Context, a: Tensor, lower: f64, upper: f64) Error!Tensor {
 ///
 /// Computes `c[i] = value`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. The value is rounded to this type.
+/// - Types: f32, f16 or bf16, to which the value is rounded; or i32, i64 or f64. For integers, the value is an
+///   integer of the type.
 /// - Result: The type of `a`.
 /// - `value`: value of all elements. NaN is valid.
 pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
@@ -264,7 +277,8 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` and `mask` are each f32, f16 or bf16. The value is rounded to the type of `a`.
+/// - Types: `a` and `mask` are each f32, f16 or bf16, and the value is rounded to the type of `a`; or `a` is i32,
+///   i64 or f64, and `mask` a float or an integer.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 pub fn maskedFill(self: Context, a: Tensor, mask: Tensor, value: f64) Error!Tensor {
@@ -471,7 +485,8 @@ pub fn indexSelect(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Te
 ///
 /// Computes `c[i] = |a[i]|`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn abs(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_abs, .{a.handle});
@@ -483,7 +498,8 @@ pub fn abs(self: Context, a: Tensor) Error!Tensor {
 ///
 /// The negation of 0 is -0.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn neg(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_neg, .{a.handle});
@@ -493,7 +509,8 @@ pub fn neg(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = a[i] * a[i]`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn sqr(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqr, .{a.handle});
@@ -505,7 +522,7 @@ pub fn sqr(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Negative elements give NaN.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or f64.
 /// - Result: The type of `a`.
 pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sqrt, .{a.handle});
@@ -573,7 +590,8 @@ pub fn cos(self: Context, a: Tensor) Error!Tensor {
 ///
 /// -0 and NaN are kept.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or i32, i64 or f64, computed in this type.
+///   Integers wrap around where they overflow.
 /// - Result: The type of `a`.
 pub fn sgn(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sgn, .{a.handle});
@@ -595,7 +613,7 @@ pub fn step(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = floor(a[i])`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or f64.
 /// - Result: The type of `a`.
 pub fn floor(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_floor, .{a.handle});
@@ -605,7 +623,7 @@ pub fn floor(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = ceil(a[i])`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or f64.
 /// - Result: The type of `a`.
 pub fn ceil(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_ceil, .{a.handle});
@@ -615,7 +633,7 @@ pub fn ceil(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or f64.
 /// - Result: The type of `a`.
 pub fn round(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_round, .{a.handle});
@@ -625,7 +643,7 @@ pub fn round(self: Context, a: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: f32, f16 or bf16. Computed in f32 and rounded once.
+/// - Types: f32, f16 or bf16, computed in f32 and rounded once; or f64.
 /// - Result: The type of `a`.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});

@@ -720,7 +720,8 @@ public:
 // Computes c[i] = a[i mod shape(a)] + b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor add(const Tensor &a, const Tensor &b);
 // Subtracts b from a, element-wise.
@@ -728,7 +729,8 @@ Tensor add(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i mod shape(a)] - b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor sub(const Tensor &a, const Tensor &b);
 // Multiplies a by b, element-wise.
@@ -736,18 +738,21 @@ Tensor sub(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i mod shape(a)] * b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor mul(const Tensor &a, const Tensor &b);
 // Divides a by b, element-wise.
 //
 // Computes c[i] = a[i mod shape(a)] / b[i mod shape(b)].
 //
-// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded towards 0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
+// - Computing fails with Error(invalid_argument) for an integer divisor of 0. The message names the first such element.
 Tensor div(const Tensor &a, const Tensor &b);
 // Takes the larger of a and b, element-wise.
 //
@@ -756,7 +761,8 @@ Tensor div(const Tensor &a, const Tensor &b);
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor maximum(const Tensor &a, const Tensor &b);
 // Takes the smaller of a and b, element-wise.
@@ -766,7 +772,8 @@ Tensor maximum(const Tensor &a, const Tensor &b);
 // The result is NaN if either element is NaN. 0 counts as larger than -0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor minimum(const Tensor &a, const Tensor &b);
 // Raises a to the power of b, element-wise.
@@ -787,8 +794,7 @@ Tensor pow(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 0. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor eq(const Tensor &a, const Tensor &b);
 // Tests whether a differs from b, element-wise: 1 if it does, 0 otherwise.
 //
@@ -797,8 +803,7 @@ Tensor eq(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 1. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor ne(const Tensor &a, const Tensor &b);
 // Tests whether a is less than b, element-wise: 1 if it is, 0 otherwise.
 //
@@ -807,8 +812,7 @@ Tensor ne(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 0. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor lt(const Tensor &a, const Tensor &b);
 // Tests whether a is at most b, element-wise: 1 if it is, 0 otherwise.
 //
@@ -817,8 +821,7 @@ Tensor lt(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 0. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor le(const Tensor &a, const Tensor &b);
 // Tests whether a is greater than b, element-wise: 1 if it is, 0 otherwise.
 //
@@ -827,8 +830,7 @@ Tensor le(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 0. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor gt(const Tensor &a, const Tensor &b);
 // Tests whether a is at least b, element-wise: 1 if it is, 0 otherwise.
 //
@@ -837,14 +839,14 @@ Tensor gt(const Tensor &a, const Tensor &b);
 // A comparison with NaN gives 0. 0 and -0 are equal.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16 or BF16. Compared in F32.
-// - Result: The type of a.
+// - Types: a and b are each F32, F16 or BF16, compared in F32, and c has the type of a; or both I32, I64 or F64, and c is F32.
 Tensor ge(const Tensor &a, const Tensor &b);
 // Adds the single element of b to each element of a.
 //
 // Computes c[i] = a[i] + b[0].
 // - Shapes: c has the shape of a. b has one element.
-// - Types: a and b are each F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: a and b are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64, computed in this type. Integers
+//   wrap around where they overflow.
 // - Result: The type of a.
 Tensor add1(const Tensor &a, const Tensor &b);
 // Selects elements of a where condition is not 0, and elements of b elsewhere.
@@ -854,13 +856,15 @@ Tensor add1(const Tensor &a, const Tensor &b);
 // A NaN in condition counts as not 0.
 // - Shapes: condition, a and b are broadcast to the shape of c. In each dimension their extents are equal, or 1, whose elements repeat. An
 //   extent of condition or b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: condition, a and b are each F32, F16 or BF16. c has the type of a, to which b is rounded.
+// - Types: condition, a and b are each F32, F16 or BF16, and b is rounded to the type of a; or a and b are both I32, I64 or F64, and
+//   condition is a float or an integer. c has the type of a.
 Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b);
 // Multiplies each element by scale and adds bias.
 //
 // Computes c[i] = a[i] * scale + bias.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product and the sum are each rounded. For
+//   integers, scale and bias are integers of the type, and results wrap around.
 // - Result: The type of a.
 // - scale: factor of each element.
 Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {});
@@ -870,7 +874,8 @@ Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {});
 //
 // NaN stays NaN.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
 // - Result: The type of a.
 // - min: lower bound. It must not exceed max.
 // - max: upper bound.
@@ -879,7 +884,7 @@ Tensor clamp(const Tensor &a, double min, double max);
 //
 // Computes c[i] = value.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. The value is rounded to this type.
+// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the value is an integer of the type.
 // - Result: The type of a.
 // - value: value of all elements. NaN is valid.
 Tensor fill(const Tensor &a, double value);
@@ -889,7 +894,8 @@ Tensor fill(const Tensor &a, double value);
 //
 // A NaN in mask counts as not 0.
 // - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
-// - Types: a and mask are each F32, F16 or BF16. The value is rounded to the type of a.
+// - Types: a and mask are each F32, F16 or BF16, and the value is rounded to the type of a; or a is I32, I64 or F64, and mask a float or an
+//   integer.
 // - Result: The type of a.
 // - value: the value. NaN and infinity are valid.
 Tensor masked_fill(const Tensor &a, const Tensor &mask, double value);
@@ -1042,7 +1048,8 @@ Tensor index_select(const Tensor &a, const Tensor &indices, std::int64_t dim);
 //
 // Computes c[i] = |a[i]|.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
 // - Result: The type of a.
 Tensor abs(const Tensor &a);
 // Negates each element.
@@ -1051,14 +1058,16 @@ Tensor abs(const Tensor &a);
 //
 // The negation of 0 is -0.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
 // - Result: The type of a.
 Tensor neg(const Tensor &a);
 // Squares each element.
 //
 // Computes c[i] = a[i] * a[i].
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
 // - Result: The type of a.
 Tensor sqr(const Tensor &a);
 // Takes the square root of each element.
@@ -1067,7 +1076,7 @@ Tensor sqr(const Tensor &a);
 //
 // Negative elements give NaN.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 // - Result: The type of a.
 Tensor sqrt(const Tensor &a);
 // Takes the natural logarithm of each element.
@@ -1117,7 +1126,8 @@ Tensor cos(const Tensor &a);
 //
 // -0 and NaN are kept.
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers wrap around where they
+//   overflow.
 // - Result: The type of a.
 Tensor sgn(const Tensor &a);
 // Maps positive elements to 1 and all others to 0.
@@ -1133,28 +1143,28 @@ Tensor step(const Tensor &a);
 //
 // Computes c[i] = floor(a[i]).
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 // - Result: The type of a.
 Tensor floor(const Tensor &a);
 // Rounds each element up to an integer.
 //
 // Computes c[i] = ceil(a[i]).
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 // - Result: The type of a.
 Tensor ceil(const Tensor &a);
 // Rounds each element to the nearest integer, and halves away from 0.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]| + 1/2).
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 // - Result: The type of a.
 Tensor round(const Tensor &a);
 // Rounds each element toward 0 to an integer.
 //
 // Computes c[i] = sgn(a[i]) * floor(|a[i]|).
 // - Shapes: c has the shape of a.
-// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
 // - Result: The type of a.
 Tensor trunc(const Tensor &a);
 // Applies the error function to each element.

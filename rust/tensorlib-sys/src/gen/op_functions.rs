@@ -640,7 +640,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -652,7 +653,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -664,7 +666,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -674,12 +677,16 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
     ///
-    /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+    /// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded
+    /// towards 0.
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
+    /// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an integer divisor of 0. The message names the
+    ///   first such element.
     ///
     /// Since 0.1.
     pub fn tl_div(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -692,7 +699,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -706,7 +714,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -735,8 +744,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_eq(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -749,8 +758,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_ne(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -763,8 +772,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_lt(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -777,8 +786,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_le(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -791,8 +800,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_gt(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -805,8 +814,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or
+    ///   both I32, I64 or F64, and `c` is F32.
     ///
     /// Since 0.1.
     pub fn tl_ge(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -815,7 +824,8 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i] + b[0]`.
     /// - Shapes: `c` has the shape of `a`. `b` has one element.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64
+    ///   or F64, computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -830,8 +840,9 @@ extern "C" {
     /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
     ///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
     ///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b`
-    ///   is rounded.
+    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`;
+    ///   or `a` and `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the
+    ///   type of `a`.
     ///
     /// Since 0.1.
     pub fn tl_where(
@@ -845,7 +856,9 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i] * scale + bias`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+    /// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product
+    ///   and the sum are each rounded. For integers, `scale` and `bias` are integers of the type, and
+    ///   results wrap around.
     /// - Result: The type of `a`.
     /// - `scale`: factor of each element.
     ///
@@ -863,7 +876,8 @@ extern "C" {
     ///
     /// NaN stays NaN.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     /// - `min`: lower bound. It must not exceed `max`.
     /// - `max`: upper bound.
@@ -875,7 +889,8 @@ extern "C" {
     ///
     /// Computes `c[i] = value`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. The value is rounded to this type.
+    /// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the
+    ///   value is an integer of the type.
     /// - Result: The type of `a`.
     /// - `value`: value of all elements. NaN is valid.
     ///
@@ -888,7 +903,8 @@ extern "C" {
     ///
     /// A NaN in `mask` counts as not 0.
     /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or
+    ///   `a` is I32, I64 or F64, and `mask` a float or an integer.
     /// - Result: The type of `a`.
     /// - `value`: the value. NaN and infinity are valid.
     ///
@@ -1123,7 +1139,8 @@ extern "C" {
     ///
     /// Computes `c[i] = |a[i]|`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1135,7 +1152,8 @@ extern "C" {
     ///
     /// The negation of 0 is -0.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1145,7 +1163,8 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i] * a[i]`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1157,7 +1176,7 @@ extern "C" {
     ///
     /// Negative elements give NaN.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1225,7 +1244,8 @@ extern "C" {
     ///
     /// -0 and NaN are kept.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this
+    ///   type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1247,7 +1267,7 @@ extern "C" {
     ///
     /// Computes `c[i] = floor(a[i])`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1257,7 +1277,7 @@ extern "C" {
     ///
     /// Computes `c[i] = ceil(a[i])`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1267,7 +1287,7 @@ extern "C" {
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -1277,7 +1297,7 @@ extern "C" {
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.

@@ -879,7 +879,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -895,7 +896,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -911,7 +913,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -925,12 +928,15 @@ impl Context {
     ///
     /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
     ///
-    /// Dividing by 0 gives an infinity, and 0 / 0 gives NaN.
+    /// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded towards 0.
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer divisor of 0.
+    ///   The message names the first such element.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -947,7 +953,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -965,7 +972,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1002,8 +1010,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1020,8 +1028,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1038,8 +1046,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1056,8 +1064,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1074,8 +1082,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1092,8 +1100,8 @@ impl Context {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Compared in F32.
-    /// - Result: The type of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -1106,7 +1114,8 @@ impl Context {
     ///
     /// Computes `c[i] = a[i] + b[0]`.
     /// - Shapes: `c` has the shape of `a`. `b` has one element.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1124,7 +1133,8 @@ impl Context {
     /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its elements
     ///   then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16. `c` has the type of `a`, to which `b` is rounded.
+    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`; or `a` and
+    ///   `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the type of `a`.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1152,7 +1162,8 @@ impl Context {
     ///
     /// Computes `c[i] = a[i] * scale + bias`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32, where the product and the sum are each rounded.
+    /// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product and the sum
+    ///   are each rounded. For integers, `scale` and `bias` are integers of the type, and results wrap around.
     /// - Result: The type of `a`.
     /// - `scale`: factor of each element.
     ///
@@ -1180,7 +1191,8 @@ impl Context {
     ///
     /// NaN stays NaN.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
     /// - Result: The type of `a`.
     /// - `min`: lower bound. It must not exceed `max`.
     /// - `max`: upper bound.
@@ -1197,7 +1209,8 @@ impl Context {
     ///
     /// Computes `c[i] = value`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. The value is rounded to this type.
+    /// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the value is an
+    ///   integer of the type.
     /// - Result: The type of `a`.
     /// - `value`: value of all elements. NaN is valid.
     ///
@@ -1215,7 +1228,8 @@ impl Context {
     ///
     /// A NaN in `mask` counts as not 0.
     /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16. The value is rounded to the type of `a`.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or `a` is I32,
+    ///   I64 or F64, and `mask` a float or an integer.
     /// - Result: The type of `a`.
     /// - `value`: the value. NaN and infinity are valid.
     ///
@@ -1574,7 +1588,8 @@ impl Context {
     ///
     /// Computes `c[i] = |a[i]|`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1590,7 +1605,8 @@ impl Context {
     ///
     /// The negation of 0 is -0.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1604,7 +1620,8 @@ impl Context {
     ///
     /// Computes `c[i] = a[i] * a[i]`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1620,7 +1637,7 @@ impl Context {
     ///
     /// Negative elements give NaN.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1712,7 +1729,8 @@ impl Context {
     ///
     /// -0 and NaN are kept.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1742,7 +1760,7 @@ impl Context {
     ///
     /// Computes `c[i] = floor(a[i])`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1756,7 +1774,7 @@ impl Context {
     ///
     /// Computes `c[i] = ceil(a[i])`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1770,7 +1788,7 @@ impl Context {
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -1784,7 +1802,7 @@ impl Context {
     ///
     /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
     /// - Result: The type of `a`.
     ///
     /// # Errors

@@ -1,0 +1,161 @@
+// Elementwise operations on I32, I64 and F64: a thread owns an element of the result. Limited by memory, or by F64 on
+// devices with few F64 units.
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/convert.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/launch.hpp"
+#include "math/numbers.hpp"
+#include "ops/numbers.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+using device::View;
+using ops::NumberNode;
+
+struct Arguments {
+    NumberNode node;
+    View a, b, condition, c;
+    DType condition_type;
+    std::size_t condition_size;
+    std::uint64_t *fault;
+};
+
+// The position in a tensor, which repeats, of an element of the result.
+struct Place {
+    std::int64_t i0, i1, i2, i3;
+
+    __device__ Place in(const View &v) const { return {i0 % v.ne[0], i1 % v.ne[1], i2 % v.ne[2], i3 % v.ne[3]}; }
+    __device__ const char *address(const View &v) const {
+        const Place own = in(v);
+        return v.at(own.i1, own.i2, own.i3) + own.i0 * v.nb[0];
+    }
+    __device__ std::int64_t position(const View &v) const {
+        const Place own = in(v);
+        return own.i0 + v.ne[0] * (own.i1 + v.ne[1] * (own.i2 + v.ne[2] * own.i3));
+    }
+};
+
+__device__ bool is_true(const Arguments &all, const Place &place) {
+    std::uint64_t bits = 0;
+    const char *from = place.address(all.condition);
+    for (std::size_t i = 0; i < all.condition_size; i++) bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(from[i])) << (8 * i);
+    const bool floating = all.condition_type == DType::f32 || all.condition_type == DType::f16 || all.condition_type == DType::bf16 ||
+                          all.condition_type == DType::f64;
+    return (floating ? bits << (65 - 8 * all.condition_size) : bits) != 0;
+}
+
+// Products and sums are not fused, as on the CPU.
+template <class T>
+__device__ T scaled(T a, T factor, T added) {
+#if !defined(TENSORLIB_SIMT)
+    if constexpr (std::is_floating_point_v<T>) return __dadd_rn(__dmul_rn(a, factor), added);
+#endif
+    return math::Numbers<T>::scale(a, factor, added);
+}
+
+template <class T>
+__device__ T number_of(const Arguments &all, const T *parameters, const Place &place) {
+    using N = math::Numbers<T>;
+    const int operands = operands_of(all.node.op);
+    const T a = operands > 0 ? *reinterpret_cast<const T *>(place.address(all.a)) : T{0};
+    const T b = operands > 1 ? *reinterpret_cast<const T *>(place.address(all.b)) : T{0};
+    switch (all.node.op) {
+        case NumberOp::add: return N::add(a, b);
+        case NumberOp::sub: return N::sub(a, b);
+        case NumberOp::mul: return N::mul(a, b);
+        case NumberOp::div:
+            if (N::integer && b == 0) device::note_fault(all.fault, 1, place.position(all.b));
+            return N::div(a, b);
+        case NumberOp::maximum: return N::maximum(a, b);
+        case NumberOp::minimum: return N::minimum(a, b);
+        case NumberOp::where: return is_true(all, place) ? a : b;
+        case NumberOp::abs: return N::abs(a);
+        case NumberOp::neg: return N::neg(a);
+        case NumberOp::sqr: return N::sqr(a);
+        case NumberOp::sgn: return N::sgn(a);
+        case NumberOp::clamp: return N::clamp(a, parameters[0], parameters[1]);
+        case NumberOp::fill: return parameters[0];
+        case NumberOp::scale: return scaled(a, parameters[0], parameters[1]);
+        default: break;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+        switch (all.node.op) {
+            case NumberOp::sqrt: return ::sqrt(a);
+            case NumberOp::floor: return ::floor(a);
+            case NumberOp::ceil: return ::ceil(a);
+            case NumberOp::round: return math::round_f64(a);
+            case NumberOp::trunc: return ::trunc(a);
+            default: break;
+        }
+    }
+    return a;
+}
+
+template <class T>
+__device__ bool compared(const Arguments &all, const Place &place) {
+    const T a = *reinterpret_cast<const T *>(place.address(all.a)), b = *reinterpret_cast<const T *>(place.address(all.b));
+    switch (all.node.op) {
+        case NumberOp::eq: return a == b;
+        case NumberOp::ne: return a != b;
+        case NumberOp::lt: return a < b;
+        case NumberOp::le: return a <= b;
+        case NumberOp::gt: return a > b;
+        default: return a >= b;
+    }
+}
+
+template <class T>
+__global__ void compute_numbers(Arguments all, std::int64_t n_rows) {
+    const T *parameters = reinterpret_cast<const T *>(&all.node.parameters);
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const RowIndex index = all.c.index(row);
+        char *to = all.c.at(index);
+        device::for_each_unit(all.c.ne[0], [&](std::int64_t i) {
+            const Place place{i, index.i1, index.i2, index.i3};
+            if (is_comparison(all.node.op)) {
+                reinterpret_cast<float *>(to)[i] = compared<T>(all, place) ? 1.0f : 0.0f;
+            } else {
+                reinterpret_cast<T *>(to)[i] = number_of<T>(all, parameters, place);
+            }
+        });
+    });
+}
+
+cudaError_t launch_numbers(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    Arguments all{ops::number_node(*step.node), {}, {}, {}, device::view_of(step.dst), DType::f32, 4, step.fault};
+    const auto view_at = [&](int i) { return device::view_of(step.src[static_cast<std::size_t>(i)]); };
+    const int operands = operands_of(all.node.op), first = all.node.first;
+    if (operands > 0) all.a = view_at(first);
+    if (operands > 1) all.b = view_at(first + 1);
+    if (first > 0) {
+        all.condition = view_at(0);
+        all.condition_type = step.src[0].type;
+        all.condition_size = traits(step.src[0].type).size;
+    }
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
+    const auto kernel = all.node.type == DType::i32   ? compute_numbers<std::int32_t>
+                        : all.node.type == DType::i64 ? compute_numbers<std::int64_t>
+                                                      : compute_numbers<double>;
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, kernel, all, n_rows);
+}
+
+#define TL_NUMBERS(op_) {{.op = Op::op_, .name = "numbers", .plan = plan_always<>}, launch_numbers}
+
+constexpr CudaKernel table[] = {
+    TL_NUMBERS(add),  TL_NUMBERS(sub),   TL_NUMBERS(mul),  TL_NUMBERS(div),   TL_NUMBERS(maximum), TL_NUMBERS(minimum), TL_NUMBERS(eq),
+    TL_NUMBERS(ne),   TL_NUMBERS(lt),    TL_NUMBERS(le),   TL_NUMBERS(gt),    TL_NUMBERS(ge),      TL_NUMBERS(add1),    TL_NUMBERS(where),
+    TL_NUMBERS(abs),  TL_NUMBERS(neg),   TL_NUMBERS(sqr),  TL_NUMBERS(sgn),   TL_NUMBERS(clamp),   TL_NUMBERS(fill),    TL_NUMBERS(scale),
+    TL_NUMBERS(sqrt), TL_NUMBERS(floor), TL_NUMBERS(ceil), TL_NUMBERS(round), TL_NUMBERS(trunc),
+};
+
+#undef TL_NUMBERS
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::numbers = table;
+
+}  // namespace tensorlib::core
