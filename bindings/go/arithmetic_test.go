@@ -125,8 +125,8 @@ func TestArithmeticRefusals(t *testing.T) {
 	} {
 		_, err := method(none, 2)
 		wantError(t, err, StatusInvalidArgument, "nil")
-		_, err = method(must(NewTensorFrom(c, []int32{1}, 1)), 2)
-		wantError(t, err, StatusTypeMismatch, "i32")
+		_, err = method(must(NewTensorFrom(c, []int8{1}, 1)), 2)
+		wantError(t, err, StatusTypeMismatch, "i8")
 	}
 	_, err := none.Neg()
 	wantError(t, err, StatusInvalidArgument, "nil")

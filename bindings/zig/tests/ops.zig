@@ -120,7 +120,7 @@ test "arithmetic takes numbers" {
     try expectValues(cpu, try t.mulNumber(std.math.nan(f64)), &([_]f32{std.math.nan(f32)} ** 8));
     const half = try ctx.cast(t, .f16);
     try expectEqual(tl.Type.f16, (try half.divInto(2)).dtype());
-    const whole = try ctx.tensorFrom(i32, &.{1}, &.{1});
+    const whole = try ctx.tensorFrom(i8, &.{1}, &.{1});
     try std.testing.expectError(error.TypeMismatch, whole.addNumber(1));
 }
 

@@ -69,7 +69,7 @@ def shapes():
             yield made(label, "sub", dtype, a, b)
     c = Case("wide_types/sub_i64_views")
     a = c.permute(c.leaf(3, 4, 5, 2, dtype="i64"), 1, 2, 0, 3)
-    yield c.out(c.wide("sub", a, c.shaped("expand", c.leaf(4, 1, 3, dtype="i64"), ne=(4, 5, 3, 2))))
+    yield c.out(c.wide("sub", a, c.shaped("expand", c.leaf(1, 3, 4, dtype="i64"), ne=(5, 3, 4, 2))))
     c = Case("wide_types/mul_f64_itself")
     a = c.leaf(7, 3, dtype="f64")
     yield c.out(c.wide("mul", a, a))

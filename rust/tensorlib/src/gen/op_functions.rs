@@ -1410,7 +1410,7 @@ impl Context {
     /// ```
     /// use tensorlib::Context;
     /// let ctx = Context::new();
-    /// let images = ctx.zeros([28, 28, 1, 64])?;
+    /// let images = ctx.zeros(tensorlib::DType::F32, [28, 28, 1, 64])?;
     /// assert_eq!(images.flatten(0, 2)?.shape(), [784, 64]);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
