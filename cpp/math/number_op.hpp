@@ -1,46 +1,46 @@
-// The elementwise operations that compute in I32, I64 and F64 themselves. Formulas in F32 are in tile_ops.inc.
+// The elementwise operations that compute in I32, I64 and F64 themselves, from number_ops.inc. Formulas in F32 are in
+// tile_ops.inc.
 #pragma once
+
+#include "dtype/host_device.hpp"
 
 #include <cstdint>
 
 namespace tensorlib::core {
 
-// Those up to `trunc` from `sqrt` on are for F64 alone. clamp, fill and scale have numbers as parameters.
 enum class NumberOp : std::uint8_t {
-    add,
-    sub,
-    mul,
-    div,
-    maximum,
-    minimum,
-    eq,
-    ne,
-    lt,
-    le,
-    gt,
-    ge,
-    where,
-    abs,
-    neg,
-    sqr,
-    sgn,
-    clamp,
-    fill,
-    scale,
-    sqrt,
-    floor,
-    ceil,
-    round,
-    trunc
+#define TL_NUMBER_OP(name, operands, integers) name,
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
 };
-constexpr int number_op_count = 25;
 
-constexpr bool is_comparison(NumberOp op) noexcept { return op >= NumberOp::eq && op <= NumberOp::ge; }
-constexpr bool is_for_integers(NumberOp op) noexcept { return op < NumberOp::sqrt; }
+constexpr int number_op_count = 0
+#define TL_NUMBER_OP(name, operands, integers) +1
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
+    ;
+
+constexpr TL_HOST_DEVICE bool is_comparison(NumberOp op) noexcept { return op >= NumberOp::eq && op <= NumberOp::ge; }
+
+constexpr bool is_for_integers(NumberOp op) noexcept {
+    switch (op) {
+#define TL_NUMBER_OP(name, operands, integers) \
+    case NumberOp::name: return integers;
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
+    }
+    return false;  // not reached: all operations are above
+}
+
 // The operands whose elements are numbers of the type; `where` has a condition before them.
-constexpr int operands_of(NumberOp op) noexcept {
-    if (op == NumberOp::fill) return 0;
-    return op <= NumberOp::where ? 2 : 1;
+constexpr TL_HOST_DEVICE int operands_of(NumberOp op) noexcept {
+    switch (op) {
+#define TL_NUMBER_OP(name, operands, integers) \
+    case NumberOp::name: return operands;
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
+    }
+    return 0;  // not reached: all operations are above
 }
 
 }  // namespace tensorlib::core

@@ -24,7 +24,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// Of dimensions, dimension 0 first: letters, and codes after them for diagonals.
+// The names of dimensions, dimension 0 first: letters, and codes after them for diagonals.
 using Name = char16_t;
 using Names = std::u16string;
 

@@ -30,34 +30,10 @@ int first_operand(Op op) noexcept { return op == Op::where ? 1 : 0; }
 
 int number_op(Op op) noexcept {
     switch (op) {
-#define TL_NUMBER(name) \
+#define TL_NUMBER_OP(name, operands, integers) \
     case Op::name: return static_cast<int>(NumberOp::name);
-        TL_NUMBER(add)
-        TL_NUMBER(sub)
-        TL_NUMBER(mul)
-        TL_NUMBER(div)
-        TL_NUMBER(maximum)
-        TL_NUMBER(minimum)
-        TL_NUMBER(eq)
-        TL_NUMBER(ne)
-        TL_NUMBER(lt)
-        TL_NUMBER(le)
-        TL_NUMBER(gt)
-        TL_NUMBER(ge)
-        TL_NUMBER(where)
-        TL_NUMBER(abs)
-        TL_NUMBER(neg)
-        TL_NUMBER(sqr)
-        TL_NUMBER(sgn)
-        TL_NUMBER(clamp)
-        TL_NUMBER(fill)
-        TL_NUMBER(scale)
-        TL_NUMBER(sqrt)
-        TL_NUMBER(floor)
-        TL_NUMBER(ceil)
-        TL_NUMBER(round)
-        TL_NUMBER(trunc)
-#undef TL_NUMBER
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
         case Op::add1: return static_cast<int>(NumberOp::add);
         default: return -1;
     }

@@ -168,20 +168,36 @@ inline Drawn draw_repeat(Builder &build, Random &random) {
             }};
 }
 
+// Of 2 tensors, and sometimes of up to 10.
 inline Drawn draw_concat(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
     const Ne a = build.shape(random);
     const std::size_t dim = random() % 4;
-    Ne b = a, units = a;
-    b[dim] = dim == 0 ? one_of(random, std::array<std::int64_t, 6>{0, 1, 2, 3, 17, 64}) : below(random, 4);
-    units[dim] += b[dim];
-    return {{build.operand(type, a, random), build.operand(type, b, random)},
-            {Attr::of_int("dim", static_cast<std::int64_t>(dim))},
-            units,
-            [a, dim](Ne i) {
-                if (i[dim] < a[dim]) return Origin{0, i};
-                i[dim] -= a[dim];
-                return Origin{1, i};
+    Ne units = a;
+    std::vector<Tensor *> parts{build.operand(type, a, random)};
+    std::vector<std::int64_t> sizes{a[dim]};
+    const std::size_t n = random() % 3 != 0 ? 2 : 3 + random() % 8;
+    while (parts.size() < n) {
+        Ne b = a;
+        b[dim] = dim == 0 ? one_of(random, std::array<std::int64_t, 6>{0, 1, 2, 3, 17, 64}) : below(random, 4);
+        units[dim] += b[dim];
+        sizes.push_back(b[dim]);
+        parts.push_back(build.operand(type, b, random));
+    }
+    return {parts, {Attr::of_int("dim", static_cast<std::int64_t>(dim))}, units, [sizes, dim](Ne i) {
+                std::size_t part = 0;
+                while (i[dim] >= sizes[part]) i[dim] -= sizes[part++];
+                return Origin{static_cast<int>(part), i};
+            }};
+}
+
+inline Drawn draw_flip(Builder &build, Random &random) {
+    const std::size_t dim = random() % 4;
+    const DType type = dim == 0 ? one_of(random, plain_types) : one_of(random, any_types);
+    const Ne a = build.shape(random);
+    return {{build.operand(type, a, random)}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))}, a, [a, dim](Ne i) {
+                i[dim] = a[dim] - 1 - i[dim];
+                return Origin{0, i};
             }};
 }
 
@@ -373,6 +389,7 @@ inline constexpr Move all_moves[] = {
     {Op::pad, draw_pad},
     {Op::pad_reflect_1d, draw_pad_reflect_1d},
     {Op::roll, draw_roll},
+    {Op::flip, draw_flip},
     {Op::diag, draw_diag},
     {Op::tri, draw_tri},
     {Op::diag_mask_inf, draw_diag_mask_inf},

@@ -105,16 +105,12 @@ void run_numbers(const Step &step, const Slice &slice) noexcept {
     }
 }
 
-#define TL_NUMBERS(op_) {{.op = Op::op_, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers}
-
 constexpr CpuKernel table[] = {
-    TL_NUMBERS(add),  TL_NUMBERS(sub),   TL_NUMBERS(mul),  TL_NUMBERS(div),   TL_NUMBERS(maximum), TL_NUMBERS(minimum), TL_NUMBERS(eq),
-    TL_NUMBERS(ne),   TL_NUMBERS(lt),    TL_NUMBERS(le),   TL_NUMBERS(gt),    TL_NUMBERS(ge),      TL_NUMBERS(add1),    TL_NUMBERS(where),
-    TL_NUMBERS(abs),  TL_NUMBERS(neg),   TL_NUMBERS(sqr),  TL_NUMBERS(sgn),   TL_NUMBERS(clamp),   TL_NUMBERS(fill),    TL_NUMBERS(scale),
-    TL_NUMBERS(sqrt), TL_NUMBERS(floor), TL_NUMBERS(ceil), TL_NUMBERS(round), TL_NUMBERS(trunc),
+#define TL_NUMBER_OP(name_, operands, integers) {{.op = Op::name_, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers},
+#include "math/number_ops.inc"
+#undef TL_NUMBER_OP
+    {{.op = Op::add1, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers},
 };
-
-#undef TL_NUMBERS
 
 }  // namespace
 

@@ -169,7 +169,7 @@ void exponentials_along(int64_t n, const float *x, int64_t, double *state) {
 
 // Rows of as many floats are read four at a time.
 constexpr int64_t long_row = 4096;
-// Prefetching so many floats ahead costs nothing where the hardware does it already.
+// Prefetching this number of floats ahead costs nothing where the hardware does it already.
 constexpr int64_t ahead = 128;
 
 // Up to three accumulators for each column, in the caller's memory.

@@ -124,7 +124,7 @@ fn lists_of_tensors() -> Result<()> {
     Ok(())
 }
 
-/// A composed operation that fails leaves nothing behind.
+/// A composed operation that fails takes its nodes back.
 #[test]
 fn refusals_leave_nothing() -> Result<()> {
     let ctx = Context::new();

@@ -103,8 +103,8 @@ def repetitions():
     ]:
         yield made(label, "expand", shape, ne=ne)
     yield of_turned("turned", "expand", 1, 0, 2, 3, shape=(3, 1), ne=(5, 3, 1, 1))
-    c = Case("shapes/expand_then_sum_rows")
-    yield c.out(c.reduced("sum_rows", c.shaped("expand", c.leaf(1, 3), ne=(7, 3, 2, 1))))
+    c = Case("shapes/expand_then_mean")
+    yield c.out(c.reduced("mean", c.shaped("expand", c.leaf(1, 3), ne=(7, 3, 2, 1)), dims=(0,)))
     c = Case("shapes/expand_then_mul_mat")
     yield c.out(c.mul_mat(c.shaped("expand", c.leaf(1, 3), ne=(7, 3, 1, 1)), c.leaf(7, 2)))
     c = Case("shapes/expand_then_reshape")
