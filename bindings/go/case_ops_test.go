@@ -136,6 +136,16 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"mul_mat_sparse":     4,
 		"axpy":               4,
 		"sparse_ffn":         6,
+		"bitwise_and":        2,
+		"bitwise_or":         2,
+		"bitwise_xor":        2,
+		"bitwise_not":        1,
+		"shift_left":         2,
+		"shift_right":        2,
+		"logical_and":        2,
+		"logical_or":         2,
+		"logical_xor":        2,
+		"logical_not":        1,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -529,6 +539,26 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			First:      SparseFfnFirst(s.choice("first", "gate", "up")),
 		}
 		made, err = c.SparseFfn(src[0], src[1], src[2], src[3], src[4], src[5], options)
+	case "bitwise_and":
+		made, err = c.BitwiseAnd(src[0], src[1])
+	case "bitwise_or":
+		made, err = c.BitwiseOr(src[0], src[1])
+	case "bitwise_xor":
+		made, err = c.BitwiseXor(src[0], src[1])
+	case "bitwise_not":
+		made, err = c.BitwiseNot(src[0])
+	case "shift_left":
+		made, err = c.ShiftLeft(src[0], src[1])
+	case "shift_right":
+		made, err = c.ShiftRight(src[0], src[1])
+	case "logical_and":
+		made, err = c.LogicalAnd(src[0], src[1])
+	case "logical_or":
+		made, err = c.LogicalOr(src[0], src[1])
+	case "logical_xor":
+		made, err = c.LogicalXor(src[0], src[1])
+	case "logical_not":
+		made, err = c.LogicalNot(src[0])
 	}
 	return made, true, err
 }

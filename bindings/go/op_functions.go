@@ -3101,3 +3101,174 @@ func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *S
 		return C.tl_sparse_ffn(c.ptr, x.ptr, gate.ptr, up.ptr, downT.ptr, scores.ptr, rows.ptr, &params)
 	})
 }
+
+// BitwiseAnd keeps the bits that a and b both have.
+//
+// Computes c[i] = a[i mod shape(a)] & b[i mod shape(b)].
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) BitwiseAnd(a, b *Tensor) (*Tensor, error) {
+	return c.construct("bitwise_and", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_bitwise_and(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// BitwiseOr joins the bits of a and b.
+//
+// Computes c[i] = a[i mod shape(a)] | b[i mod shape(b)].
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) BitwiseOr(a, b *Tensor) (*Tensor, error) {
+	return c.construct("bitwise_or", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_bitwise_or(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// BitwiseXor keeps the bits that either a or b has, but not both.
+//
+// Computes c[i] = a[i mod shape(a)] ^ b[i mod shape(b)].
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) BitwiseXor(a, b *Tensor) (*Tensor, error) {
+	return c.construct("bitwise_xor", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_bitwise_xor(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// BitwiseNot inverts each bit of a.
+//
+// Computes c[i] = -1 - a[i].
+//
+//   - Shapes: c has the shape of a.
+//   - Types: I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) BitwiseNot(a *Tensor) (*Tensor, error) {
+	return c.construct("bitwise_not", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_bitwise_not(c.ptr, a.ptr)
+	})
+}
+
+// ShiftLeft moves the bits of each element of a up by as many places as b says.
+//
+// Computes c[i] = a[i mod shape(a)] * 2^b[i mod shape(b)].
+//
+// A b below 0, or as large as the bits of the type, moves all bits out. Bits
+// that leave the type are lost, and zeros come in.
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) ShiftLeft(a, b *Tensor) (*Tensor, error) {
+	return c.construct("shift_left", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_shift_left(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// ShiftRight moves the bits of each element of a down by as many places as b
+// says.
+//
+// Computes c[i] = floor(a[i mod shape(a)] / 2^b[i mod shape(b)]).
+//
+// A b below 0, or as large as the bits of the type, moves all bits out. Copies
+// of the sign come in.
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Result: The type of a.
+func (c *Context) ShiftRight(a, b *Tensor) (*Tensor, error) {
+	return c.construct("shift_right", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_shift_right(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// LogicalAnd tests whether a and b are both not 0.
+//
+// Computes c[i] = 1 if a[i mod shape(a)] != 0 and b[i mod shape(b)] != 0
+// else 0.
+//
+// NaN counts as not 0.
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
+//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+func (c *Context) LogicalAnd(a, b *Tensor) (*Tensor, error) {
+	return c.construct("logical_and", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_logical_and(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// LogicalOr tests whether a or b is not 0.
+//
+// Computes c[i] = 1 if a[i mod shape(a)] != 0 or b[i mod shape(b)] != 0 else 0.
+//
+// NaN counts as not 0.
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
+//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+func (c *Context) LogicalOr(a, b *Tensor) (*Tensor, error) {
+	return c.construct("logical_or", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_logical_or(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// LogicalXor tests whether either a or b is not 0, but not both.
+//
+// Computes c[i] = 1 if (a[i mod shape(a)] != 0) != (b[i mod shape(b)] != 0)
+// else 0.
+//
+// NaN counts as not 0.
+//
+//   - Shapes: a and b are broadcast to the shape of c. In each dimension their
+//     extents are equal, or one of them is 1 and its elements repeat. An extent
+//     of b may also divide that of a, and its elements then repeat as tiles. A
+//     dimension that a shape lacks is 1.
+//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
+//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+func (c *Context) LogicalXor(a, b *Tensor) (*Tensor, error) {
+	return c.construct("logical_xor", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_logical_xor(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// LogicalNot tests whether a is 0.
+//
+// Computes c[i] = 1 if a[i] = 0 else 0.
+//
+// NaN counts as not 0.
+//
+//   - Shapes: c has the shape of a.
+//   - Types: a is F32, F16, BF16, I32, I64 or F64. c has the type of a if that
+//     is F32, F16 or BF16, and is F32 otherwise.
+func (c *Context) LogicalNot(a *Tensor) (*Tensor, error) {
+	return c.construct("logical_not", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_logical_not(c.ptr, a.ptr)
+	})
+}

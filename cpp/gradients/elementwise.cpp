@@ -138,6 +138,8 @@ constexpr GradientRule pow{[](Rule &r) {
     });
     r.give(1, [&] { return masked(r.g(), (r.g() * r.c() * r[0].op(Op::log)).where(r[0]).where(r.c())); });
 }};
+constexpr GradientRule bitwise_and = no_gradient, bitwise_or = no_gradient, bitwise_xor = no_gradient, bitwise_not = no_gradient;
+constexpr GradientRule shift_left = no_gradient, shift_right = no_gradient;
 constexpr GradientRule eq = no_gradient, ne = no_gradient, lt = no_gradient, le = no_gradient, gt = no_gradient, ge = no_gradient;
 constexpr GradientRule where{[](Rule &r) {
     const Value g = r.g();

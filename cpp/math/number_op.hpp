@@ -9,33 +9,35 @@
 namespace tensorlib::core {
 
 enum class NumberOp : std::uint8_t {
-#define TL_NUMBER_OP(name, operands, integers) name,
+#define TL_NUMBER_OP(name, operands, types) name,
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
 };
 
 constexpr int number_op_count = 0
-#define TL_NUMBER_OP(name, operands, integers) +1
+#define TL_NUMBER_OP(name, operands, types) +1
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
     ;
 
 constexpr TL_HOST_DEVICE bool is_comparison(NumberOp op) noexcept { return op >= NumberOp::eq && op <= NumberOp::ge; }
 
-constexpr bool is_for_integers(NumberOp op) noexcept {
+// all: I32, I64 and F64. doubles: F64. integers: I8, I16, I32 and I64.
+enum class NumberTypes : std::uint8_t { all, doubles, integers };
+constexpr NumberTypes types_of(NumberOp op) noexcept {
     switch (op) {
-#define TL_NUMBER_OP(name, operands, integers) \
-    case NumberOp::name: return integers;
+#define TL_NUMBER_OP(name, operands, types) \
+    case NumberOp::name: return NumberTypes::types;
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
     }
-    return false;  // not reached: all operations are above
+    return NumberTypes::all;  // not reached: all operations are above
 }
 
 // The operands whose elements are numbers of the type; `where` has a condition before them.
 constexpr TL_HOST_DEVICE int operands_of(NumberOp op) noexcept {
     switch (op) {
-#define TL_NUMBER_OP(name, operands, integers) \
+#define TL_NUMBER_OP(name, operands, types) \
     case NumberOp::name: return operands;
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP

@@ -59,6 +59,16 @@ struct Numbers {
         a = a < least ? least : a;
         return a > most ? most : a;
     }
+    TL_MATH_INLINE static T bitwise_and(T a, T b) { return static_cast<T>(a & b); }
+    TL_MATH_INLINE static T bitwise_or(T a, T b) { return static_cast<T>(a | b); }
+    TL_MATH_INLINE static T bitwise_xor(T a, T b) { return static_cast<T>(a ^ b); }
+    TL_MATH_INLINE static T bitwise_not(T a) { return static_cast<T>(~a); }
+    // A count that is none of the type's bits moves all of them out.
+    TL_MATH_INLINE static bool stays(T count) { return static_cast<U>(count) < 8 * sizeof(T); }
+    TL_MATH_INLINE static T shift_left(T a, T count) { return stays(count) ? static_cast<T>(static_cast<U>(a) << count) : T{0}; }
+    TL_MATH_INLINE static T shift_right(T a, T count) {
+        return static_cast<T>(a >> (stays(count) ? count : static_cast<T>(8 * sizeof(T) - 1)));
+    }
     TL_MATH_INLINE static T scale(T a, T factor, T added) { return add(mul(a, factor), added); }
 };
 

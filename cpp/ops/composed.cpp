@@ -207,6 +207,21 @@ Tensor *one_hot_compose(NodeBatch &nodes, std::span<Tensor *const> src, const On
     return nodes.make(Op::eq, {numbers(nodes, 0, 1, attrs.classes), unsqueezed(nodes, "one_hot", as_f32, 0)});
 }
 
+// 1 where an element is not 0, otherwise 0; or the opposite.
+Tensor *compared_with_0(NodeBatch &nodes, Tensor *a, Op op) {
+    return nodes.make(op, {a, nodes.make(Op::fill, {a}, {Attr::of_number("value", 0)})});
+}
+
+template <Op joined>
+Tensor *logical_compose(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &) {
+    Tensor *a = compared_with_0(nodes, src[0], Op::ne), *b = compared_with_0(nodes, src[1], Op::ne);
+    return nodes.make(joined, {a, b});
+}
+
+Tensor *logical_not_compose(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &) {
+    return compared_with_0(nodes, src[0], Op::eq);
+}
+
 Tensor *eye_compose(NodeBatch &nodes, std::span<Tensor *const>, const EyeAttrs &attrs) {
     Tensor *column = numbers(nodes, 0, 1, attrs.n);
     return nodes.make(Op::eq, {column, shaped(nodes, column, std::array<std::int64_t, 2>{1, attrs.n})});
@@ -282,6 +297,14 @@ constexpr OpDef index_select{facts::index_select, {.compose = composed<IndexSele
 constexpr OpDef masked_fill{facts::masked_fill, {.compose = composed<MaskedFillAttrs, masked_fill_compose>}};
 
 constexpr OpDef one_hot{facts::one_hot, {.compose = composed<OneHotAttrs, one_hot_compose>}};
+
+constexpr OpDef logical_and{facts::logical_and, {.compose = logical_compose<Op::mul>}};
+
+constexpr OpDef logical_or{facts::logical_or, {.compose = logical_compose<Op::maximum>}};
+
+constexpr OpDef logical_xor{facts::logical_xor, {.compose = logical_compose<Op::ne>}};
+
+constexpr OpDef logical_not{facts::logical_not, {.compose = logical_not_compose}};
 
 constexpr OpDef eye{facts::eye, {.compose = composed<EyeAttrs, eye_compose>}};
 

@@ -50,8 +50,7 @@ bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n ==
          static_cast<long long>(src[into]->layout.ne[dim]), name, other, shapes.c_str(), mark.c_str());
 }
 
-// The extents that the operands are broadcast to. In each dimension that is the extent of operand `into`, or if it is 1, the
-// first other one.
+// See broadcast_layout().
 Extents broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t into) {
     Extents ne = src[into]->layout.ne;
     for (std::size_t d = 0; d < max_dims; d++) {
@@ -117,6 +116,13 @@ void check_floats(const OpFacts &def, std::span<Tensor *const> src) {
          src.size() > 1 ? "each" : "it");
 }
 
+Layout broadcast_layout(const OpDef &def, std::span<Tensor *const> src, std::size_t into, DType type) {
+    const Extents ne = broadcast(def, src, into);
+    const auto n_dims = [](const Tensor *t) { return t->layout.n_dims; };
+    const int dims = n_dims(*std::ranges::max_element(src, {}, n_dims));
+    return contiguous_layout(def.name, type, {ne.data(), static_cast<std::size_t>(dims)});
+}
+
 template <std::size_t into>
 void elementwise_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
@@ -126,12 +132,8 @@ void elementwise_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpe
     } else {
         check_floats(def, src);
     }
-    const Extents ne = broadcast(def, src, into);
-    const auto n_dims = [](const Tensor *t) { return t->layout.n_dims; };
-    const int dims = n_dims(*std::ranges::max_element(src, {}, n_dims));
     const bool tests = numbers && is_comparison(static_cast<NumberOp>(number_op(result.op)));
-    const DType type = tests ? DType::f32 : src[into]->layout.type;
-    result.layout = contiguous_layout(def.name, type, {ne.data(), static_cast<std::size_t>(dims)});
+    result.layout = broadcast_layout(def, src, into, tests ? DType::f32 : src[into]->layout.type);
 }
 
 template void elementwise_infer<0>(std::span<Tensor *const>, const Attrs &, NodeSpec &);

@@ -19,6 +19,10 @@ void elementwise_attrs_infer(std::span<Tensor *const> src, const Attrs &given, N
     elementwise_infer<>(src, given, result);
 }
 
+// The contiguous layout of a result to whose shape the operands are broadcast. In each dimension that is the extent of operand
+// `into`, or if it is 1, the first other one. Throws Error(shape_mismatch) if they do not broadcast.
+Layout broadcast_layout(const OpDef &def, std::span<Tensor *const> src, std::size_t into, DType type);
+
 // Whether the type is a float of 16 or 32 bits.
 bool is_float(DType type);
 // Throws Error(type_mismatch) if an operand is no float of 16 or 32 bits.

@@ -30,7 +30,7 @@ int first_operand(Op op) noexcept { return op == Op::where ? 1 : 0; }
 
 int number_op(Op op) noexcept {
     switch (op) {
-#define TL_NUMBER_OP(name, operands, integers) \
+#define TL_NUMBER_OP(name, operands, types) \
     case Op::name: return static_cast<int>(NumberOp::name);
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
@@ -87,7 +87,7 @@ void check_numbers(const OpFacts &def, std::span<Tensor *const> src, const Attrs
                  def.operands[0].name);
         }
     }
-    if (type != DType::f64 && !is_for_integers(static_cast<NumberOp>(number_op(def.op)))) {
+    if (type != DType::f64 && types_of(static_cast<NumberOp>(number_op(def.op))) == NumberTypes::doubles) {
         fail(Status::type_mismatch, "%s: %s: %s must be f32, f16 or bf16, or f64", def.name, operands_text(def, src).c_str(),
              src.size() > 1 ? "each" : "it");
     }

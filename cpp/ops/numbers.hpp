@@ -1,4 +1,5 @@
-// Elementwise operations on I32, I64 and F64, which compute in that type. Those on F32, F16 and BF16 are formulas.
+// Elementwise operations on I32, I64 and F64, which compute in that type, and on the bits of integers. Those on F32, F16 and
+// BF16 are formulas.
 #pragma once
 
 #include "math/number_op.hpp"

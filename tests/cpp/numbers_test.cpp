@@ -73,6 +73,12 @@ std::vector<Number<T>> integers() {
         {Op::abs, {}, wide([](Wide a, Wide) { return a < 0 ? -a : a; })},
         {Op::neg, {}, wide([](Wide a, Wide) { return -a; })},
         {Op::sqr, {}, wide([](Wide a, Wide) { return a * a; })},
+        {Op::bitwise_and, {}, wide([](Wide a, Wide b) { return a & b; })},
+        {Op::bitwise_or, {}, wide([](Wide a, Wide b) { return a | b; })},
+        {Op::bitwise_xor, {}, wide([](Wide a, Wide b) { return a ^ b; })},
+        {Op::bitwise_not, {}, wide([](Wide a, Wide) { return ~a; })},
+        {Op::shift_left, {}, wide([](Wide a, Wide b) { return b < 0 || b >= 64 ? Wide{0} : a * (Wide{1} << b); })},
+        {Op::shift_right, {}, wide([](Wide a, Wide b) { return b < 0 || b >= 64 ? Wide{a < 0 ? -1 : 0} : a >> b; })},
         {Op::scale, {Attr::of_number("scale", -3), Attr::of_number("bias", 1 << 30)}, wide([](Wide a, Wide) {
              return -3 * a + (1 << 30);
          })},

@@ -333,6 +333,16 @@ pub const Context = struct {
     pub const mulMatSparse = op_functions.mulMatSparse;
     pub const axpy = op_functions.axpy;
     pub const sparseFfn = op_functions.sparseFfn;
+    pub const bitwiseAnd = op_functions.bitwiseAnd;
+    pub const bitwiseOr = op_functions.bitwiseOr;
+    pub const bitwiseXor = op_functions.bitwiseXor;
+    pub const bitwiseNot = op_functions.bitwiseNot;
+    pub const shiftLeft = op_functions.shiftLeft;
+    pub const shiftRight = op_functions.shiftRight;
+    pub const logicalAnd = op_functions.logicalAnd;
+    pub const logicalOr = op_functions.logicalOr;
+    pub const logicalXor = op_functions.logicalXor;
+    pub const logicalNot = op_functions.logicalNot;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot product of a

@@ -886,3 +886,23 @@ tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, tl_tens
         return node<6>(context, Op::sparse_ffn, {x, gate, up, down_t, scores, rows}, attrs);
     });
 }
+
+tl_tensor *tl_bitwise_and(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::bitwise_and, {a, b}); }
+
+tl_tensor *tl_bitwise_or(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::bitwise_or, {a, b}); }
+
+tl_tensor *tl_bitwise_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::bitwise_xor, {a, b}); }
+
+tl_tensor *tl_bitwise_not(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::bitwise_not, {a}); }
+
+tl_tensor *tl_shift_left(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::shift_left, {a, b}); }
+
+tl_tensor *tl_shift_right(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::shift_right, {a, b}); }
+
+tl_tensor *tl_logical_and(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::logical_and, {a, b}); }
+
+tl_tensor *tl_logical_or(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::logical_or, {a, b}); }
+
+tl_tensor *tl_logical_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::logical_xor, {a, b}); }
+
+tl_tensor *tl_logical_not(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::logical_not, {a}); }

@@ -719,6 +719,26 @@ Tensor ContextOps::sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor 
     return Nodes::make(*this, core::Op::sparse_ffn, {&x, &gate, &up, &down_t, if_given(scores), if_given(rows)}, attrs);
 }
 
+Tensor ContextOps::bitwise_and(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::bitwise_and, {&a, &b}); }
+
+Tensor ContextOps::bitwise_or(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::bitwise_or, {&a, &b}); }
+
+Tensor ContextOps::bitwise_xor(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::bitwise_xor, {&a, &b}); }
+
+Tensor ContextOps::bitwise_not(const Tensor &a) const { return Nodes::make(*this, core::Op::bitwise_not, {&a}); }
+
+Tensor ContextOps::shift_left(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::shift_left, {&a, &b}); }
+
+Tensor ContextOps::shift_right(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::shift_right, {&a, &b}); }
+
+Tensor ContextOps::logical_and(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::logical_and, {&a, &b}); }
+
+Tensor ContextOps::logical_or(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::logical_or, {&a, &b}); }
+
+Tensor ContextOps::logical_xor(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::logical_xor, {&a, &b}); }
+
+Tensor ContextOps::logical_not(const Tensor &a) const { return Nodes::make(*this, core::Op::logical_not, {&a}); }
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -1044,6 +1064,26 @@ Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const T
         .sparse_ffn(x, gate, up, down_t, scores, rows, options);
 }
 
+Tensor bitwise_and(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).bitwise_and(a, b); }
+
+Tensor bitwise_or(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).bitwise_or(a, b); }
+
+Tensor bitwise_xor(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).bitwise_xor(a, b); }
+
+Tensor bitwise_not(const Tensor &a) { return Nodes::youngest_of({&a}).bitwise_not(a); }
+
+Tensor shift_left(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).shift_left(a, b); }
+
+Tensor shift_right(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).shift_right(a, b); }
+
+Tensor logical_and(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).logical_and(a, b); }
+
+Tensor logical_or(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).logical_or(a, b); }
+
+Tensor logical_xor(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).logical_xor(a, b); }
+
+Tensor logical_not(const Tensor &a) { return Nodes::youngest_of({&a}).logical_not(a); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -1231,5 +1271,9 @@ Tensor TensorOps::random_uniform(const std::array<std::int64_t, 4> &ne, double l
 Tensor TensorOps::random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const {
     return tensorlib::random_normal(static_cast<const Tensor &>(*this), ne, mean, deviation, stream);
 }
+
+Tensor TensorOps::bitwise_not() const { return tensorlib::bitwise_not(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::logical_not() const { return tensorlib::logical_not(static_cast<const Tensor &>(*this)); }
 
 }  // namespace tensorlib

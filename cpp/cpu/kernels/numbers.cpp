@@ -1,5 +1,5 @@
-// Elementwise operations on I32, I64 and F64. A chunk is a range of the result's elements, regardless of rows. Operands that
-// are not contiguous, or repeat, are first copied 512 elements at a time. Limited by memory.
+// Elementwise operations on I32, I64 and F64, and on the bits of integers. A chunk is a range of the result's elements, regardless of rows.
+// Operands that are not contiguous, or repeat, are first copied 512 elements at a time. Limited by memory.
 #include "ops/numbers.hpp"
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/units.hpp"
@@ -69,7 +69,7 @@ void run_pieces(const Step &step, const NumberNode &node, simd::SimdTable::Numbe
     const TensorRef &c = step.dst;
     const auto size = static_cast<std::int64_t>(traits(c.type).size);
     const int operands = operands_of(node.op);
-    const bool divides = node.op == NumberOp::div && node.type != DType::f64;
+    const bool divides = node.op == NumberOp::div && std::is_integral_v<T>;
     for (std::int64_t at = range.begin; at < range.end;) {
         const RowIndex row = row_index(c.ne, at / c.ne[0]);
         const std::int64_t i0 = at % c.ne[0], n = std::min({c.ne[0] - i0, range.end - at, piece});
@@ -99,6 +99,8 @@ void run_numbers(const Step &step, const Slice &slice) noexcept {
     const auto &loops = slice.simd.numbers;
     const auto op = static_cast<std::size_t>(node.op);
     switch (node.type) {
+        case DType::i8: return run_pieces<std::int8_t>(step, node, loops.i8[op], range);
+        case DType::i16: return run_pieces<std::int16_t>(step, node, loops.i16[op], range);
         case DType::i32: return run_pieces<std::int32_t>(step, node, loops.i32[op], range);
         case DType::i64: return run_pieces<std::int64_t>(step, node, loops.i64[op], range);
         default: return run_pieces<double>(step, node, loops.f64[op], range);
@@ -106,7 +108,7 @@ void run_numbers(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-#define TL_NUMBER_OP(name_, operands, integers) {{.op = Op::name_, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers},
+#define TL_NUMBER_OP(name_, operands, types) {{.op = Op::name_, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers},
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
     {{.op = Op::add1, .name = "numbers", .plan = plan_always<plan_numbers>}, run_numbers},

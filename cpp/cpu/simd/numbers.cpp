@@ -1,5 +1,5 @@
-// Loops of arithmetic in I32, I64 and F64 over contiguous elements, which compilers turn into vectors. Memory is the limit,
-// except for division and square roots.
+// Loops of arithmetic in I32, I64 and F64, and of operations on bits of integers, over contiguous elements, which compilers turn into
+// vectors. Memory is the limit, except for division and square roots.
 #include "cpu/simd/isa.hpp"
 
 #include "math/numbers.hpp"
@@ -110,12 +110,27 @@ void fill_type(SimdTable::NumberLoop *loops) {
     set(NumberOp::scale, scaled<T>);
 }
 
+template <class T>
+void fill_bits(SimdTable::NumberLoop *loops) {
+    const auto set = [loops](NumberOp op, SimdTable::NumberLoop loop) { loops[static_cast<int>(op)] = loop; };
+    set(NumberOp::bitwise_and, binary<T, N<T>::bitwise_and>);
+    set(NumberOp::bitwise_or, binary<T, N<T>::bitwise_or>);
+    set(NumberOp::bitwise_xor, binary<T, N<T>::bitwise_xor>);
+    set(NumberOp::bitwise_not, unary<T, N<T>::bitwise_not>);
+    set(NumberOp::shift_left, binary<T, N<T>::shift_left>);
+    set(NumberOp::shift_right, binary<T, N<T>::shift_right>);
+}
+
 }  // namespace
 
 void fill_numbers(SimdTable::Numbers &table) {
     fill_type<int32_t>(table.i32);
     fill_type<int64_t>(table.i64);
     fill_type<double>(table.f64);
+    fill_bits<int8_t>(table.i8);
+    fill_bits<int16_t>(table.i16);
+    fill_bits<int32_t>(table.i32);
+    fill_bits<int64_t>(table.i64);
     const auto set = [&](NumberOp op, SimdTable::NumberLoop loop) { table.f64[static_cast<int>(op)] = loop; };
     set(NumberOp::sqrt, unary<double, root>);
     set(NumberOp::floor, unary<double, floor_of>);

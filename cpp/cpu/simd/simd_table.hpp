@@ -348,9 +348,9 @@ struct SimdTable {
     // Computes n contiguous elements from contiguous operands: src has the operands of an operation, and for `where` a
     // byte for each element as the third one. params: as many numbers of the type as the operation has.
     using NumberLoop = void (*)(int64_t n, const void *const *src, const void *params, void *dst);
-    // By NumberOp; null for integers where an operation is for F64 alone.
+    // By NumberOp; null where a type does not have an operation.
     struct Numbers {
-        NumberLoop i32[number_op_count], i64[number_op_count], f64[number_op_count];
+        NumberLoop i8[number_op_count], i16[number_op_count], i32[number_op_count], i64[number_op_count], f64[number_op_count];
     } numbers;
 
     // For windows that slide over rows (cpu/simd/windows_f32.cpp).

@@ -1,5 +1,5 @@
-// Elementwise operations on I32, I64 and F64: a thread owns an element of the result. Limited by memory, or by F64 on
-// devices with few F64 units.
+// Elementwise operations on I32, I64 and F64, and on the bits of integers: a thread owns an element of the result. Limited by memory, or by
+// F64 on devices with few F64 units.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/row_grid.cuh"
@@ -80,6 +80,17 @@ __device__ T number_of(const Arguments &all, const T *parameters, const Place &p
         case NumberOp::scale: return scaled(a, parameters[0], parameters[1]);
         default: break;
     }
+    if constexpr (N::integer) {
+        switch (all.node.op) {
+            case NumberOp::bitwise_and: return N::bitwise_and(a, b);
+            case NumberOp::bitwise_or: return N::bitwise_or(a, b);
+            case NumberOp::bitwise_xor: return N::bitwise_xor(a, b);
+            case NumberOp::bitwise_not: return N::bitwise_not(a);
+            case NumberOp::shift_left: return N::shift_left(a, b);
+            case NumberOp::shift_right: return N::shift_right(a, b);
+            default: break;
+        }
+    }
     if constexpr (std::is_floating_point_v<T>) {
         switch (all.node.op) {
             case NumberOp::sqrt: return ::sqrt(a);
@@ -137,14 +148,16 @@ cudaError_t launch_numbers(const Step &step, const CudaStream &stream) noexcept 
         all.condition_size = traits(step.src[0].type).size;
     }
     const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
-    const auto kernel = all.node.type == DType::i32   ? compute_numbers<std::int32_t>
+    const auto kernel = all.node.type == DType::i8    ? compute_numbers<std::int8_t>
+                        : all.node.type == DType::i16 ? compute_numbers<std::int16_t>
+                        : all.node.type == DType::i32 ? compute_numbers<std::int32_t>
                         : all.node.type == DType::i64 ? compute_numbers<std::int64_t>
                                                       : compute_numbers<double>;
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, kernel, all, n_rows);
 }
 
 constexpr CudaKernel table[] = {
-#define TL_NUMBER_OP(name_, operands, integers) {{.op = Op::name_, .name = "numbers", .plan = plan_always<>}, launch_numbers},
+#define TL_NUMBER_OP(name_, operands, types) {{.op = Op::name_, .name = "numbers", .plan = plan_always<>}, launch_numbers},
 #include "math/number_ops.inc"
 #undef TL_NUMBER_OP
     {{.op = Op::add1, .name = "numbers", .plan = plan_always<>}, launch_numbers},

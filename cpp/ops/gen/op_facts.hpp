@@ -1630,6 +1630,92 @@ inline constexpr OpFacts sparse_ffn{
     .result = ResultType::f32,
 };
 
+// ---- bits
+
+inline constexpr Operand bitwise_and_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"},
+                                                   {.name = "b", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts bitwise_and{
+    .op = Op::bitwise_and,
+    .name = "bitwise_and",
+    .operands = bitwise_and_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand bitwise_or_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"},
+                                                  {.name = "b", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts bitwise_or{
+    .op = Op::bitwise_or,
+    .name = "bitwise_or",
+    .operands = bitwise_or_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand bitwise_xor_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"},
+                                                   {.name = "b", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts bitwise_xor{
+    .op = Op::bitwise_xor,
+    .name = "bitwise_xor",
+    .operands = bitwise_xor_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand bitwise_not_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts bitwise_not{
+    .op = Op::bitwise_not,
+    .name = "bitwise_not",
+    .operands = bitwise_not_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand shift_left_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"},
+                                                  {.name = "b", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts shift_left{
+    .op = Op::shift_left,
+    .name = "shift_left",
+    .operands = shift_left_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand shift_right_operands[] = {{.name = "a", .role = Role::integers, .no_gradient = "the elements are integers"},
+                                                   {.name = "b", .role = Role::integers, .no_gradient = "the elements are integers"}};
+inline constexpr OpFacts shift_right{
+    .op = Op::shift_right,
+    .name = "shift_right",
+    .operands = shift_right_operands,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand logical_and_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                                   {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr OpFacts logical_and{
+    .op = Op::logical_and,
+    .name = "logical_and",
+    .operands = logical_and_operands,
+};
+
+inline constexpr Operand logical_or_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                                  {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr OpFacts logical_or{
+    .op = Op::logical_or,
+    .name = "logical_or",
+    .operands = logical_or_operands,
+};
+
+inline constexpr Operand logical_xor_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"},
+                                                   {.name = "b", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr OpFacts logical_xor{
+    .op = Op::logical_xor,
+    .name = "logical_xor",
+    .operands = logical_xor_operands,
+};
+
+inline constexpr Operand logical_not_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
+inline constexpr OpFacts logical_not{
+    .op = Op::logical_not,
+    .name = "logical_not",
+    .operands = logical_not_operands,
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.

@@ -816,5 +816,55 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_sparse_ffn(ctx, s[0], s[1], s[2], s[3], s[4], s[5], &params);
         return true;
     }
+    if (strcmp(op, "bitwise_and") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_bitwise_and(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "bitwise_or") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_bitwise_or(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "bitwise_xor") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_bitwise_xor(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "bitwise_not") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_bitwise_not(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "shift_left") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_shift_left(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "shift_right") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_shift_right(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "logical_and") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_logical_and(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "logical_or") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_logical_or(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "logical_xor") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_logical_xor(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "logical_not") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_logical_not(ctx, s[0]);
+        return true;
+    }
     return false;
 }

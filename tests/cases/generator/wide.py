@@ -5,7 +5,7 @@ import math
 from .numbers import ROUND
 from .tensors import Tensor
 
-BITS = {"i32": 32, "i64": 64}
+BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
 
 
 def wrapped(value, dtype):
@@ -52,6 +52,28 @@ VALUES = {
     "trunc": lambda a, t: float(math.trunc(a)) if math.isfinite(a) else a,
     "round": lambda a, t: rounded(a),
 }
+
+
+def shifted(a, count, dtype, left):
+    """A count that is none of the type's bits moves all of them out."""
+    if not 0 <= count < BITS[dtype]:
+        return 0 if left or a >= 0 else -1
+    return a << count if left else a >> count
+
+
+VALUES |= {
+    "bitwise_and": lambda a, b, t: a & b,
+    "bitwise_or": lambda a, b, t: a | b,
+    "bitwise_xor": lambda a, b, t: a ^ b,
+    "bitwise_not": lambda a, t: ~a,
+    "shift_left": lambda a, b, t: shifted(a, b, t, True),
+    "shift_right": lambda a, b, t: shifted(a, b, t, False),
+    "logical_and": lambda a, b, t: a != 0 and b != 0,
+    "logical_or": lambda a, b, t: a != 0 or b != 0,
+    "logical_xor": lambda a, b, t: (a != 0) != (b != 0),
+    "logical_not": lambda a, t: a == 0,
+}
+LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -77,9 +99,10 @@ def elementwise(ident, op, *operands, **attrs):
             result = values[0] * attrs["scale"] + attrs.get("bias", 0)
         else:
             result = VALUES["add" if op == "add1" else op](*values, dtype)
-        if op in COMPARISONS:
+        if op in COMPARISONS + LOGICAL:
             return float(result), 0.0
         # Results are read as F32.
         return float(ROUND["f32"](float(wrapped(int(result), dtype) if dtype in BITS else result))), 0.0
 
-    return Tensor(ident, "f32" if op in COMPARISONS else dtype, ne, list(operands), at)
+    tests = op in COMPARISONS or (op in LOGICAL and dtype not in ("f16", "bf16"))
+    return Tensor(ident, "f32" if tests else dtype, ne, list(operands), at)

@@ -1,4 +1,4 @@
-"""Elementwise operations in I32, I64 and F64: every operation, wrapping, division, special values, broadcasts, views, refusals."""
+"""Elementwise operations in I32, I64 and F64, on bits and on truth values: every operation, wrapping, division, special values, broadcasts, views, refusals."""
 
 from .model import Case
 
@@ -51,6 +51,40 @@ def operations():
     yield made("towards_0", "div", "i32", (4,), (4,), puts=({0: 7, 1: -7, 2: 7, 3: -7}, {0: 2, 1: 2, 2: -2, 3: -2}))
     for dtype in ("i32", "i64"):
         yield made("smallest", "div", dtype, (1,), (1,), puts=({0: EXTREME[dtype][0]}, {0: -1}))
+
+
+def bits():
+    binary = ("bitwise_and", "bitwise_or", "bitwise_xor")
+    for dtype in ("i8", "i16", "i32", "i64"):
+        for op in binary:
+            yield made("values", op, dtype, (37, 3), (37, 3))
+        yield made("values", "bitwise_not", dtype, (37, 3))
+        size = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}[dtype]
+        # Below 2^24 where they stay, so that F32 has them.
+        counts = {0: 0, 1: 1, 2: 2, 3: size - 1, 4: size, 5: -1, 6: 100, 7: 3, 8: -128}
+        for op in ("shift_left", "shift_right"):
+            yield made("counts", op, dtype, (9,), (9,), puts=({0: 5, 1: -5, 2: -1, 3: -1, 4: 1, 5: -7, 6: -7, 7: 9, 8: 3}, counts))
+            yield made("by_one", op, dtype, (37, 3), (1,), puts=(None, {0: 2}))
+    yield made("row", "bitwise_and", "i32", (9, 4), (9,))
+    yield made("both_sides", "bitwise_or", "i8", (1, 4), (5, 1))
+    yield made("empty", "bitwise_xor", "i16", (0, 4), (0, 1))
+    c = Case("wide_types/bitwise_xor_i64_views")
+    yield c.out(c.wide("bitwise_xor", c.transpose(c.leaf(3, 5, dtype="i64")), c.leaf(5, dtype="i64")))
+    truths = {0: 0, 1: -0.0, 2: NAN, 3: 1, 4: 0, 5: -2, 6: INF}
+    for dtype in ("f32", "f16", "bf16", "i32", "i64", "f64"):
+        put = {i: v for i, v in truths.items() if dtype[0] != "i" or (v == v and abs(v) != INF)}
+        for op in ("logical_and", "logical_or", "logical_xor"):
+            yield made("values", op, dtype, (9, 3), (9,), puts=({2: 0, 4: 0, 9: 0, 13: 0}, put))
+        yield made("values", "logical_not", dtype, (9,), puts=(put,))
+    c = Case("wide_types/logical_or_mixed")
+    yield c.out(c.wide("logical_or", c.leaf(7, put={0: 0, 1: 0}), c.leaf(7, dtype="i64", put={0: 0, 2: 0})))
+    for op, *operands in [("bitwise_and", "i32", "i64"), ("bitwise_or", "f32", "f32"), ("bitwise_not", "f64"), ("shift_left", "i32", "i8")]:
+        c = Case(f"wide_types/{op}_error_type")
+        yield c.fails("TYPE_MISMATCH", (op, "i8, i16, i32 or i64"), op, *[c.leaf(4, dtype=dtype) for dtype in operands])
+    c = Case("wide_types/bitwise_and_error_shape")
+    yield c.fails("SHAPE_MISMATCH", ("bitwise_and", "[4]", "[3]"), "bitwise_and", c.leaf(4, dtype="i8"), c.leaf(3, dtype="i8"))
+    c = Case("wide_types/logical_and_error_type")
+    yield c.fails("TYPE_MISMATCH", ("logical_and", "i8"), "logical_and", c.leaf(4, dtype="i8"), c.leaf(4, dtype="i8"))
 
 
 def shapes():
@@ -110,5 +144,5 @@ def refusals():
 
 
 def cases():
-    for part in (operations, shapes, refusals):
+    for part in (operations, bits, shapes, refusals):
         yield from part()

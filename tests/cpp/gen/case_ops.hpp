@@ -353,5 +353,15 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.first = static_cast<tl::SparseFfnFirst>(attrs.choice("first", {"gate", "up"}));
         return tl::sparse_ffn(s.at(0), s.at(1), s.at(2), s.at(3), s.at_if_given(4), s.at_if_given(5), options);
     }
+    if (op == "bitwise_and") return tl::bitwise_and(s.at(0), s.at(1));
+    if (op == "bitwise_or") return tl::bitwise_or(s.at(0), s.at(1));
+    if (op == "bitwise_xor") return tl::bitwise_xor(s.at(0), s.at(1));
+    if (op == "bitwise_not") return s.at(0).bitwise_not();
+    if (op == "shift_left") return tl::shift_left(s.at(0), s.at(1));
+    if (op == "shift_right") return tl::shift_right(s.at(0), s.at(1));
+    if (op == "logical_and") return tl::logical_and(s.at(0), s.at(1));
+    if (op == "logical_or") return tl::logical_or(s.at(0), s.at(1));
+    if (op == "logical_xor") return tl::logical_xor(s.at(0), s.at(1));
+    if (op == "logical_not") return s.at(0).logical_not();
     return std::nullopt;
 }

@@ -571,3 +571,13 @@ pub extern fn tl_sparse_ffn(
     rows: ?*tl_tensor,
     params: ?*const tl_sparse_ffn_params,
 ) ?*tl_tensor;
+pub extern fn tl_bitwise_and(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_bitwise_or(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_bitwise_xor(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_bitwise_not(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_shift_left(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_shift_right(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_logical_and(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_logical_or(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_logical_xor(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_logical_not(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;

@@ -2461,3 +2461,132 @@ pub fn sparseFfn(
     };
     return self.construct(c.tl_sparse_ffn, .{ x.handle, gate.handle, up.handle, down_t.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
+
+/// Keeps the bits that `a` and `b` both have.
+///
+/// Computes `c[i] = a[i mod shape(a)] & b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn bitwiseAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_bitwise_and, .{ a.handle, b.handle });
+}
+
+/// Joins the bits of `a` and `b`.
+///
+/// Computes `c[i] = a[i mod shape(a)] | b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn bitwiseOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_bitwise_or, .{ a.handle, b.handle });
+}
+
+/// Keeps the bits that either `a` or `b` has, but not both.
+///
+/// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn bitwiseXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_bitwise_xor, .{ a.handle, b.handle });
+}
+
+/// Inverts each bit of `a`.
+///
+/// Computes `c[i] = -1 - a[i]`.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn bitwiseNot(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_bitwise_not, .{a.handle});
+}
+
+/// Moves the bits of each element of `a` up by as many places as `b` says.
+///
+/// Computes `c[i] = a[i mod shape(a)] * 2^b[i mod shape(b)]`.
+///
+/// A `b` below 0, or as large as the bits of the type, moves all bits out. Bits that leave the type are lost, and
+/// zeros come in.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn shiftLeft(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_shift_left, .{ a.handle, b.handle });
+}
+
+/// Moves the bits of each element of `a` down by as many places as `b` says.
+///
+/// Computes `c[i] = floor(a[i mod shape(a)] / 2^b[i mod shape(b)])`.
+///
+/// A `b` below 0, or as large as the bits of the type, moves all bits out. Copies of the sign come in.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Result: The type of `a`.
+pub fn shiftRight(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_shift_right, .{ a.handle, b.handle });
+}
+
+/// Tests whether `a` and `b` are both not 0.
+///
+/// Computes `c[i] = 1 if a[i mod shape(a)] != 0 and b[i mod shape(b)] != 0 else 0`.
+///
+/// NaN counts as not 0.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
+///   bf16, and is f32 otherwise.
+pub fn logicalAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_logical_and, .{ a.handle, b.handle });
+}
+
+/// Tests whether `a` or `b` is not 0.
+///
+/// Computes `c[i] = 1 if a[i mod shape(a)] != 0 or b[i mod shape(b)] != 0 else 0`.
+///
+/// NaN counts as not 0.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
+///   bf16, and is f32 otherwise.
+pub fn logicalOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_logical_or, .{ a.handle, b.handle });
+}
+
+/// Tests whether either `a` or `b` is not 0, but not both.
+///
+/// Computes `c[i] = 1 if (a[i mod shape(a)] != 0) != (b[i mod shape(b)] != 0) else 0`.
+///
+/// NaN counts as not 0.
+/// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+///   as tiles. A dimension that a shape lacks is 1.
+/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
+///   bf16, and is f32 otherwise.
+pub fn logicalXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_logical_xor, .{ a.handle, b.handle });
+}
+
+/// Tests whether `a` is 0.
+///
+/// Computes `c[i] = 1 if a[i] = 0 else 0`.
+///
+/// NaN counts as not 0.
+/// - Shapes: `c` has the shape of `a`.
+/// - Types: `a` is f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or bf16, and is
+///   f32 otherwise.
+pub fn logicalNot(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_logical_not, .{a.handle});
+}

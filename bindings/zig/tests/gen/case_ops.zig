@@ -135,6 +135,16 @@ const Name = enum {
     mul_mat_sparse,
     axpy,
     sparse_ffn,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    bitwise_not,
+    shift_left,
+    shift_right,
+    logical_and,
+    logical_or,
+    logical_xor,
+    logical_not,
 };
 
 /// null where it is none of these.
@@ -271,6 +281,16 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .mul_mat_sparse => 4,
         .axpy => 4,
         .sparse_ffn => 6,
+        .bitwise_and => 2,
+        .bitwise_or => 2,
+        .bitwise_xor => 2,
+        .bitwise_not => 1,
+        .shift_left => 2,
+        .shift_right => 2,
+        .logical_and => 2,
+        .logical_or => 2,
+        .logical_xor => 2,
+        .logical_not => 1,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     var dims: [4]u2 = undefined;
@@ -547,5 +567,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .threshold = try op.number("threshold"),
             .first = try op.choice(tl.ops.SparseFfnFirst, "first"),
         }),
+        .bitwise_and => return try ctx.bitwiseAnd(src[0].?, src[1].?),
+        .bitwise_or => return try ctx.bitwiseOr(src[0].?, src[1].?),
+        .bitwise_xor => return try ctx.bitwiseXor(src[0].?, src[1].?),
+        .bitwise_not => return try ctx.bitwiseNot(src[0].?),
+        .shift_left => return try ctx.shiftLeft(src[0].?, src[1].?),
+        .shift_right => return try ctx.shiftRight(src[0].?, src[1].?),
+        .logical_and => return try ctx.logicalAnd(src[0].?, src[1].?),
+        .logical_or => return try ctx.logicalOr(src[0].?, src[1].?),
+        .logical_xor => return try ctx.logicalXor(src[0].?, src[1].?),
+        .logical_not => return try ctx.logicalNot(src[0].?),
     }
 }

@@ -629,6 +629,16 @@ public:
                 const AxpyOptions &options = {}) const;
     Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t, const std::optional<Tensor> &scores,
                       const std::optional<Tensor> &rows, const SparseFfnOptions &options = {}) const;
+    Tensor bitwise_and(const Tensor &a, const Tensor &b) const;
+    Tensor bitwise_or(const Tensor &a, const Tensor &b) const;
+    Tensor bitwise_xor(const Tensor &a, const Tensor &b) const;
+    Tensor bitwise_not(const Tensor &a) const;
+    Tensor shift_left(const Tensor &a, const Tensor &b) const;
+    Tensor shift_right(const Tensor &a, const Tensor &b) const;
+    Tensor logical_and(const Tensor &a, const Tensor &b) const;
+    Tensor logical_or(const Tensor &a, const Tensor &b) const;
+    Tensor logical_xor(const Tensor &a, const Tensor &b) const;
+    Tensor logical_not(const Tensor &a) const;
 };
 
 // Methods of Tensor: the free functions of one operand.
@@ -712,6 +722,8 @@ public:
     Tensor pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
     Tensor random_uniform(const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const;
     Tensor random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const;
+    Tensor bitwise_not() const;
+    Tensor logical_not() const;
 };
 
 // A node is made in the context of its operands. If these are in several contexts, it is made in the youngest: see Tensor.
@@ -1983,5 +1995,91 @@ Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &sco
 //   element.
 Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t, const std::optional<Tensor> &scores,
                   const std::optional<Tensor> &rows, const SparseFfnOptions &options = {});
+// Keeps the bits that a and b both have.
+//
+// Computes c[i] = a[i mod shape(a)] & b[i mod shape(b)].
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are both I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor bitwise_and(const Tensor &a, const Tensor &b);
+// Joins the bits of a and b.
+//
+// Computes c[i] = a[i mod shape(a)] | b[i mod shape(b)].
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are both I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor bitwise_or(const Tensor &a, const Tensor &b);
+// Keeps the bits that either a or b has, but not both.
+//
+// Computes c[i] = a[i mod shape(a)] ^ b[i mod shape(b)].
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are both I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor bitwise_xor(const Tensor &a, const Tensor &b);
+// Inverts each bit of a.
+//
+// Computes c[i] = -1 - a[i].
+// - Shapes: c has the shape of a.
+// - Types: I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor bitwise_not(const Tensor &a);
+// Moves the bits of each element of a up by as many places as b says.
+//
+// Computes c[i] = a[i mod shape(a)] * 2^b[i mod shape(b)].
+//
+// A b below 0, or as large as the bits of the type, moves all bits out. Bits that leave the type are lost, and zeros come in.
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are both I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor shift_left(const Tensor &a, const Tensor &b);
+// Moves the bits of each element of a down by as many places as b says.
+//
+// Computes c[i] = floor(a[i mod shape(a)] / 2^b[i mod shape(b)]).
+//
+// A b below 0, or as large as the bits of the type, moves all bits out. Copies of the sign come in.
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are both I8, I16, I32 or I64.
+// - Result: The type of a.
+Tensor shift_right(const Tensor &a, const Tensor &b);
+// Tests whether a and b are both not 0.
+//
+// Computes c[i] = 1 if a[i mod shape(a)] != 0 and b[i mod shape(b)] != 0 else 0.
+//
+// NaN counts as not 0.
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+Tensor logical_and(const Tensor &a, const Tensor &b);
+// Tests whether a or b is not 0.
+//
+// Computes c[i] = 1 if a[i mod shape(a)] != 0 or b[i mod shape(b)] != 0 else 0.
+//
+// NaN counts as not 0.
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+Tensor logical_or(const Tensor &a, const Tensor &b);
+// Tests whether either a or b is not 0, but not both.
+//
+// Computes c[i] = 1 if (a[i mod shape(a)] != 0) != (b[i mod shape(b)] != 0) else 0.
+//
+// NaN counts as not 0.
+// - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
+//   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
+// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+Tensor logical_xor(const Tensor &a, const Tensor &b);
+// Tests whether a is 0.
+//
+// Computes c[i] = 1 if a[i] = 0 else 0.
+//
+// NaN counts as not 0.
+// - Shapes: c has the shape of a.
+// - Types: a is F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+Tensor logical_not(const Tensor &a);
 
 }  // namespace tensorlib

@@ -2688,4 +2688,133 @@ extern "C" {
         rows: *mut tl_tensor,
         params: *const tl_sparse_ffn_params,
     ) -> *mut tl_tensor;
+
+    /// Keeps the bits that `a` and `b` both have.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] & b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_bitwise_and(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Joins the bits of `a` and `b`.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] | b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_bitwise_or(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Keeps the bits that either `a` or `b` has, but not both.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_bitwise_xor(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Inverts each bit of `a`.
+    ///
+    /// Computes `c[i] = -1 - a[i]`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_bitwise_not(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Moves the bits of each element of `a` up by as many places as `b` says.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] * 2^b[i mod shape(b)]`.
+    ///
+    /// A `b` below 0, or as large as the bits of the type, moves all bits out. Bits that leave the type are
+    /// lost, and zeros come in.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_shift_left(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Moves the bits of each element of `a` down by as many places as `b` says.
+    ///
+    /// Computes `c[i] = floor(a[i mod shape(a)] / 2^b[i mod shape(b)])`.
+    ///
+    /// A `b` below 0, or as large as the bits of the type, moves all bits out. Copies of the sign come in.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// Since 0.1.
+    pub fn tl_shift_right(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Tests whether `a` and `b` are both not 0.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != 0 and b[i mod shape(b)] != 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
+    ///   F32, F16 or BF16, and is F32 otherwise.
+    ///
+    /// Since 0.1.
+    pub fn tl_logical_and(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Tests whether `a` or `b` is not 0.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != 0 or b[i mod shape(b)] != 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
+    ///   F32, F16 or BF16, and is F32 otherwise.
+    ///
+    /// Since 0.1.
+    pub fn tl_logical_or(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Tests whether either `a` or `b` is not 0, but not both.
+    ///
+    /// Computes `c[i] = 1 if (a[i mod shape(a)] != 0) != (b[i mod shape(b)] != 0) else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
+    ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
+    ///   F32, F16 or BF16, and is F32 otherwise.
+    ///
+    /// Since 0.1.
+    pub fn tl_logical_xor(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Tests whether `a` is 0.
+    ///
+    /// Computes `c[i] = 1 if a[i] = 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: `a` is F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+    ///   BF16, and is F32 otherwise.
+    ///
+    /// Since 0.1.
+    pub fn tl_logical_not(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 }

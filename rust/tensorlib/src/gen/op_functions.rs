@@ -3690,6 +3690,175 @@ impl Context {
             },
         )
     }
+
+    /// Keeps the bits that `a` and `b` both have.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] & b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn bitwise_and(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_and(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Joins the bits of `a` and `b`.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] | b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn bitwise_or(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_or(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Keeps the bits that either `a` or `b` has, but not both.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn bitwise_xor(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_xor(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Inverts each bit of `a`.
+    ///
+    /// Computes `c[i] = -1 - a[i]`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn bitwise_not(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_bitwise_not(ctx, a.raw()) })
+    }
+
+    /// Moves the bits of each element of `a` up by as many places as `b` says.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] * 2^b[i mod shape(b)]`.
+    ///
+    /// A `b` below 0, or as large as the bits of the type, moves all bits out. Bits that leave the type are lost, and
+    /// zeros come in.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn shift_left(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_shift_left(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Moves the bits of each element of `a` down by as many places as `b` says.
+    ///
+    /// Computes `c[i] = floor(a[i mod shape(a)] / 2^b[i mod shape(b)])`.
+    ///
+    /// A `b` below 0, or as large as the bits of the type, moves all bits out. Copies of the sign come in.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn shift_right(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_shift_right(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` and `b` are both not 0.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != 0 and b[i mod shape(b)] != 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+    ///   BF16, and is F32 otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn logical_and(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_and(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` or `b` is not 0.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != 0 or b[i mod shape(b)] != 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+    ///   BF16, and is F32 otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn logical_or(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_or(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Tests whether either `a` or `b` is not 0, but not both.
+    ///
+    /// Computes `c[i] = 1 if (a[i mod shape(a)] != 0) != (b[i mod shape(b)] != 0) else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+    ///   BF16, and is F32 otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn logical_xor(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_xor(ctx, a.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` is 0.
+    ///
+    /// Computes `c[i] = 1 if a[i] = 0 else 0`.
+    ///
+    /// NaN counts as not 0.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: `a` is F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or BF16, and is F32
+    ///   otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn logical_not(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_logical_not(ctx, a.raw()) })
+    }
 }
 
 /// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ. In a
@@ -4750,5 +4919,85 @@ impl Tensor {
     ) -> Result<Tensor> {
         let context = youngest(self, &[Some(gate), Some(up), Some(down_t), scores, rows]);
         context.sparse_ffn(self, gate, up, down_t, scores, rows, options)
+    }
+
+    /// [`Context::bitwise_and`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::bitwise_and`].
+    pub fn bitwise_and(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).bitwise_and(self, b)
+    }
+
+    /// [`Context::bitwise_or`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::bitwise_or`].
+    pub fn bitwise_or(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).bitwise_or(self, b)
+    }
+
+    /// [`Context::bitwise_xor`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::bitwise_xor`].
+    pub fn bitwise_xor(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).bitwise_xor(self, b)
+    }
+
+    /// [`Context::bitwise_not`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::bitwise_not`].
+    pub fn bitwise_not(&self) -> Result<Tensor> {
+        self.node_context().bitwise_not(self)
+    }
+
+    /// [`Context::shift_left`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::shift_left`].
+    pub fn shift_left(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).shift_left(self, b)
+    }
+
+    /// [`Context::shift_right`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::shift_right`].
+    pub fn shift_right(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).shift_right(self, b)
+    }
+
+    /// [`Context::logical_and`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::logical_and`].
+    pub fn logical_and(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).logical_and(self, b)
+    }
+
+    /// [`Context::logical_or`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::logical_or`].
+    pub fn logical_or(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).logical_or(self, b)
+    }
+
+    /// [`Context::logical_xor`] with this tensor as `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::logical_xor`].
+    pub fn logical_xor(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).logical_xor(self, b)
+    }
+
+    /// [`Context::logical_not`] of this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::logical_not`].
+    pub fn logical_not(&self) -> Result<Tensor> {
+        self.node_context().logical_not(self)
     }
 }

@@ -497,6 +497,16 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.first(first);
             s[0].sparse_ffn(&s[1], &s[2], &s[3], s.if_given(4), s.if_given(5), options)
         }
+        "bitwise_and" => s[0].bitwise_and(&s[1]),
+        "bitwise_or" => s[0].bitwise_or(&s[1]),
+        "bitwise_xor" => s[0].bitwise_xor(&s[1]),
+        "bitwise_not" => s[0].bitwise_not(),
+        "shift_left" => s[0].shift_left(&s[1]),
+        "shift_right" => s[0].shift_right(&s[1]),
+        "logical_and" => s[0].logical_and(&s[1]),
+        "logical_or" => s[0].logical_or(&s[1]),
+        "logical_xor" => s[0].logical_xor(&s[1]),
+        "logical_not" => s[0].logical_not(),
         _ => return None,
     })
 }
