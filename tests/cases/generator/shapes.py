@@ -261,7 +261,7 @@ def sums():
         ("dot", "i,i->", (9,), (9,)),
         ("matrix_vector", "km,k->m", (6, 4), (6,)),
         ("sum", "ij->", (3, 4)),
-        ("sum_rows", "ij->j", (3, 4)),
+        ("row_totals", "ij->j", (3, 4)),
         ("transpose", "ij->ji", (3, 4)),
         ("permute", "abcd->dbac", (2, 3, 4, 5)),
         ("nothing", "ij->ij", (3, 4)),
