@@ -11,6 +11,7 @@
 #include "base/fail.hpp"
 #include "base/utf8.hpp"
 #include "ops/composed.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
@@ -27,6 +28,9 @@ namespace {
 // The names of dimensions, dimension 0 first: letters, and codes after them for diagonals.
 using Name = char16_t;
 using Names = std::u16string;
+
+// All pairs of tensors are compared, as often as there are tensors.
+constexpr std::size_t most_tensors = 64;
 
 // A tensor and its dimensions. Those beyond its names have 1 element.
 struct Term {
@@ -57,7 +61,8 @@ public:
     Tensor *result() {
         for (std::size_t i = 0; i < terms_.size(); i++) drop_unneeded(i);
         while (terms_.size() > 1) multiply_best_pair();
-        return in_order(terms_[0], output_, static_cast<std::int64_t>(output_.size()));
+        Tensor *t = in_order(terms_[0], output_, static_cast<std::int64_t>(output_.size()));
+        return t->layout.type == DType::f32 ? t : nodes_.make(Op::cast, {t}, {Attr::of_text("to", "f32")});
     }
 
 private:
@@ -68,6 +73,9 @@ private:
     // ---- The equation.
 
     void read(std::span<Tensor *const> src) {
+        if (src.size() > most_tensors) {
+            fail(Status::invalid_argument, "einsum: %zu tensors: up to %zu are valid", src.size(), most_tensors);
+        }
         const std::size_t arrow = equation_.find("->");
         std::string_view inputs = equation_.substr(0, arrow);
         for (std::size_t i = 0; i < src.size(); i++) {
@@ -108,6 +116,9 @@ private:
 
     void add(const Names &names, Tensor *tensor, std::size_t index) {
         const auto name_of = [&] { return format_text("tensor %zu is %s", index + 1, tensor_text(*tensor).c_str()); };
+        if (!is_float(tensor->layout.type) && traits(tensor->layout.type).kind != Kind::weight) {
+            fail(Status::type_mismatch, "einsum: %s: f32, f16, bf16 or a quantised type that mul_mat takes is valid", name_of().c_str());
+        }
         if (names.size() > max_dims) refuse(format_text("%s: at most 4 letters are valid", name_of().c_str()));
         for (std::size_t d = names.size(); d < max_dims; d++) {
             if (tensor->layout.ne[d] != 1)

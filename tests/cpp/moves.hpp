@@ -168,7 +168,7 @@ inline Drawn draw_repeat(Builder &build, Random &random) {
             }};
 }
 
-// Of 2 tensors, and sometimes of up to 10.
+// Joins 2 tensors, and sometimes up to 10.
 inline Drawn draw_concat(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
     const Ne a = build.shape(random);

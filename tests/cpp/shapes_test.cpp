@@ -110,6 +110,7 @@ TEST_F(Shapes, of_many_tensors) {
     EXPECT_EQ(all.shape(), (Extents{137 + 68, 2, 1, 1}));
     const Floats row = values(all);
     for (std::size_t i = 0, at = 0; i < many.size(); at += 1 + i++ % 2) EXPECT_EQ(row[at], static_cast<float>(i));
+    support::expect_error(tl::Status::invalid_argument, {"einsum: 137 tensors", "up to 64"}, [&] { einsum("ab,ab->", many); });
     const core::OpDef &concat = core::op_def(core::Op::concat);
     EXPECT_NO_THROW(core::check_operand_count(concat, 10));
     support::expect_error(tl::Status::invalid_argument, {"concat: 11 operands: 2 to 10"}, [&] { core::check_operand_count(concat, 11); });

@@ -287,6 +287,9 @@ def sums():
     yield c.out(c.shaped("einsum", c.transpose(c.leaf(3, 7)), c.index(c.leaf(7, 5), (0, 1), (None, 4)), equation="km,kn->nm"))
     c = Case("shapes/einsum_f16")
     yield c.out(c.shaped("einsum", c.leaf(7, 3, dtype="f16"), c.leaf(7, 5), equation="km,kn->mn"))
+    c = Case("shapes/einsum_f16_transposed")
+    yield c.out(c.shaped("einsum", c.leaf(7, 3, dtype="f16"), equation="ij->ji"))
+    yield refused("integers", "einsum", "TYPE_MISMATCH", ("tensor 1 is [4, 3] i32", "f32, f16, bf16"), (4, 3), dtype="i32", equation="ij->ji")
     c = Case("shapes/einsum_f16_elementwise")
     yield c.out(c.shaped("einsum", c.leaf(7, 3, dtype="f16"), c.leaf(7, 3), equation="km,km->km"))
     for label, status, words, equation, *shapes in [
