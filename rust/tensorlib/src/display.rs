@@ -1,14 +1,14 @@
 //! Prints tensors as small tables.
 
-use crate::Tensor;
+use crate::{DType, Result, Tensor};
 use std::fmt;
 
 /// Matrices with more rows or columns than this are elided in the middle.
 const SHOWN: usize = 8;
 
 impl fmt::Display for Tensor {
-    /// Prints a line per row with a gap between matrices, elided in the middle where a dimension is long. A tensor
-    /// that cannot be read prints the reason instead.
+    /// Prints a line per row with a gap between matrices, elided in the middle where a dimension is long. Integers are
+    /// printed with all their digits. A tensor that cannot be read prints the reason instead.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.shape(), self.dtype())?;
         // An empty read checks that the tensor is readable; only the printed elements are read after that.
@@ -39,8 +39,8 @@ impl fmt::Display for Tensor {
                 f.write_str("\n ")?;
                 for column in shown(columns) {
                     match column {
-                        Some(column) => match self.get(&[column, row, i2, i3].map(|i| i as i64)) {
-                            Ok(value) => write!(f, " {value:>width$.precision$}")?,
+                        Some(column) => match self.element_text([column, row, i2, i3], precision) {
+                            Ok(text) => write!(f, " {text:>width$}")?,
                             Err(error) => return write!(f, " <{error}>"),
                         },
                         None => f.write_str(" ...")?,
@@ -49,6 +49,29 @@ impl fmt::Display for Tensor {
             }
         }
         Ok(())
+    }
+}
+
+impl Tensor {
+    /// An element as text: an integer with all its digits, other numbers with `precision` digits after the point.
+    fn element_text(&self, index: [usize; 4], precision: usize) -> Result<String> {
+        let position =
+            index.iter().zip(self.shape()).rev().fold(0, |at, (&i, n)| at * usize::try_from(n).unwrap_or(0) + i);
+        Ok(match self.dtype() {
+            DType::I8 => i8::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::I16 => i16::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::I32 => i32::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::I64 => i64::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::F64 => format!("{:.precision$}", f64::from_ne_bytes(self.bytes_at(position)?)),
+            _ => format!("{:.precision$}", self.get(&index.map(|i| i as i64))?),
+        })
+    }
+
+    /// The bytes of the element at a position in the order of the shape.
+    fn bytes_at<const N: usize>(&self, position: usize) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.read_bytes(position * N, &mut bytes)?;
+        Ok(bytes)
     }
 }
 

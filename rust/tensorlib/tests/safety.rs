@@ -285,6 +285,13 @@ fn display_elides_and_says_what_cannot_be_read() {
     let wide = ctx.zeros(DType::F32, [100, 100, 20]).unwrap().to_string();
     assert!(wide.contains("...") && wide.lines().count() < 100);
     assert_eq!(ctx.zeros(DType::F32, [0]).unwrap().to_string(), "[0] f32 (no elements)");
+    // More digits than F32 has.
+    let large = ctx.tensor_of([2, 2], &[123_456_789i64, -1, i64::MIN, 0]).unwrap();
+    assert_eq!(large.to_string(), "[2, 2] i64\n    123456789          -1\n  -9223372036854775808           0");
+    let turned = large.transpose().unwrap();
+    assert_eq!(turned.to_string(), "[2, 2] i64\n    123456789 -9223372036854775808\n           -1           0");
+    let double = ctx.tensor_of([1], &[0.123_456_789_012f64]).unwrap();
+    assert_eq!(format!("{double:.12}"), "[1] f64\n       0.123456789012");
 }
 
 #[test]
