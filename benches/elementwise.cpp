@@ -2,10 +2,44 @@
 // compared with one, and products with an epilogue compared with products alone. Shapes are those of a transformer's activations.
 #include "graphs.hpp"
 
+#include "graph/tensor_data.hpp"
+
+#include <vector>
+
 namespace tensorlib::bench {
 
 using core::Op;
 using core::Tensor;
+
+namespace {
+
+// Arithmetic in a wide type, compared with a copy.
+template <class T>
+void report_numbers(const Bench &bench, core::DType type) {
+    constexpr std::int64_t n0 = 4096, n1 = 5504;
+    Activations a(1, 1);
+    const auto made = [&](std::array<std::int64_t, 2> ne) {
+        Tensor *t = leaf(*a.context, type, ne);
+        std::vector<T> values(static_cast<std::size_t>(ne[0] * ne[1]));
+        for (std::size_t i = 0; i < values.size(); i++) values[i] = static_cast<T>(i % 97 + 1);
+        core::write_bytes(*t, values.data(), 0, values.size() * sizeof(T));
+        return t;
+    };
+    Tensor *x = made({n0, n1}), *y = made({n0, n1}), *row = made({n0, 1});
+    const auto once = static_cast<double>(x->layout.nbytes());
+    head(std::string("numbers, 4096 x 5504 of ") + core::traits(type).name, "x copy");
+    report_in_turn(bench, a,
+                   {{"cont", 2 * once, a.node(Op::cont, {x})},
+                    {"neg", 2 * once, a.node(Op::neg, {x})},
+                    {"scale", 2 * once, a.node(Op::scale, {x}, {core::Attr::of_number("scale", 2)})},
+                    {"add of a row", 2 * once, a.node(Op::add, {x, row})},
+                    {"add", 3 * once, a.node(Op::add, {x, y})},
+                    {"mul", 3 * once, a.node(Op::mul, {x, y})},
+                    {"div", 3 * once, a.node(Op::div, {x, y})},
+                    {"lt", 2.5 * once, a.node(Op::lt, {x, y})}});
+}
+
+}  // namespace
 
 void report_elementwise(const Bench &bench) {
     constexpr std::int64_t n0 = 4096, n1 = 11008;
@@ -39,6 +73,9 @@ void report_elementwise(const Bench &bench) {
         head("chains, 4096 x 4096 of F32", "x one");
         report_in_turn(bench, a, {{"relu", 2 * once, a.node(Op::relu, {a.x})}, {"add, mul, scale, relu, add of rows", 2 * once, five}});
     }
+    report_numbers<std::int32_t>(bench, core::DType::i32);
+    report_numbers<std::int64_t>(bench, core::DType::i64);
+    report_numbers<double>(bench, core::DType::f64);
     for (const std::int64_t k : {512, 4096}) {
         Activations a(k, 4096);
         Tensor *b = a.random({k, 512}, 4), *bias = a.random({4096, 1}, 5), *product = a.node(Op::mul_mat, {a.x, b});
