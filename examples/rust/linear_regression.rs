@@ -84,7 +84,7 @@ impl Standardised {
         let layer = Linear::with(parameters, self.x.shape()[0], 1, Init::Zeros)?;
         let bias = parameters.make("bias", [1], Init::Zeros)?;
         let layer = Linear { bias: Some(bias.clone()), ..layer };
-        let x = Context::new().cont(&self.x)?;
+        let x = Context::new().within(|| self.x.cont())?;
         Ok((layer.weight.clone(), bias, loss::mse(&layer.forward(&x, &Pass::evaluation())?, &self.y)?))
     }
 

@@ -25,10 +25,10 @@ impl Model {
         Ok(Self { weights, bias })
     }
 
-    /// The classes' scores of an image. The nodes are the request's: `self.weights.mul_mat(..)` of two weights would be the
-    /// model's, make it grow with each call, and keep the other thread out while it is computed.
+    /// The classes' scores of an image. The nodes are the request's: a node of two weights would otherwise be the model's,
+    /// make it grow with each call, and keep the other thread out while it is computed.
     fn scores(&self, request: &Context, image: &Tensor) -> Result<Tensor> {
-        request.add(&request.mul_mat(&self.weights, image)?, &self.bias)
+        request.within(|| self.weights.mul_mat(image)?.add(&self.bias))
     }
 }
 

@@ -180,7 +180,8 @@ impl Prose<'_> {
         let function = op.function(self.language);
         match self.language {
             Language::C | Language::Cpp => format!("{function}()"),
-            Language::Rust => format!("[`Context::{function}`]"),
+            Language::Rust if op.operands.is_empty() => format!("[`Context::{function}`]"),
+            Language::Rust => format!("[`Tensor::{function}`]"),
             Language::Go => format!("[Context.{function}]"),
             Language::Zig => format!("`{function}`"),
         }
@@ -341,7 +342,7 @@ mod tests {
         assert_eq!(paragraphs[1..], ["Computes `c[i, j] = a[i]`; `c[0, j] = 0`.", "NaN stays."]);
         let points = |language| -> Vec<String> { of(language).comment(op).points.iter().map(plain).collect() };
         assert_eq!(points(Language::C)[0], "Shapes: {k, m} by tl_cast().");
-        let rust = ["Shapes: `[k, m]` by [`Context::cast`].", "Types: Any.", "Result: The type of `a`."];
+        let rust = ["Shapes: `[k, m]` by [`Tensor::cast`].", "Types: Any.", "Result: The type of `a`."];
         assert_eq!(points(Language::Rust)[..3], rust);
         assert_eq!(points(Language::Go)[0], "Shapes: (k, m) by [Context.Cast].");
         assert_eq!(points(Language::Zig)[3], "`factor`: how often `a` repeats. Range: 1 to 2^31 - 1.");

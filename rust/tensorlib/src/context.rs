@@ -309,7 +309,7 @@ impl Context {
     /// weights.freeze();
     /// assert!(matches!(w.add(&b), Err(Error::InvalidArgument(_))));
     /// let request = Context::new(); // one for each request, by any number of threads
-    /// let sum = request.add(&w, &b)?;
+    /// let sum = request.within(|| w.add(&b))?;
     /// Backend::cpu()?.compute(&[&sum])?;
     /// assert_eq!(sum.to_vec::<f32>()?, [4., 6.]);
     /// # Ok::<(), Error>(())

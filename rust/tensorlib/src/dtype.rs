@@ -173,7 +173,7 @@ impl DType {
 
     /// The type that the reference implementation rounds activations to in products with weights of this type, for
     /// comparisons with it; the type itself for plain types and activations. Products of this library round as
-    /// [`Context::mul_mat`](crate::Context::mul_mat) says, whatever the partner.
+    /// [`Tensor::mul_mat`](crate::Tensor::mul_mat) says, whatever the partner.
     pub fn partner(self) -> DType {
         // SAFETY: any number is allowed.
         DType::from_raw(unsafe { sys::tl_type_partner(self.raw()) })

@@ -1,5 +1,5 @@
 use crate::ops::{dims, shapes};
-use crate::{Context, Result, Tensor};
+use crate::{Result, Tensor};
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 use tensorlib_sys as sys;
 
@@ -96,24 +96,6 @@ tuple!(A: 0, B: 1);
 tuple!(A: 0, B: 1, C: 2);
 tuple!(A: 0, B: 1, C: 2, D: 3);
 
-impl Context {
-    /// A part of each dimension of a, dimension 0 first, and all of the dimensions that have no index. A view.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for elements that are not there.
-    pub fn i(&self, a: &Tensor, indices: impl Indices) -> Result<Tensor> {
-        let list = indices.to_list();
-        let begin: Vec<i64> = list.iter().map(|index| index.begin).collect();
-        let end: Vec<i64> = list.iter().map(|index| index.end).collect();
-        let dropped = list.iter().zip(0..4).fold(0, |set, (index, d)| set | u32::from(index.dropped) << d);
-        self.construct(
-            || shapes(&[a]),
-            // SAFETY: context and operand are live; begin and end have as many values as said.
-            |ctx| unsafe { sys::tl_index(ctx, a.raw(), dims(&begin), begin.as_ptr(), end.as_ptr(), dropped) },
-        )
-    }
-}
-
 impl Tensor {
     /// A part of each dimension, dimension 0 first, and all of the dimensions that have no index: ranges, `..`, and
     /// numbers, whose dimension the result lacks. Negative numbers count from the end. A view.
@@ -129,8 +111,17 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::i`].
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`](crate::Error::InvalidArgument) for elements that
+    /// are not there.
     pub fn i(&self, indices: impl Indices) -> Result<Tensor> {
-        self.node_context().i(self, indices)
+        let list = indices.to_list();
+        let begin: Vec<i64> = list.iter().map(|index| index.begin).collect();
+        let end: Vec<i64> = list.iter().map(|index| index.end).collect();
+        let dropped = list.iter().zip(0..4).fold(0, |set, (index, d)| set | u32::from(index.dropped) << d);
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operand are live; begin and end have as many values as said.
+            |ctx| unsafe { sys::tl_index(ctx, self.raw(), dims(&begin), begin.as_ptr(), end.as_ptr(), dropped) },
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! Operations on lists of tensors, and functions that return lists.
 
 use crate::ops::{c_text, shapes};
-use crate::{scope, Context, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 use std::borrow::Borrow;
 use tensorlib_sys as sys;
 
@@ -10,71 +10,26 @@ fn list<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
     tensors.iter().map(Borrow::borrow).collect()
 }
 
-/// The context that was made last, of those of the tensors.
-fn context_of(op: &str, tensors: &[&Tensor]) -> Result<Context> {
+/// Makes a node of a list of tensors, in the context of the youngest.
+fn of_list(
+    op: &str,
+    tensors: &[&Tensor],
+    make: impl FnOnce(*mut sys::tl_context, &[*mut sys::tl_tensor]) -> *mut sys::tl_tensor,
+) -> Result<Tensor> {
     let Some((first, others)) = tensors.split_first() else {
         return Err(invalid(format!("{op}: no tensors: at least one is valid"), &[]));
     };
-    Ok(scope::or_younger(others.iter().fold(first.context(), |youngest, t| youngest.younger(t.context()))))
+    let raw: Vec<_> = tensors.iter().map(|t| t.raw()).collect();
+    first.with(others).construct(|| shapes(tensors), |ctx| make(ctx, &raw))
 }
 
 fn invalid(message: String, operands: &[&Tensor]) -> Error {
     Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(operands))
 }
 
-impl Context {
+impl Tensor {
     /// Concatenates tensors of one type along a dimension, with one shape in all others: `&[&a, &b]`, or a slice of
     /// tensors.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for no tensors.
-    pub fn cat(&self, tensors: &[impl Borrow<Tensor>], dim: i64) -> Result<Tensor> {
-        self.of_list(&list(tensors), |ctx, raw| {
-            // SAFETY: the context and the operands, as many as said, are live.
-            unsafe { sys::tl_cat(ctx, raw.as_ptr(), raw.len(), dim) }
-        })
-    }
-
-    /// Stacks tensors of one type and shape along a new dimension, which is inserted as by [`Context::unsqueeze`].
-    ///
-    /// # Errors
-    /// As [`Context::cat`].
-    pub fn stack(&self, tensors: &[impl Borrow<Tensor>], dim: i64) -> Result<Tensor> {
-        self.of_list(&list(tensors), |ctx, raw| {
-            // SAFETY: the context and the operands, as many as said, are live.
-            unsafe { sys::tl_stack(ctx, raw.as_ptr(), raw.len(), dim) }
-        })
-    }
-
-    /// Sums products of tensors whose dimensions have names. The equation has a list of letters for each tensor, one
-    /// for each dimension and dimension 0 first, and one for the result: `"km,kn->mn"` is [`Context::mul_mat`]. NumPy
-    /// lists the same dimensions in the opposite order. Letters that the result lacks are summed. Without `->`, the
-    /// result has the letters that occur once, in the order of the alphabet. A letter that a tensor has twice selects
-    /// its diagonal. Tensors and products of two have at most 4 dimensions.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for an equation that does not fit the tensors,
-    /// [`Error::Unsupported`] for a product of more than 4 dimensions.
-    pub fn einsum(&self, equation: &str, tensors: &[impl Borrow<Tensor>]) -> Result<Tensor> {
-        let equation = c_text(equation);
-        self.of_list(&list(tensors), |ctx, raw| {
-            // SAFETY: the context and the operands, as many as said, are live, and the text lives for the call.
-            unsafe { sys::tl_einsum(ctx, equation.as_ptr(), raw.as_ptr(), raw.len()) }
-        })
-    }
-
-    fn of_list(
-        &self,
-        tensors: &[&Tensor],
-        make: impl FnOnce(*mut sys::tl_context, &[*mut sys::tl_tensor]) -> *mut sys::tl_tensor,
-    ) -> Result<Tensor> {
-        let raw: Vec<_> = tensors.iter().map(|t| t.raw()).collect();
-        self.construct(|| shapes(tensors), |ctx| make(ctx, &raw))
-    }
-}
-
-impl Tensor {
-    /// [`Context::cat`], in the context of the tensors.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Tensor};
@@ -87,12 +42,15 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::cat`].
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for no tensors.
     pub fn cat(tensors: &[impl Borrow<Tensor>], dim: i64) -> Result<Tensor> {
-        context_of("cat", &list(tensors))?.cat(tensors, dim)
+        of_list("cat", &list(tensors), |ctx, raw| {
+            // SAFETY: the context and the operands, as many as said, are live.
+            unsafe { sys::tl_cat(ctx, raw.as_ptr(), raw.len(), dim) }
+        })
     }
 
-    /// [`Context::stack`], in the context of the tensors.
+    /// Stacks tensors of one type and shape along a new dimension, which is inserted as by [`Tensor::unsqueeze`].
     ///
     /// ```
     /// use tensorlib::{Context, Tensor};
@@ -103,12 +61,19 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::cat`].
+    /// As [`Tensor::cat`].
     pub fn stack(tensors: &[impl Borrow<Tensor>], dim: i64) -> Result<Tensor> {
-        context_of("stack", &list(tensors))?.stack(tensors, dim)
+        of_list("stack", &list(tensors), |ctx, raw| {
+            // SAFETY: the context and the operands, as many as said, are live.
+            unsafe { sys::tl_stack(ctx, raw.as_ptr(), raw.len(), dim) }
+        })
     }
 
-    /// [`Context::einsum`], in the context of the tensors.
+    /// Sums products of tensors whose dimensions have names. The equation has a list of letters for each tensor, one
+    /// for each dimension and dimension 0 first, and one for the result: `"km,kn->mn"` is [`Tensor::mul_mat`]. NumPy
+    /// lists the same dimensions in the opposite order. Letters that the result lacks are summed. Without `->`, the
+    /// result has the letters that occur once, in the order of the alphabet. A letter that a tensor has twice selects
+    /// its diagonal. Tensors and products of two have at most 4 dimensions.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Tensor};
@@ -121,9 +86,14 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::einsum`].
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for an equation that does not fit the tensors,
+    /// [`Error::Unsupported`] for a product of more than 4 dimensions.
     pub fn einsum(equation: &str, tensors: &[impl Borrow<Tensor>]) -> Result<Tensor> {
-        context_of("einsum", &list(tensors))?.einsum(equation, tensors)
+        let equation = c_text(equation);
+        of_list("einsum", &list(tensors), |ctx, raw| {
+            // SAFETY: the context and the operands, as many as said, are live, and the text lives for the call.
+            unsafe { sys::tl_einsum(ctx, equation.as_ptr(), raw.as_ptr(), raw.len()) }
+        })
     }
 
     /// Parts of `size` elements of a dimension, as views. The last one may be smaller.
@@ -136,7 +106,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for a size below 1 or a dimension above 3.
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for a size below 1 or a dimension above 3.
     pub fn split(&self, size: i64, dim: usize) -> Result<Vec<Tensor>> {
         if size < 1 {
             return Err(invalid(format!("split: size is {size}: at least 1 is valid"), &[self]));
@@ -149,7 +119,7 @@ impl Tensor {
     /// Parts of these sizes of a dimension, as views. Their sum is the dimension's extent.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for sizes with another sum, or a dimension above 3.
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for sizes with another sum, or a dimension above 3.
     pub fn split_sizes(&self, sizes: &[i64], dim: usize) -> Result<Vec<Tensor>> {
         let n = self.checked_extent("split", dim)?;
         let total = sizes.iter().try_fold(0i64, |sum, &size| sum.checked_add(size).filter(|_| size >= 0));
@@ -169,7 +139,7 @@ impl Tensor {
     /// in PyTorch, there may be fewer parts.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for n below 1 or a dimension above 3.
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for n below 1 or a dimension above 3.
     pub fn chunk(&self, n: i64, dim: usize) -> Result<Vec<Tensor>> {
         if n < 1 {
             return Err(invalid(format!("chunk: n is {n}: at least 1 is valid"), &[self]));
@@ -181,7 +151,7 @@ impl Tensor {
     /// Each element of a dimension, without the dimension, as views.
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for a dimension above 3.
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for a dimension above 3.
     pub fn unbind(&self, dim: usize) -> Result<Vec<Tensor>> {
         let n = self.checked_extent("unbind", dim)?;
         (0..n).map(|index| self.select(dim as i64, index)).collect()
@@ -201,7 +171,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for no vectors, more than 4, or tensors of several dimensions.
+    /// As [`Context::op`](crate::Context::op); [`Error::InvalidArgument`] for no vectors, more than 4, or tensors of
+    /// several dimensions.
     pub fn meshgrid(vectors: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
         let vectors = list(vectors);
         if vectors.is_empty() || vectors.len() > 4 {

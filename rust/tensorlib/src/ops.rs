@@ -1,7 +1,7 @@
 //! Operations. Each makes a node and computes nothing.
 //!
 //! [`Tensor`]'s methods put a node into the operands' context; where those differ, into the one that was made last, so
-//! that young contexts refer to old ones. [`Context`]'s methods of the same names let you choose the context.
+//! that young contexts refer to old ones. [`Context::within`] chooses the context.
 
 use crate::{scope, Context, DType, Error, Result, Tensor};
 use std::ffi::CString;
@@ -52,146 +52,6 @@ pub enum Attr {
 }
 
 impl Context {
-    /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of
-    /// a row of a and a row of b. X and Y are multiples of x and y.
-    ///
-    /// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of the
-    /// result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a 127th of the
-    /// larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of the 256 elements
-    /// around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A single column may be rounded
-    /// to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
-    /// [`Context::mul_mat_exact`] does not round. The bits may depend on n and, for an F32, F16 or BF16 a, on whether a
-    /// is constant.
-    ///
-    /// # Errors
-    /// As [`Context::op`].
-    pub fn mul_mat(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, a.raw(), b.raw()) })
-    }
-
-    /// [`Context::mul_mat`] without rounding of b: only sums round, in F32. Shapes and types are those of `mul_mat`. It
-    /// is slower where `mul_mat` rounds b (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere
-    /// the two are equal.
-    ///
-    /// # Errors
-    /// As [`Context::op`].
-    pub fn mul_mat_exact(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Multiplies each column by the matrix that an index selects (a mixture of experts): a `[k, m, experts]`, b
-    /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64 give F32 `[m, used, tokens]`; x divides used. Column (u,
-    /// t) is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and the rounding of b are those
-    /// of [`Context::mul_mat`]; [`Context::op`] with the attribute `exact` = 1 avoids the rounding. The index -1 gives
-    /// zeros; computing fails with [`Error::InvalidArgument`] for any other index without an expert.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// // Two experts of a row each: sums, and differences.
-    /// let experts = ctx.tensor([2, 1, 2], &[1f32, 1., 1., -1.])?;
-    /// let tokens = ctx.tensor([2, 1, 3], &[5f32, 2., 7., 3., 4., 4.])?;
-    /// let ids = ctx.tensor_of([1, 3], &[0i32, 1, 0])?;
-    /// let product = experts.mul_mat_id(&tokens, &ids)?;
-    /// Backend::cpu()?.compute(&[&product])?;
-    /// assert_eq!(product.to_vec::<f32>()?, [7., 4., 8.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Context::op`].
-    pub fn mul_mat_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_mul_mat_id(ctx, a.raw(), b.raw(), ids.raw()) })
-    }
-
-    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes. Its
-    /// rows may overlap, so strides given in elements by mistake are accepted too; [`Context::narrow`] and
-    /// [`Context::slice`] count in elements.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for a view that would end outside a's memory.
-    pub fn view(&self, a: &Tensor, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
-        let ne = shape.as_ref();
-        if !strides.is_empty() && strides.len() + 1 != ne.len() {
-            let message = format!("view: {} strides for {} dimensions: one less is valid", strides.len(), ne.len());
-            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[a])));
-        }
-        let nb = if strides.is_empty() { ptr::null() } else { strides.as_ptr() };
-        // SAFETY: context and operand are live; ne and nb have as many values as said.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_view(ctx, a.raw(), dims(ne), ne.as_ptr(), nb, offset) })
-    }
-
-    /// The elements `start[d]` to `start[d] + shape[d]` of each of a's dimensions: a view with a's strides. In
-    /// dimension 0 of a quantised type `start[0]` and `shape[0]` are multiples of the block size.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] for a range outside a's shape.
-    pub fn slice(&self, a: &Tensor, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        let (start, ne) = (start.as_ref(), shape.as_ref());
-        if start.len() != ne.len() {
-            let message = format!("slice: {} starts for {} dimensions: as many are valid", start.len(), ne.len());
-            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[a])));
-        }
-        self.construct(
-            || shapes(&[a]),
-            // SAFETY: context and operand are live; start and ne have as many values as said.
-            |ctx| unsafe { sys::tl_slice(ctx, a.raw(), dims(ne), start.as_ptr(), ne.as_ptr()) },
-        )
-    }
-
-    /// [`Context::slice`] in one dimension: `length` elements from `start` on.
-    ///
-    /// ```
-    /// let ctx = tensorlib::Context::new();
-    /// let t = ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.])?;
-    /// assert_eq!(t.narrow(0, 1, 2)?.to_vec::<f32>()?, [2., 3., 5., 6.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Context::slice`].
-    pub fn narrow(&self, a: &Tensor, dim: usize, start: i64, length: i64) -> Result<Tensor> {
-        // The engine refuses a dimension that does not fit an i32, as it does any above 3.
-        let dim = i32::try_from(dim).unwrap_or(i32::MAX);
-        // SAFETY: context and operand are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_narrow(ctx, a.raw(), dim, start, length) })
-    }
-
-    /// a's elements in another shape of the same size, in the same order. One dimension may be -1: it is computed from
-    /// the others. A view: if a is not contiguous, strides must be able to express the new shape; otherwise apply
-    /// [`Context::cont`] first.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] if no strides express the shape.
-    pub fn reshape(&self, a: &Tensor, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        let ne = shape.as_ref();
-        // SAFETY: context and operand are live; ne has as many values as said.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_reshape(ctx, a.raw(), dims(ne), ne.as_ptr()) })
-    }
-
-    /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`.
-    ///
-    /// # Errors
-    /// As [`Context::op`]; [`Error::InvalidArgument`] if axes is not a permutation of 0 to 3.
-    pub fn permute(&self, a: &Tensor, axes: [i32; 4]) -> Result<Tensor> {
-        // SAFETY: context and operand are live; axes has 4 values.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_permute(ctx, a.raw(), axes.as_ptr()) })
-    }
-
-    /// A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to each other
-    /// rounded to nearest even; everything else goes through F32, rounded to nearest even or as the type is encoded.
-    /// Computing fails for a value that the type cannot hold.
-    ///
-    /// # Errors
-    /// As [`Context::op`].
-    pub fn cast(&self, a: &Tensor, dtype: DType) -> Result<Tensor> {
-        // SAFETY: context and operand are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
-    }
-
     /// Makes the node of any operation by name, with its attributes by name. An optional attribute of 0 has its
     /// default. Optional operands may be `None`, or missing at the end: `&[Some(&a), None, Some(&b)]`.
     ///
@@ -289,90 +149,168 @@ pub(crate) fn dims(ne: &[i64]) -> i32 {
     i32::try_from(ne.len()).unwrap_or(i32::MAX)
 }
 
-/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last. In a
-/// [`Backend::scope`](crate::Backend::scope), the scope's context counts with them.
-/// A node of two weights therefore lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s
-/// own methods let you choose the context.
+/// The operations. A node goes into the operands' context; where these differ, into the one that was made last. A node of
+/// two weights therefore lives among the weights: [`Context::freeze`] makes that an error. [`Context::within`] and
+/// [`Backend::scope`](crate::Backend::scope) choose another context.
 impl Tensor {
     /// Where a node of this tensor goes.
     pub(crate) fn node_context(&self) -> Context {
         scope::or_younger(self.context())
     }
 
-    /// Where a node of two tensors goes.
-    pub(crate) fn with(&self, other: &Tensor) -> Context {
-        scope::or_younger(self.context().younger(other.context()))
+    /// Where a node of this tensor and others goes.
+    pub(crate) fn with(&self, others: &[&Tensor]) -> Context {
+        scope::or_younger(others.iter().fold(self.context(), |youngest, other| youngest.younger(other.context())))
     }
 
-    /// [`Context::mul_mat`].
+    /// The matrix product of this tensor, a `[k, m, x, y]`, and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of
+    /// a row of a and a row of b. X and Y are multiples of x and y.
+    ///
+    /// If a is quantised, b may be rounded to 8 bits with a scale for each 32 elements along k. An element of the
+    /// result is then off by up to the sum over k of |a| * h, in addition to F32's own rounding. h is a 127th of the
+    /// larger of two values: the largest |b| of the 32 elements, and a 16th of the largest |b| of the 256 elements
+    /// around them. Q2_0 uses 64 elements instead of 32, Q1_0 128, TQ1_0 and TQ2_0 256. A single column may be rounded
+    /// to 16 bits instead. If a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
+    /// [`Tensor::mul_mat_exact`] does not round. The bits may depend on n and, for an F32, F16 or BF16 a, on whether a
+    /// is constant.
     ///
     /// # Errors
     /// As [`Context::op`].
     pub fn mul_mat(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).mul_mat(self, b)
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, self.raw(), b.raw()) })
     }
 
-    /// [`Context::mul_mat_exact`].
+    /// [`Tensor::mul_mat`] without rounding of b: only sums round, in F32. Shapes and types are those of `mul_mat`. It
+    /// is slower where `mul_mat` rounds b (on the CPU: quantised weights on avx512 and avx2, BF16 on avx512); elsewhere
+    /// the two are equal.
     ///
     /// # Errors
     /// As [`Context::op`].
     pub fn mul_mat_exact(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).mul_mat_exact(self, b)
+        // SAFETY: context and operands are live.
+        self.with(&[b])
+            .construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, self.raw(), b.raw()) })
     }
 
-    /// [`Context::mul_mat_id`] of this tensor's matrices.
+    /// Multiplies each column by the matrix that an index selects (a mixture of experts): this tensor, a `[k, m, experts]`, b
+    /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64 give F32 `[m, used, tokens]`; x divides used. Column (u,
+    /// t) is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and the rounding of b are those
+    /// of [`Tensor::mul_mat`]; [`Context::op`] with the attribute `exact` = 1 avoids the rounding. The index -1 gives
+    /// zeros; computing fails with [`Error::InvalidArgument`] for any other index without an expert.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // Two experts of a row each: sums, and differences.
+    /// let experts = ctx.tensor([2, 1, 2], &[1f32, 1., 1., -1.])?;
+    /// let tokens = ctx.tensor([2, 1, 3], &[5f32, 2., 7., 3., 4., 4.])?;
+    /// let ids = ctx.tensor_of([1, 3], &[0i32, 1, 0])?;
+    /// let product = experts.mul_mat_id(&tokens, &ids)?;
+    /// Backend::cpu()?.compute(&[&product])?;
+    /// assert_eq!(product.to_vec::<f32>()?, [7., 4., 8.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Context::op`].
     pub fn mul_mat_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        self.with(b).younger(ids.context()).mul_mat_id(self, b, ids)
+        // SAFETY: context and operands are live.
+        self.with(&[b, ids]).construct(
+            || shapes(&[self, b, ids]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_mul_mat_id(ctx, self.raw(), b.raw(), ids.raw()) },
+        )
     }
 
-    /// [`Context::view`].
+    /// A window into the tensor's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes. Its
+    /// rows may overlap, so strides given in elements by mistake are accepted too; [`Tensor::narrow`] and
+    /// [`Tensor::slice`] count in elements.
     ///
     /// # Errors
-    /// As [`Context::view`].
+    /// As [`Context::op`]; [`Error::InvalidArgument`] for a view that would end outside the memory.
     pub fn view(&self, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
-        self.node_context().view(self, shape, strides, offset)
+        let ne = shape.as_ref();
+        if !strides.is_empty() && strides.len() + 1 != ne.len() {
+            let message = format!("view: {} strides for {} dimensions: one less is valid", strides.len(), ne.len());
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[self])));
+        }
+        let nb = if strides.is_empty() { ptr::null() } else { strides.as_ptr() };
+        // SAFETY: context and operand are live; ne and nb have as many values as said.
+        self.node_context().construct(
+            || shapes(&[self]),
+            |ctx| unsafe { sys::tl_view(ctx, self.raw(), dims(ne), ne.as_ptr(), nb, offset) },
+        )
     }
 
-    /// [`Context::slice`].
+    /// The elements `start[d]` to `start[d] + shape[d]` of each dimension: a view with the tensor's strides. In
+    /// dimension 0 of a quantised type `start[0]` and `shape[0]` are multiples of the block size.
     ///
     /// # Errors
-    /// As [`Context::slice`].
+    /// As [`Context::op`]; [`Error::InvalidArgument`] for a range outside the shape.
     pub fn slice(&self, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        self.node_context().slice(self, start, shape)
+        let (start, ne) = (start.as_ref(), shape.as_ref());
+        if start.len() != ne.len() {
+            let message = format!("slice: {} starts for {} dimensions: as many are valid", start.len(), ne.len());
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[self])));
+        }
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operand are live; start and ne have as many values as said.
+            |ctx| unsafe { sys::tl_slice(ctx, self.raw(), dims(ne), start.as_ptr(), ne.as_ptr()) },
+        )
     }
 
-    /// [`Context::narrow`].
+    /// [`Tensor::slice`] in one dimension: `length` elements from `start` on.
+    ///
+    /// ```
+    /// let ctx = tensorlib::Context::new();
+    /// let t = ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.])?;
+    /// assert_eq!(t.narrow(0, 1, 2)?.to_vec::<f32>()?, [2., 3., 5., 6.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`Context::slice`].
+    /// As [`Tensor::slice`].
     pub fn narrow(&self, dim: usize, start: i64, length: i64) -> Result<Tensor> {
-        self.node_context().narrow(self, dim, start, length)
+        // The engine refuses a dimension that does not fit an i32, as it does any above 3.
+        let dim = i32::try_from(dim).unwrap_or(i32::MAX);
+        // SAFETY: context and operand are live.
+        self.node_context()
+            .construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_narrow(ctx, self.raw(), dim, start, length) })
     }
 
-    /// [`Context::reshape`].
+    /// The elements in another shape of the same size, in the same order. One dimension may be -1: it is computed from
+    /// the others. A view: if the tensor is not contiguous, strides must be able to express the new shape; otherwise apply
+    /// [`Tensor::cont`] first.
     ///
     /// # Errors
-    /// As [`Context::reshape`].
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if no strides express the shape.
     pub fn reshape(&self, shape: impl AsRef<[i64]>) -> Result<Tensor> {
-        self.node_context().reshape(self, shape)
+        let ne = shape.as_ref();
+        // SAFETY: context and operand are live; ne has as many values as said.
+        self.node_context()
+            .construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_reshape(ctx, self.raw(), dims(ne), ne.as_ptr()) })
     }
 
-    /// [`Context::permute`].
+    /// The dimensions in another order: source dimension i becomes dimension `axes[i]`.
     ///
     /// # Errors
-    /// As [`Context::permute`].
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if axes is not a permutation of 0 to 3.
     pub fn permute(&self, axes: [i32; 4]) -> Result<Tensor> {
-        self.node_context().permute(self, axes)
+        // SAFETY: context and operand are live; axes has 4 values.
+        self.node_context()
+            .construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_permute(ctx, self.raw(), axes.as_ptr()) })
     }
 
-    /// [`Context::cast`].
+    /// A contiguous copy in another type. Integers convert to integers exactly; F64 and integers convert to each other
+    /// rounded to nearest even; everything else goes through F32, rounded to nearest even or as the type is encoded.
+    /// Computing fails for a value that the type cannot hold.
     ///
     /// # Errors
     /// As [`Context::op`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
-        self.node_context().cast(self, dtype)
+        // SAFETY: context and operand are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_cast(ctx, self.raw(), dtype.raw()) })
     }
 }

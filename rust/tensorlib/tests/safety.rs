@@ -77,7 +77,7 @@ fn reset_refuses_while_anything_refers_to_the_context() {
     ctx.reset().unwrap();
     let young = Context::new();
     let old = ctx.zeros(DType::F32, [4]).unwrap();
-    let sum = young.add(&old, &old).unwrap();
+    let sum = young.within(|| old.add(&old)).unwrap();
     drop(old);
     assert!(matches!(ctx.reset(), Err(Error::Busy(_))));
     drop((sum, young));
@@ -180,7 +180,9 @@ fn threads_share_weights_and_get_their_own_errors() {
                     assert!(y.to_vec::<f32>().unwrap().iter().all(|&v| v == 64.0));
                     computed.fetch_add(1, Ordering::Relaxed);
                     // A failing constructor in the shared context: the message must be this thread's.
-                    let Err(Error::ShapeMismatch(failure)) = weights.reshape(w, [t, 3]) else { panic!("no error") };
+                    let Err(Error::ShapeMismatch(failure)) = weights.within(|| w.reshape([t, 3])) else {
+                        panic!("no error")
+                    };
                     assert!(failure.message.contains(&format!("[{t}, 3]")), "{}", failure.message);
                     assert_eq!((failure.op.as_str(), &failure.shapes), ("reshape", &vec![vec![64, 64]]));
                 }
@@ -206,10 +208,7 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() {
         t.mul_mat_exact(&ctx.zeros(DType::F32, [7]).unwrap()).unwrap_err(),
         &["mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"],
     );
-    words(
-        ctx.mul_mat_exact(&t, &ctx.zeros(DType::I32, [2]).unwrap()).unwrap_err(),
-        &["mul_mat", "i32", "f32, f16 or bf16"],
-    );
+    words(t.mul_mat_exact(&ctx.zeros(DType::I32, [2]).unwrap()).unwrap_err(), &["mul_mat", "i32", "f32, f16 or bf16"]);
     words(ctx.op("mul_mat", &[&t, &t], &[("exact", Attr::Ints(vec![-1]))]).unwrap_err(), &["exact is -1", "0 or 1"]);
     words(t.mul_mat_id(&t, &t).unwrap_err(), &["mul_mat_id", "ids is [2, 4] f32", "i32 or i64"]);
     let ids = ctx.tensor_of([3], &[0i32, 1, 0]).unwrap();
@@ -312,7 +311,7 @@ fn constants_are_packed_once_and_go_with_their_context() {
     let weights = model.zeros(DType::Q4_0, [64, 40]).unwrap();
     weights.write_f32(&vec![0.5; 64 * 40]).unwrap();
     weights.set_constant().unwrap();
-    let y = token.mul_mat(&weights, &token.tensor([64], &[1.0; 64]).unwrap()).unwrap();
+    let y = weights.mul_mat(&token.tensor([64], &[1.0; 64]).unwrap()).unwrap();
     backend.compute(&[&y]).unwrap();
     let packed = backend.packed_memory();
     assert_eq!(packed != 0, backend.isa() != "baseline");
@@ -335,7 +334,7 @@ fn a_constant_without_its_original_reads_as_before() {
     };
     let before = bytes();
     weights.set_constant().unwrap();
-    let y = ctx.mul_mat(&weights, &ctx.tensor([256], &[1.0; 256]).unwrap()).unwrap();
+    let y = ctx.within(|| weights.mul_mat(&ctx.tensor([256], &[1.0; 256])?)).unwrap();
     backend.compute(&[&y]).unwrap();
     let product = y.to_vec::<f32>().unwrap();
     if backend.isa() == "baseline" {
@@ -396,7 +395,7 @@ fn a_frozen_context_says_where_to_build() {
     assert!(matches!(weights.zeros(DType::F32, [1]), Err(Error::InvalidArgument(_))));
     assert_eq!(weights.used_memory(), used);
     let (cpu, sums) = (cpu(), Context::new());
-    let sum = sums.add(&w, &b).unwrap();
+    let sum = sums.within(|| w.add(&b)).unwrap();
     cpu.compute(&[&sum]).unwrap();
     assert_eq!(sum.to_vec::<f32>().unwrap(), [4., 6.]);
 }
@@ -508,7 +507,7 @@ fn handles_that_are_found_count_for_reset() {
         let weights = Context::new();
         let w = weights.tensor([2], &[1., 2.]).unwrap();
         let x = request.tensor([2], &[3., 4.]).unwrap();
-        Graph::new(&[&request.add(&w, &x).unwrap()]).unwrap()
+        Graph::new(&[&request.within(|| w.add(&x)).unwrap()]).unwrap()
     };
     let leafs = graph.leafs();
     assert_eq!(leafs.iter().map(|t| t.to_vec::<f32>().unwrap()).collect::<Vec<_>>(), [[1., 2.], [3., 4.]]);

@@ -49,11 +49,12 @@ fn the_innermost_scope_counts_and_ends_with_a_panic() {
         let panics = catch_unwind(AssertUnwindSafe(|| cpu.scope(|_| panic!("on purpose"))));
         assert!(panics.is_err());
         inside(outer);
-        // Operands that were made later keep their context, and so do methods of contexts.
+        // Operands that were made later keep their context, and `within` chooses one.
         let young = Context::new();
         let b = young.tensor([2], &[1f32, 2.]).unwrap();
         assert_eq!((&a + &b).unwrap().context().id(), young.id());
-        assert_eq!(ctx.add(&a, &a).unwrap().context().id(), ctx.id());
+        assert_eq!(ctx.within(|| &a + &a).unwrap().context().id(), ctx.id());
+        inside(outer);
         // Views and functions of one operand too.
         assert_eq!(a.reshape([1, 2]).unwrap().context().id(), outer.id());
         assert_eq!(a.neg().unwrap().context().id(), outer.id());

@@ -292,7 +292,7 @@ impl Encoder {
         }
         if let Some(types) = &self.types {
             // All tokens have the first type. The view is a node of this context, because the weights' takes no more.
-            x = (&x + &ctx.narrow(types, 1, 0, 1)?)?;
+            x = (&x + &ctx.within(|| types.narrow(1, 0, 1))?)?;
         }
         x = self.norm.forward(&x, &pass)?;
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);

@@ -5,7 +5,7 @@ use crate::{Context, Dims, Result, Tensor};
 use tensorlib_sys as sys;
 
 options! {
-    /// Optional attributes of [`Context::scale`].
+    /// Optional attributes of [`Tensor::scale`].
     ScaleOptions(tl_scale_params { bias: 0.0 })
 }
 
@@ -18,26 +18,26 @@ impl ScaleOptions {
     }
 }
 
-/// The attribute `op` of [`Context::glu`]: the activation.
+/// The attribute `op` of [`Tensor::glu`]: the activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GluOp {
-    /// Activation [`Context::relu`].
+    /// Activation [`Tensor::relu`].
     Reglu = sys::TL_GLU_OP_REGLU as isize,
-    /// Activation [`Context::gelu`].
+    /// Activation [`Tensor::gelu`].
     Geglu = sys::TL_GLU_OP_GEGLU as isize,
-    /// Activation [`Context::silu`].
+    /// Activation [`Tensor::silu`].
     Swiglu = sys::TL_GLU_OP_SWIGLU as isize,
-    /// Activation [`Context::gelu_erf`].
+    /// Activation [`Tensor::gelu_erf`].
     GegluErf = sys::TL_GLU_OP_GEGLU_ERF as isize,
-    /// Activation [`Context::gelu_quick`].
+    /// Activation [`Tensor::gelu_quick`].
     GegluQuick = sys::TL_GLU_OP_GEGLU_QUICK as isize,
     /// `g / (1 + e^(-alpha g)) * (u + 1)`, where g is min(gate, limit) and u is up, limited to -limit to limit.
     SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
 }
 
 options! {
-    /// Optional attributes of [`Context::glu`].
+    /// Optional attributes of [`Tensor::glu`].
     GluOptions(tl_glu_params { split: false, swapped: false, alpha: 0.0, limit: 0.0 })
 }
 
@@ -73,7 +73,7 @@ impl GluOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::soft_max_ext`].
+    /// Optional attributes of [`Tensor::soft_max_ext`].
     SoftMaxExtOptions(tl_soft_max_ext_params { scale: 0.0, max_bias: 0.0 })
 }
 
@@ -93,7 +93,7 @@ impl SoftMaxExtOptions {
     }
 }
 
-/// The attribute `mode` of [`Context::rope`]: the elements that form pair k. Default: normal.
+/// The attribute `mode` of [`Tensor::rope`]: the elements that form pair k. Default: normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RopeMode {
@@ -106,7 +106,7 @@ pub enum RopeMode {
 }
 
 options! {
-    /// Optional attributes of [`Context::rope`].
+    /// Optional attributes of [`Tensor::rope`].
     RopeOptions(tl_rope_params { mode: 0, n_dims: 0, sections: [0; 4], n_ctx_orig: 0, freq_base: 0.0, freq_scale: 0.0, ext_factor: 0.0, attn_factor: 0.0, beta_fast: 0.0, beta_slow: 0.0, inverse: false })
 }
 
@@ -192,7 +192,7 @@ impl RopeOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::flash_attn_ext`].
+    /// Optional attributes of [`Tensor::flash_attn_ext`].
     FlashAttnExtOptions(tl_flash_attn_ext_params { scale: 0.0, max_bias: 0.0, logit_softcap: 0.0 })
 }
 
@@ -219,7 +219,7 @@ impl FlashAttnExtOptions {
     }
 }
 
-/// The attribute `order` of [`Context::argsort`]: the direction. Default: asc.
+/// The attribute `order` of [`Tensor::argsort`]: the direction. Default: asc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgsortOrder {
@@ -230,7 +230,7 @@ pub enum ArgsortOrder {
 }
 
 options! {
-    /// Optional attributes of [`Context::argsort`].
+    /// Optional attributes of [`Tensor::argsort`].
     ArgsortOptions(tl_argsort_params { order: 0 })
 }
 
@@ -243,7 +243,7 @@ impl ArgsortOptions {
     }
 }
 
-/// The attribute `part` of [`Context::tri`]: the triangle that is kept.
+/// The attribute `part` of [`Tensor::tri`]: the triangle that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TriType {
@@ -258,7 +258,7 @@ pub enum TriType {
 }
 
 options! {
-    /// Optional attributes of [`Context::acc`].
+    /// Optional attributes of [`Tensor::acc`].
     AccOptions(tl_acc_params { nb1: 0, nb2: 0, nb3: 0, offset: 0 })
 }
 
@@ -293,7 +293,7 @@ impl AccOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::set_window`].
+    /// Optional attributes of [`Tensor::set_window`].
     SetOptions(tl_set_params { nb1: 0, nb2: 0, nb3: 0, offset: 0 })
 }
 
@@ -327,7 +327,7 @@ impl SetOptions {
     }
 }
 
-/// The attribute `mode` of [`Context::upscale`]: the interpolation. Default: nearest.
+/// The attribute `mode` of [`Tensor::upscale`]: the interpolation. Default: nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UpscaleMode {
@@ -338,7 +338,7 @@ pub enum UpscaleMode {
 }
 
 options! {
-    /// Optional attributes of [`Context::upscale`].
+    /// Optional attributes of [`Tensor::upscale`].
     UpscaleOptions(tl_upscale_params { mode: 0 })
 }
 
@@ -362,7 +362,7 @@ pub enum PoolOp {
 }
 
 options! {
-    /// Optional attributes of [`Context::pool_1d`].
+    /// Optional attributes of [`Tensor::pool_1d`].
     Pool1dOptions(tl_pool_1d_params { s: 0, p: 0, count_padding: false })
 }
 
@@ -390,7 +390,7 @@ impl Pool1dOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::pool_2d`].
+    /// Optional attributes of [`Tensor::pool_2d`].
     Pool2dOptions(tl_pool_2d_params { s0: 0, s1: 0, p0: 0, p1: 0, skip_padding: false })
 }
 
@@ -431,7 +431,7 @@ impl Pool2dOptions {
     }
 }
 
-/// The attribute `to` of [`Context::im2col`]: type of the result. Default: f32.
+/// The attribute `to` of [`Tensor::im2col`]: type of the result. Default: f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Im2colTo {
@@ -444,7 +444,7 @@ pub enum Im2colTo {
 }
 
 options! {
-    /// Optional attributes of [`Context::im2col`].
+    /// Optional attributes of [`Tensor::im2col`].
     Im2colOptions(tl_im2col_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0, is_2d: false, to: 0 })
 }
 
@@ -507,7 +507,7 @@ impl Im2colOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_1d`].
+    /// Optional attributes of [`Tensor::conv_1d`].
     Conv1dOptions(tl_conv_1d_params { s: 0, p: 0, d: 0 })
 }
 
@@ -535,7 +535,7 @@ impl Conv1dOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_2d`].
+    /// Optional attributes of [`Tensor::conv_2d`].
     Conv2dOptions(tl_conv_2d_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
@@ -584,7 +584,7 @@ impl Conv2dOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_1d_dw`].
+    /// Optional attributes of [`Tensor::conv_1d_dw`].
     Conv1dDwOptions(tl_conv_1d_dw_params { s: 0, p: 0, d: 0 })
 }
 
@@ -612,7 +612,7 @@ impl Conv1dDwOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_2d_dw`].
+    /// Optional attributes of [`Tensor::conv_2d_dw`].
     Conv2dDwOptions(tl_conv_2d_dw_params { s0: 0, s1: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
@@ -661,7 +661,7 @@ impl Conv2dDwOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_transpose_1d`].
+    /// Optional attributes of [`Tensor::conv_transpose_1d`].
     ConvTranspose1dOptions(tl_conv_transpose_1d_params { s: 0, p: 0, d: 0 })
 }
 
@@ -689,7 +689,7 @@ impl ConvTranspose1dOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::conv_transpose_2d`].
+    /// Optional attributes of [`Tensor::conv_transpose_2d`].
     ConvTranspose2dOptions(tl_conv_transpose_2d_params { stride: 0, p0: 0, p1: 0, d0: 0, d1: 0 })
 }
 
@@ -731,7 +731,7 @@ impl ConvTranspose2dOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::opt_step_momentum`].
+    /// Optional attributes of [`Tensor::opt_step_momentum`].
     OptStepMomentumOptions(tl_opt_step_momentum_params { nesterov: false })
 }
 
@@ -757,7 +757,7 @@ pub enum SparseBy {
 }
 
 options! {
-    /// Optional attributes of [`Context::mul_mat_sparse`].
+    /// Optional attributes of [`Tensor::mul_mat_sparse`].
     MulMatSparseOptions(tl_mul_mat_sparse_params { by: 0, threshold: 0.0, n: 0, exact: false })
 }
 
@@ -792,7 +792,7 @@ impl MulMatSparseOptions {
 }
 
 options! {
-    /// Optional attributes of [`Context::axpy`].
+    /// Optional attributes of [`Tensor::axpy`].
     AxpyOptions(tl_axpy_params { by: 0, threshold: 0.0 })
 }
 
@@ -813,7 +813,7 @@ impl AxpyOptions {
     }
 }
 
-/// The attribute `activation` of [`Context::sparse_ffn`]: the activation of the gate. Default: relu.
+/// The attribute `activation` of [`Tensor::sparse_ffn`]: the activation of the gate. Default: relu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SparseFfnActivation {
@@ -825,7 +825,7 @@ pub enum SparseFfnActivation {
     Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
 }
 
-/// The attribute `first` of [`Context::sparse_ffn`]: the projection that is computed for all neurons and tested, if
+/// The attribute `first` of [`Tensor::sparse_ffn`]: the projection that is computed for all neurons and tested, if
 /// there are no `scores`. Default: gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -837,7 +837,7 @@ pub enum SparseFfnFirst {
 }
 
 options! {
-    /// Optional attributes of [`Context::sparse_ffn`].
+    /// Optional attributes of [`Tensor::sparse_ffn`].
     SparseFfnOptions(tl_sparse_ffn_params { activation: 0, by: 0, threshold: 0.0, first: 0 })
 }
 
@@ -872,2086 +872,8 @@ impl SparseFfnOptions {
     }
 }
 
+/// Operations without operands.
 impl Context {
-    /// Adds `b` to `a`, element-wise.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Subtracts `b` from `a`, element-wise.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] - b[i mod shape(b)]`.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sub(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_sub(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Multiplies `a` by `b`, element-wise.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] * b[i mod shape(b)]`.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Divides `a` by `b`, element-wise.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
-    ///
-    /// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded towards 0.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer divisor of 0.
-    ///   The message names the first such element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn div(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_div(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Takes the larger of `a` and `b`, element-wise.
-    ///
-    /// Computes `c[i] = max(a[i mod shape(a)], b[i mod shape(b)])`.
-    ///
-    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn maximum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_maximum(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Takes the smaller of `a` and `b`, element-wise.
-    ///
-    /// Computes `c[i] = min(a[i mod shape(a)], b[i mod shape(b)])`.
-    ///
-    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn minimum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_minimum(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Raises `a` to the power of `b`, element-wise.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
-    ///
-    /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
-    /// element, even NaN, to the power of 0 gives 1.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn pow(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_pow(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn eq(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_eq(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 1. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn ne(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ne(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn lt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_lt(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn le(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_le(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn gt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_gt(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
-    ///
-    /// Computes `c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0`.
-    ///
-    /// A comparison with NaN gives 0. 0 and -0 are equal.
-    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
-    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
-    ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
-    ///   or F64, and `c` is F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn ge(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ge(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Adds the single element of `b` to each element of `a`.
-    ///
-    /// Computes `c[i] = a[i] + b[0]`.
-    /// - Shapes: `c` has the shape of `a`. `b` has one element.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
-    ///   computed in this type. Integers wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn add1(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add1(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
-    ///
-    /// Computes `c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
-    ///
-    /// A NaN in `condition` counts as not 0.
-    /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
-    ///   or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its elements
-    ///   then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`; or `a` and
-    ///   `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the type of `a`.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([4], &[1f32, -2., 3., -4.])?;
-    /// let zero = ctx.tensor([1], &[0f32])?;
-    /// let positive = a.gt(&zero)?;
-    /// let c = positive.where_cond(&a, &zero)?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [1., 0., 3., 0.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn where_cond(&self, condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[condition, a, b]),
-            // SAFETY: context and operands are live.
-            |ctx| unsafe { sys::tl_where(ctx, condition.raw(), a.raw(), b.raw()) },
-        )
-    }
-
-    /// Multiplies each element by `scale` and adds `bias`.
-    ///
-    /// Computes `c[i] = a[i] * scale + bias`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product and the sum
-    ///   are each rounded. For integers, `scale` and `bias` are integers of the type, and results wrap around.
-    /// - Result: The type of `a`.
-    /// - `scale`: factor of each element.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context, ScaleOptions};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
-    /// let c = a.scale(2.0, ScaleOptions::new().bias(0.5))?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [2.5, 4.5, 6.5]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn scale(&self, a: &Tensor, scale: f64, options: ScaleOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_scale(ctx, a.raw(), scale, &options.raw) })
-    }
-
-    /// Limits each element to the range from `min` to `max`.
-    ///
-    /// Computes `c[i] = min(max, max(min, a[i]))`.
-    ///
-    /// NaN stays NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
-    ///   wrap around where they overflow.
-    /// - Result: The type of `a`.
-    /// - `min`: lower bound. It must not exceed `max`.
-    /// - `max`: upper bound.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn clamp(&self, a: &Tensor, min: f64, max: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_clamp(ctx, a.raw(), min, max) })
-    }
-
-    /// Fills a tensor of the shape and type of `a` with one value.
-    ///
-    /// Computes `c[i] = value`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the value is an
-    ///   integer of the type.
-    /// - Result: The type of `a`.
-    /// - `value`: value of all elements. NaN is valid.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn fill(&self, a: &Tensor, value: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
-    }
-
-    /// Replaces elements of `a` where `mask` is not 0 by a value.
-    ///
-    /// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
-    ///
-    /// A NaN in `mask` counts as not 0.
-    /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or `a` is I32,
-    ///   I64 or F64, and `mask` a float or an integer.
-    /// - Result: The type of `a`.
-    /// - `value`: the value. NaN and infinity are valid.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
-    /// let mask = ctx.tensor([3], &[0f32, 1., 0.])?;
-    /// let c = a.masked_fill(&mask, f64::NEG_INFINITY)?;
-    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., f32::NEG_INFINITY, 3.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn masked_fill(&self, a: &Tensor, mask: &Tensor, value: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, mask]), |ctx| unsafe { sys::tl_masked_fill(ctx, a.raw(), mask.raw(), value) })
-    }
-
-    /// Sums outer products: of each row of `a` and the row of `b` with the same index.
-    ///
-    /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
-    ///
-    /// This is [`Context::mul_mat`] of both operands transposed. k = 0 gives zeros. Products and sums are computed in
-    /// F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
-    /// - Shapes: `a` `[m, k, x, y]`, `b` `[n, k, X, Y]`, `c` `[m, n, X, Y]`. x divides X and y divides Y, as for
-    ///   [`Context::mul_mat`].
-    /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
-    ///
-    /// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
-    ///
-    /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
-    /// are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
-    /// - Shapes: `a` `[n, x, tokens]`, `b` `[m, used, tokens]`, `ids` `[used, tokens]`, `c` `[n, m, experts]`. x
-    ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
-    /// - Result: F32.
-    /// - `experts`: number of experts. Range: 0 to 2^31 - 1.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that is neither an
-    ///   expert nor -1. The message names the first such element.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    ///
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([2, 1, 2], &[1f32, 2., 3., 4.])?;
-    /// let b = ctx.tensor([1, 1, 2], &[10f32, 100.])?;
-    /// let ids = ctx.tensor_of([1, 2], &[1i32, -1])?;
-    /// let sums = a.out_prod_id(&b, &ids, 2)?;
-    /// Backend::cpu()?.compute(&[&sums])?;
-    /// assert_eq!(sums.to_vec::<f32>()?, [0., 0., 10., 20.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn out_prod_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, b, ids]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_out_prod_id(ctx, a.raw(), b.raw(), ids.raw(), experts) },
-        )
-    }
-
-    /// Swaps dimensions 0 and 1 of `a`.
-    ///
-    /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
-    /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
-    /// - Types: Any type that is not quantised.
-    /// - Result: A view of `a`. Nothing is computed.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn transpose(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
-    }
-
-    /// Returns `a`, and stops gradients.
-    ///
-    /// Computes `c[i] = a[i]`.
-    /// - Shapes: `c` has the shape and the strides of `a`.
-    /// - Types: Any type.
-    /// - Result: A view of `a`. Nothing is computed.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn stop_gradient(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_stop_gradient(ctx, a.raw()) })
-    }
-
-    /// Repeats `a` along dimensions of 1 element without copying it.
-    ///
-    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
-    ///
-    /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; [`Context::expand`] is for
-    /// operations that do not. [`Context::repeat`] copies, and repeats dimensions of any size.
-    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, in which only dimensions of 1 element of `a` differ
-    ///   from `a`.
-    /// - Types: Any type.
-    /// - Result: A view of `a`. Nothing is computed.
-    /// - `ne`: shape of the result, in all four dimensions.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([2], &[1f32, 2.])?;
-    /// let c = a.expand([2, 3, 1, 1])?;
-    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn expand(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expand(ctx, a.raw(), ne.as_ptr()) })
-    }
-
-    /// Inserts a dimension of 1 element.
-    ///
-    /// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
-    /// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
-    /// - Types: Any type. If `dim` is 0, it is not quantised.
-    /// - Result: A view of `a`. Nothing is computed.
-    /// - `dim`: the inserted dimension. Range: 0 to 3.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn unsqueeze(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_unsqueeze(ctx, a.raw(), dim) })
-    }
-
-    /// Removes a dimension of 1 element.
-    ///
-    /// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
-    /// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
-    /// - Types: Any type.
-    /// - Result: A view of `a`. Nothing is computed.
-    /// - `dim`: the removed dimension. Range: 0 to 3.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn squeeze(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_squeeze(ctx, a.raw(), dim) })
-    }
-
-    /// Joins neighbouring dimensions to one.
-    ///
-    /// The elements of `c` are those of `a`, in the same order.
-    ///
-    /// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy otherwise.
-    /// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a` together.
-    /// - Types: Any type.
-    /// - Result: The type of `a`.
-    /// - `first`: the first joined dimension. Range: 0 to 3.
-    /// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range: 0 to 3.
-    ///
-    /// ```
-    /// use tensorlib::Context;
-    /// let ctx = Context::new();
-    /// let images = ctx.zeros(tensorlib::DType::F32, [28, 28, 1, 64])?;
-    /// assert_eq!(images.flatten(0, 2)?.shape(), [784, 64]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn flatten(&self, a: &Tensor, first: i64, last: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_flatten(ctx, a.raw(), first, last) })
-    }
-
-    /// Returns the elements of `a` with one index in a dimension, without that dimension.
-    ///
-    /// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
-    ///
-    /// The formula is for `dim` 1.
-    /// - Shapes: `c` has the shape of `a` without dimension `dim`.
-    /// - Types: Any type. If `dim` is 0, it is not quantised.
-    /// - Result: A view of `a`. Nothing is computed.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    /// - `index`: the index. Negative ones count from the end: -1 is the last.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
-    /// let row = a.select(1, -1)?;
-    /// assert_eq!(row.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [4., 5., 6.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn select(&self, a: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_select(ctx, a.raw(), dim, index) })
-    }
-
-    /// Copies `a` into contiguous memory.
-    ///
-    /// Computes `c[i] = a[i]`.
-    /// - Shapes: `c` has the shape of `a` and is contiguous.
-    /// - Types: Any type. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn cont(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cont(ctx, a.raw()) })
-    }
-
-    /// Copies the elements of `src` into `dst`.
-    ///
-    /// Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
-    ///
-    /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
-    /// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
-    /// elements.
-    /// - Shapes: `src` and `dst` have the same number of elements.
-    /// - Types: Any type into any type, converted as by [`Context::cast`].
-    /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
-    ///   graph, or use it in another node: otherwise nothing is written.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a value that the type of
-    ///   `dst` cannot hold. The message names the first such element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `dst` is constant, or
-    /// shares memory with itself or with another operand.
-    pub fn cpy(&self, src: &Tensor, dst: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
-    }
-
-    /// Copies `a`.
-    ///
-    /// Computes `c[i] = a[i]`.
-    /// - Shapes: `c` has the shape of `a` and is contiguous.
-    /// - Types: Any type. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn dup(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
-    }
-
-    /// Gathers rows of `a` by index.
-    ///
-    /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
-    /// - Shapes: `a` `[n, m, x, y]`, `rows` `[r, x, y]`, `c` `[n, r, x, y]`. A row may be taken any number of times.
-    /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer type, and is
-    ///   F32 otherwise. The conversion is exact, except that F64 is rounded.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
-    ///   The message names the first such element.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let words = ctx.tensor([2, 3], &[0f32, 1., 10., 11., 20., 21.])?;
-    /// let taken = words.get_rows(&ctx.tensor_of([2], &[2i32, 0])?)?;
-    /// Backend::cpu()?.compute(&[&taken])?;
-    /// assert_eq!(taken.to_vec::<f32>()?, [20., 21., 0., 1.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn get_rows(&self, a: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, rows]), |ctx| unsafe { sys::tl_get_rows(ctx, a.raw(), rows.raw()) })
-    }
-
-    /// Stores the rows of `b` in `a` by index.
-    ///
-    /// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
-    ///
-    /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
-    /// memory. `a` must not share memory with `b` or `rows`.
-    /// - Shapes: `a` `[n, m, x, y]`, `b` `[n, r, x, y]`, `rows` `[r, x', y']`. x' divides x and y' divides y.
-    /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by [`Context::cast`]. `rows` is I32
-    ///   or I64.
-    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
-    ///   or use it in another node: otherwise nothing is written.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range,
-    ///   whose row is not stored, and for a value that the type of `a` cannot hold. The message names the first such
-    ///   element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
-    /// shares memory with itself or with another operand.
-    pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
-    }
-
-    /// Gathers parts of `a` by index along a dimension.
-    ///
-    /// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
-    ///
-    /// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3.
-    /// [`Context::get_rows`] and [`Context::gather`] do the work, and are named in errors while computing. A
-    /// non-contiguous `a` may be copied first.
-    /// - Shapes: `indices` `[n]`. `c` has the shape of `a` with n elements in dimension `dim`.
-    /// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is I32 or I64. `c` has the type of `a`,
-    ///   or F32 if that is quantised. Elements are copied exactly.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
-    ///   message names the first such element.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
-    /// let columns = a.index_select(&ctx.tensor_of([2], &[2i32, 0])?, 0)?;
-    /// assert_eq!(columns.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [3., 1., 6., 4.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn index_select(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, indices]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_index_select(ctx, a.raw(), indices.raw(), dim) },
-        )
-    }
-
-    /// Takes the absolute value of each element.
-    ///
-    /// Computes `c[i] = |a[i]|`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
-    ///   wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn abs(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_abs(ctx, a.raw()) })
-    }
-
-    /// Negates each element.
-    ///
-    /// Computes `c[i] = -a[i]`.
-    ///
-    /// The negation of 0 is -0.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
-    ///   wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn neg(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_neg(ctx, a.raw()) })
-    }
-
-    /// Squares each element.
-    ///
-    /// Computes `c[i] = a[i] * a[i]`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
-    ///   wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sqr(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqr(ctx, a.raw()) })
-    }
-
-    /// Takes the square root of each element.
-    ///
-    /// Computes `c[i] = sqrt(a[i])`.
-    ///
-    /// Negative elements give NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sqrt(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqrt(ctx, a.raw()) })
-    }
-
-    /// Takes the natural logarithm of each element.
-    ///
-    /// Computes `c[i] = log(a[i])`.
-    ///
-    /// 0 gives -infinity. Negative elements give NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn log(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log(ctx, a.raw()) })
-    }
-
-    /// Raises e to the power of each element.
-    ///
-    /// Computes `c[i] = e ^ a[i]`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn exp(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_exp(ctx, a.raw()) })
-    }
-
-    /// Raises e to the power of each element and subtracts 1, with full precision near 0.
-    ///
-    /// Computes `c[i] = e ^ a[i] - 1`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn expm1(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expm1(ctx, a.raw()) })
-    }
-
-    /// Takes the sine of each element, in radians.
-    ///
-    /// Computes `c[i] = sin(a[i])`.
-    ///
-    /// Infinities give NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sin(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sin(ctx, a.raw()) })
-    }
-
-    /// Takes the cosine of each element, in radians.
-    ///
-    /// Computes `c[i] = cos(a[i])`.
-    ///
-    /// Infinities give NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn cos(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cos(ctx, a.raw()) })
-    }
-
-    /// Takes the sign of each element: -1, 0 or 1.
-    ///
-    /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
-    ///
-    /// -0 and NaN are kept.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
-    ///   wrap around where they overflow.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sgn(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sgn(ctx, a.raw()) })
-    }
-
-    /// Maps positive elements to 1 and all others to 0.
-    ///
-    /// Computes `c[i] = 1 if a[i] > 0 else 0`.
-    ///
-    /// NaN stays NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn step(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_step(ctx, a.raw()) })
-    }
-
-    /// Rounds each element down to an integer.
-    ///
-    /// Computes `c[i] = floor(a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn floor(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_floor(ctx, a.raw()) })
-    }
-
-    /// Rounds each element up to an integer.
-    ///
-    /// Computes `c[i] = ceil(a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn ceil(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_ceil(ctx, a.raw()) })
-    }
-
-    /// Rounds each element to the nearest integer, and halves away from 0.
-    ///
-    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn round(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_round(ctx, a.raw()) })
-    }
-
-    /// Rounds each element toward 0 to an integer.
-    ///
-    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn trunc(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
-    }
-
-    /// Applies the error function to each element.
-    ///
-    /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn erf(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_erf(ctx, a.raw()) })
-    }
-
-    /// Applies the rectified linear unit (ReLU): negative elements become 0.
-    ///
-    /// Computes `c[i] = max(a[i], 0)`.
-    ///
-    /// NaN stays NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn relu(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
-    }
-
-    /// Applies the logistic function to each element.
-    ///
-    /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sigmoid(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
-    }
-
-    /// Takes the hyperbolic tangent of each element.
-    ///
-    /// Computes `c[i] = tanh(a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn tanh(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
-    }
-
-    /// Applies the exponential linear unit (ELU) to each element.
-    ///
-    /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn elu(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
-    }
-
-    /// Applies the softplus function to each element.
-    ///
-    /// Computes `c[i] = log(1 + e ^ a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn softplus(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
-    }
-
-    /// Multiplies each element by its [`Context::sigmoid`] (SiLU, swish).
-    ///
-    /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn silu(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
-    }
-
-    /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
-    ///
-    /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn gelu(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
-    }
-
-    /// Applies the Gaussian error linear unit (GELU), with the error function.
-    ///
-    /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn gelu_erf(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
-    }
-
-    /// Applies the Gaussian error linear unit (GELU), approximated with [`Context::sigmoid`].
-    ///
-    /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn gelu_quick(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
-    }
-
-    /// Multiplies each element by its [`Context::hardsigmoid`].
-    ///
-    /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn hardswish(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
-    }
-
-    /// Approximates the [`Context::sigmoid`] of each element by three straight lines.
-    ///
-    /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn hardsigmoid(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
-    }
-
-    /// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
-    ///
-    /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
-    ///
-    /// NaN stays NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
-    /// - Result: The type of `a`.
-    /// - `slope`: factor of negative elements.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn leaky_relu(&self, a: &Tensor, slope: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
-    }
-
-    /// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
-    ///
-    /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
-    /// a[i]`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    /// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
-    /// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
-    /// - `beta`: slope at 0.
-    /// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn xielu(&self, a: &Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
-    }
-
-    /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
-    ///
-    /// Computes `c[i] = activation(gate[i]) * up[i]`.
-    /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
-    ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
-    ///   half.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of
-    ///   its value, and the product is rounded once.
-    /// - Result: The type of `a`.
-    /// - `b` is optional: `None` leaves it out.
-    /// - `op`: the activation.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context, GluOp, GluOptions};
-    /// let ctx = Context::new();
-    /// let gate_and_up = ctx.tensor([4, 1], &[-1f32, 2., 3., 4.])?;
-    /// let c = gate_and_up.glu(None, GluOp::Reglu, GluOptions::new())?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [0., 8.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn glu(&self, a: &Tensor, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(a), b]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
-        )
-    }
-
-    /// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
-    /// bias).
-    ///
-    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x - mean(x))^2)`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    /// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([2, 2], &[1f32, 3., 10., 10.])?;
-    /// let c = a.norm(1e-5)?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// let found = c.to_vec::<f32>()?;
-    /// assert!((found[0] + 1.0).abs() < 1e-4 && found[2] == 0.0);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
-    }
-
-    /// Divides each row by its root mean square.
-    ///
-    /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn rms_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
-    }
-
-    /// Divides each row by its Euclidean length.
-    ///
-    /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    /// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn l2_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
-    }
-
-    /// Subtracts the mean of each group of channels and divides by the standard deviation.
-    ///
-    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
-    ///
-    /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
-    /// channels j k to j k + k - 1; the last groups have the channels that remain.
-    /// - Shapes: `a` `[n, m, channels, batch]`. `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    /// - `groups`: number of groups. At most the number of channels. At least 1.
-    /// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn group_norm(&self, a: &Tensor, groups: i64, eps: f64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
-    }
-
-    /// Computes the softmax of each row: weights that sum to 1.
-    ///
-    /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
-    ///
-    /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let scores = ctx.tensor([4], &[1f32, 1., f32::NEG_INFINITY, 1.])?;
-    /// let weights = scores.soft_max()?;
-    /// Backend::cpu()?.compute(&[&weights])?;
-    /// assert!(weights.to_vec::<f32>()?.iter().zip([1. / 3., 1. / 3., 0., 1. / 3.]).all(|(c, w): (&f32, f32)| (c - w).abs() < 1e-6));
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn soft_max(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
-    }
-
-    /// Scales and masks each row and computes its softmax (attention weights).
-    ///
-    /// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
-    /// of e^(x[j] - m))`.
-    ///
-    /// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
-    /// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
-    /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
-    /// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
-    /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
-    /// - Shapes: `a` `[n, m, heads, batch]`, `mask` `[n, m', x, y]`, `sinks` `[heads]`. `c` has the shape of `a`. m' is
-    ///   at least m; further rows of `mask` are not read. x divides heads and y divides batch.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by [`Context::sum`],
-    ///   everything else in F32. The result is rounded once.
-    /// - Result: The type of `a`.
-    /// - `mask` and `sinks` are optional: `None` leaves one out.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn soft_max_ext(
-        &self,
-        a: &Tensor,
-        mask: Option<&Tensor>,
-        sinks: Option<&Tensor>,
-        options: SoftMaxExtOptions,
-    ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(a), mask, sinks]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_soft_max_ext(ctx, a.raw(), raw_or_none(mask), raw_or_none(sinks), &options.raw) },
-        )
-    }
-
-    /// Computes the logarithm of the [`Context::soft_max`] of each row.
-    ///
-    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
-    ///
-    /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Sums are computed as by [`Context::sum`], everything else in F32. The result is
-    ///   rounded once.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn log_soft_max(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_soft_max(ctx, a.raw()) })
-    }
-
-    /// Rotates pairs of elements of each row by angles that are proportional to its position (rotary position
-    /// embedding).
-    ///
-    /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
-    /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
-    ///
-    /// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
-    /// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
-    /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
-    /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
-    /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
-    /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
-    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
-    ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
-    /// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in F64 and the
-    ///   rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of `a`.
-    /// - Result: The type of `a`.
-    /// - `freq_factors` is optional: `None` leaves it out.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context, RopeOptions};
-    /// let ctx = Context::new();
-    /// // One head of two elements and two tokens: the second token is rotated by one radian.
-    /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
-    /// let rotated = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
-    /// Backend::cpu()?.compute(&[&rotated])?;
-    /// let found = rotated.to_vec::<f32>()?;
-    /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn rope(
-        &self,
-        a: &Tensor,
-        positions: &Tensor,
-        freq_factors: Option<&Tensor>,
-        options: RopeOptions,
-    ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(a), Some(positions), freq_factors]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_rope(ctx, a.raw(), positions.raw(), raw_or_none(freq_factors), &options.raw) },
-        )
-    }
-
-    /// Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the
-    /// keys.
-    ///
-    /// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
-    /// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
-    ///
-    /// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the same way.
-    /// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With `logit_softcap` s above
-    /// 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
-    /// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
-    /// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
-    /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
-    /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
-    /// `sinks`. A query with NaN or infinity among its products becomes NaN.
-    /// - Shapes: `q` `[n, tokens, heads, batch]`, `k` `[n, keys, heads', batch']`, `v` `[m, keys, heads', batch']`,
-    ///   `mask` `[keys, tokens', x, y]`, `sinks` `[heads]`, `c` `[m, heads, tokens, batch]`. heads' divides heads and
-    ///   batch' divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y
-    ///   divides batch.
-    /// - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other
-    ///   than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over up to 144 keys, and then block by
-    ///   block. e^x is computed to within 1e-6.
-    /// - Result: F32.
-    /// - `mask` and `sinks` are optional: `None` leaves one out.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
-    /// let ctx = Context::new();
-    /// // One head of two elements: a query, two keys with the same score, and their values.
-    /// let query = ctx.tensor([2, 1], &[1f32, 0.])?;
-    /// let keys = ctx.tensor([2, 2], &[3f32, 1., 3., -1.])?;
-    /// let values = ctx.tensor([2, 2], &[10f32, 20., 30., 60.])?;
-    /// let answer = query.flash_attn_ext(&keys, &values, None, None, FlashAttnExtOptions::new())?;
-    /// Backend::cpu()?.compute(&[&answer])?;
-    /// assert_eq!(answer.to_vec::<f32>()?, [20.0, 40.0]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn flash_attn_ext(
-        &self,
-        q: &Tensor,
-        k: &Tensor,
-        v: &Tensor,
-        mask: Option<&Tensor>,
-        sinks: Option<&Tensor>,
-        options: FlashAttnExtOptions,
-    ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(q), Some(k), Some(v), mask, sinks]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe {
-                sys::tl_flash_attn_ext(
-                    ctx,
-                    q.raw(),
-                    k.raw(),
-                    v.raw(),
-                    raw_or_none(mask),
-                    raw_or_none(sinks),
-                    &options.raw,
-                )
-            },
-        )
-    }
-
-    /// Sums `a` over dimensions.
-    ///
-    /// Computes `c[k] = sum over r of a[k, r]`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0, elements are
-    /// summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. If dimension 0
-    /// stays, they are summed in F32 in blocks of 32. Blocks are summed in F64. The error is at most 2^-18.6 of the sum
-    /// of the magnitudes. The order depends on the shape and on the positions of the elements alone.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. The sum of no elements is 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let (ctx, cpu) = (Context::new(), Backend::cpu()?);
-    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
-    /// assert_eq!(a.sum(..)?.eval(&cpu)?.to_vec::<f32>()?, [21.]);
-    /// assert_eq!(a.sum(0)?.eval(&cpu)?.to_vec::<f32>()?, [6., 15.]);
-    /// assert_eq!(a.sum(1)?.eval(&cpu)?.to_vec::<f32>()?, [5., 7., 9.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn sum(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_sum_params { struct_size: size_of::<sys::tl_sum_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw(), &params) })
-    }
-
-    /// Sums each row of `a`.
-    ///
-    /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
-    ///
-    /// It is [`Context::sum`] over dimension 0, which stays with 1 element.
-    /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`].
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
-    }
-
-    /// Computes the mean of `a` over dimensions.
-    ///
-    /// Computes `c[k] = (sum over r of a[k, r]) / n`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. The mean of no elements is NaN.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Context::sum`], divided in F64 and rounded once.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn mean(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_mean_params { struct_size: size_of::<sys::tl_mean_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw(), &params) })
-    }
-
-    /// Computes the running sums of each row of `a`.
-    ///
-    /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
-    ///
-    /// The sum of the preceding blocks of 1024 elements is computed as by [`Context::sum`]. Within such a block,
-    /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at
-    /// most 2^-18.7 of the sum of the magnitudes up to the element.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than 16 bits
-    ///   hold.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
-    }
-
-    /// Finds the index of the largest element of `a` over dimensions.
-    ///
-    /// Computes `c[k] = the smallest r for which a[k, r] is largest`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
-    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
-    /// of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0 and 0 are equal.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
-    ///   most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: I32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn argmax(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_argmax_params { struct_size: size_of::<sys::tl_argmax_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw(), &params) })
-    }
-
-    /// Computes the indices that sort each row of `a`.
-    ///
-    /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
-    ///
-    /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
-    /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: I32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
-    }
-
-    /// Finds the indices of the `k` largest elements of each row of `a`, the largest first.
-    ///
-    /// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
-    ///
-    /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
-    /// everything else.
-    /// - Shapes: `a` `[n, m, x, y]`, `c` `[k, m, x, y]`. k is 0 to n, and n is at most 2^31 - 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: I32.
-    /// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let best = ctx.tensor([4], &[0.5f32, 3., -1., 2.])?.top_k(2)?;
-    /// Backend::cpu()?.compute(&[&best])?;
-    /// assert_eq!(best.to_vec::<i32>()?, [1, 3]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
-    }
-
-    /// Counts the positions at which `a` and `b` are equal.
-    ///
-    /// Computes `c[0] = number of i with a[i] = b[i]`.
-    ///
-    /// NaN equals nothing. -0 and 0 are equal.
-    /// - Shapes: `a` and `b` have the same shape. `c` `[1]`.
-    /// - Types: `a` and `b` have the same type, which is not quantised.
-    /// - Result: I64.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits `a`.
-    ///
-    /// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
-    ///
-    /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is added,
-    /// even if `a` is -infinity. NaN in either operand makes the result NaN.
-    /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` `[1]`. Without rows the
-    ///   result is NaN.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by [`Context::sum`].
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
-    }
-
-    /// Finds the largest element of `a` over dimensions.
-    ///
-    /// Computes `c[k] = the largest a[k, r] over all r`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
-    /// counts as larger than -0.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn max(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_max_params { struct_size: size_of::<sys::tl_max_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_max(ctx, a.raw(), &params) })
-    }
-
-    /// Finds the smallest element of `a` over dimensions.
-    ///
-    /// Computes `c[k] = the smallest a[k, r] over all r`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
-    /// counts as larger than -0.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn min(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_min_params { struct_size: size_of::<sys::tl_min_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_min(ctx, a.raw(), &params) })
-    }
-
-    /// Finds the index of the smallest element of `a` over dimensions.
-    ///
-    /// Computes `c[k] = the smallest r for which a[k, r] is smallest`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
-    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
-    /// of dimension 0. NaN is greater than everything else, so NaN alone gives 0. -0 and 0 are equal.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
-    ///   most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: I32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn argmin(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_argmin_params { struct_size: size_of::<sys::tl_argmin_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmin(ctx, a.raw(), &params) })
-    }
-
-    /// Computes the variance of `a` over dimensions.
-    ///
-    /// Computes `c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction)`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
-    /// Elements are taken in blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the squares
-    /// of a block are computed in F32, in a second pass over it, and blocks are joined in F64. The divisor is 0 where n
-    /// is less than `correction`, and 0 / 0 is NaN.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
-    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
-    ///   2^31 - 1.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn var(&self, a: &Tensor, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_var_params { struct_size: size_of::<sys::tl_var_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_var(ctx, a.raw(), correction, &params) })
-    }
-
-    /// Computes the standard deviation of `a` over dimensions: the square root of [`Context::var`].
-    ///
-    /// Computes `c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction))`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16. Computed as [`Context::var`], with the root in F64, and rounded once.
-    /// - Result: F32.
-    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
-    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
-    ///   2^31 - 1.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn std(&self, a: &Tensor, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_std_params { struct_size: size_of::<sys::tl_std_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_std(ctx, a.raw(), correction, &params) })
-    }
-
-    /// Multiplies the elements of `a` over dimensions.
-    ///
-    /// Computes `c[k] = product over r of a[k, r]`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an
-    /// order that depends on the shape alone.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. The product of no elements is 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn prod(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_prod_params { struct_size: size_of::<sys::tl_prod_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_prod(ctx, a.raw(), &params) })
-    }
-
-    /// Tests whether any element of `a` is not 0, over dimensions.
-    ///
-    /// Computes `c[k] = 1 if a[k, r] != 0 for some r, else 0`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. No elements give 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn any(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_any_params { struct_size: size_of::<sys::tl_any_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_any(ctx, a.raw(), &params) })
-    }
-
-    /// Tests whether no element of `a` is 0, over dimensions.
-    ///
-    /// Computes `c[k] = 1 if a[k, r] != 0 for every r, else 0`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. No elements give 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn all(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_all_params { struct_size: size_of::<sys::tl_all_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_all(ctx, a.raw(), &params) })
-    }
-
-    /// Computes the logarithm of the sum of the exponentials of `a` over dimensions.
-    ///
-    /// Computes `c[k] = log(sum over r of e^a[k, r])`.
-    ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken relative to the
-    /// largest, so no exponential overflows.
-    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
-    ///   true, they stay with 1 element each. No elements give -infinity.
-    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by [`Context::sum`], the
-    ///   logarithm in F64.
-    /// - Result: F32.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn log_sum_exp(&self, a: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
-        let Dims { set: dims, keep } = dims.into();
-        let params = sys::tl_log_sum_exp_params { struct_size: size_of::<sys::tl_log_sum_exp_params>(), dims, keep };
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_sum_exp(ctx, a.raw(), &params) })
-    }
-
-    /// Repeats `a` until it fills a shape.
-    ///
-    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
-    ///
-    /// Element-wise operations broadcast operands without [`Context::repeat`], and a [`Context::view`] with strides of
-    /// 0 repeats rows without copying them.
-    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, each dimension of which is a multiple of that of `a`.
-    /// - Types: Any type. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `ne`: shape of the result, in all four dimensions.
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let a = ctx.tensor([2], &[1f32, 2.])?;
-    /// let c = a.repeat([4, 2, 1, 1])?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2., 1., 2.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn repeat(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_repeat(ctx, a.raw(), ne.as_ptr()) })
-    }
-
-    /// Concatenates `a` and `b` along a dimension.
-    ///
-    /// Computes `c[i] = a[i] if i < n else b[i - n]`.
-    ///
-    /// i is the index in dimension `dim`, and n is the size of `a` there. [`Context::cat`] takes any number of tensors.
-    /// By name, the operation takes up to 10.
-    /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
-    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn concat(&self, a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_concat(ctx, a.raw(), b.raw(), dim) })
-    }
-
-    /// Appends zeros to `a` in each dimension.
-    ///
-    /// Computes `c[i] = a[i] if a has element i else 0`.
-    /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
-    /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `p`: number of zeros appended in each dimension. Each at least 0.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn pad(&self, a: &Tensor, p: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad(ctx, a.raw(), p.as_ptr()) })
-    }
-
-    /// Extends each row of `a` at both ends by its mirror image.
-    ///
-    /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] = a[2 (n - 1) - (i - p0)]
-    /// for i >= p0 + n`.
-    /// - Shapes: `a` `[n, ..]`, `c` `[p0 + n + p1, ..]`. p0 and p1 must be less than n.
-    /// - Types: Any type that is not quantised. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `p0`: number of elements before each row. At least 0.
-    /// - `p1`: number of elements after each row. At least 0.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn pad_reflect_1d(&self, a: &Tensor, p0: i64, p1: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, a.raw(), p0, p1) })
-    }
-
-    /// Shifts `a` cyclically in each dimension.
-    ///
-    /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `shift`: shift in each dimension. A negative one shifts toward the beginning.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
-    }
-
-    /// Makes matrices that have the rows of `a` as their diagonals.
-    ///
-    /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
-    /// - Shapes: `a` `[n, 1, x, y]`, `c` `[n, n, x, y]`.
-    /// - Types: Any type that is not quantised. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn diag(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag(ctx, a.raw()) })
-    }
-
-    /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
-    ///
-    /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
-    /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
-    /// - Types: Any type that is not quantised. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `part`: the triangle that is kept.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn tri(&self, a: &Tensor, part: TriType) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tri(ctx, a.raw(), part as i32) })
-    }
-
-    /// Sets the attention scores of later positions to -infinity (causal mask).
-    ///
-    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
-    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `n_past`: position of the first query. At least 0.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn diag_mask_inf(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_inf(ctx, a.raw(), n_past) })
-    }
-
-    /// Sets the attention scores of later positions to 0 (causal mask).
-    ///
-    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
-    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
-    /// - Types: F32, F16 or BF16. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `n_past`: position of the first query. At least 0.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn diag_mask_zero(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_zero(ctx, a.raw(), n_past) })
-    }
-
-    /// Adds `b` to a window of a copy of `a`.
-    ///
-    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
-    ///
-    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
-    /// is not changed.
-    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
-    ///   may share memory.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn acc(&self, a: &Tensor, b: &Tensor, options: AccOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_acc(ctx, a.raw(), b.raw(), &options.raw) })
-    }
-
-    /// Stores `b` in a window of a copy of `a`.
-    ///
-    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
-    ///
-    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
-    /// is not changed.
-    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
-    ///   may share memory.
-    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn set_window(&self, a: &Tensor, b: &Tensor, options: SetOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
-    }
-
-    /// Gathers elements of `a` by index along a dimension.
-    ///
-    /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
-    ///
-    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-    /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
-    /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
-    ///   message names the first such element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn gather(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, indices]), |ctx| unsafe { sys::tl_gather(ctx, a.raw(), indices.raw(), dim) })
-    }
-
-    /// Adds to each row of `a` the row of `b` that `ids` selects.
-    ///
-    /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
-    /// - Shapes: `a` `[n, used, tokens]`, `b` `[n, experts]`, `ids` `[used, tokens]`. `c` has the shape of `a`.
-    /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded once to the
-    ///   type of `a`.
-    /// - Result: The type of `a`.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
-    ///   The message names the first such element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`].
-    pub fn add_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
-    }
-
     /// Makes a vector of equally spaced numbers.
     ///
     /// Computes `c[i] = start + i step`.
@@ -2978,67 +900,6 @@ impl Context {
     pub fn arange(&self, start: f64, stop: f64, step: f64) -> Result<Tensor> {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
-    }
-
-    /// Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
-    ///
-    /// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] += b[i0, i1, i2, i3]`.
-    ///
-    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are added
-    /// in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
-    /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
-    ///   `[n0, n1, n2, n3]` is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
-    /// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
-    /// - Result: F32.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range, for
-    ///   which nothing is added. The message names the first such element.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn scatter_add(&self, a: &Tensor, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, b, indices]),
-            // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_scatter_add(ctx, a.raw(), b.raw(), indices.raw(), dim) },
-        )
-    }
-
-    /// Reverses `a` along a dimension.
-    ///
-    /// Computes `c[i] = a[n - 1 - i]`.
-    ///
-    /// i is the index in dimension `dim`, and n is the size of `a` there.
-    /// - Shapes: `c` has the shape of `a`.
-    /// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
-    /// - Result: The type of `a`.
-    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn flip(&self, a: &Tensor, dim: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_flip(ctx, a.raw(), dim) })
-    }
-
-    /// Turns each index into a row with a 1 at the index and 0 elsewhere.
-    ///
-    /// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
-    ///
-    /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
-    /// - Shapes: `indices` `[n0, n1, n2]`, `c` `[classes, n0, n1, n2]`.
-    /// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
-    /// - Result: F32.
-    /// - `classes`: the number of classes. Range: 0 to 16777216.
-    ///
-    /// # Errors
-    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
-    /// range.
-    pub fn one_hot(&self, indices: &Tensor, classes: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[indices]), |ctx| unsafe { sys::tl_one_hot(ctx, indices.raw(), classes) })
     }
 
     /// Makes an identity matrix.
@@ -3084,6 +945,2270 @@ impl Context {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_linspace(ctx, start, stop, n) })
     }
+}
+
+/// The operations. The node is made in the context of the operands, or in the youngest if these differ. [`Context::within`] and
+/// [`Backend::scope`](crate::Backend::scope) choose another one.
+impl Tensor {
+    /// Adds `b` to `a`, element-wise.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] + b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn add(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_add(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Subtracts `b` from `a`, element-wise.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] - b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sub(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_sub(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Multiplies `a` by `b`, element-wise.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] * b[i mod shape(b)]`.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn mul(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_mul(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Divides `a` by `b`, element-wise.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] / b[i mod shape(b)]`.
+    ///
+    /// Dividing a float by 0 gives an infinity, and 0 / 0 gives NaN. A quotient of integers is rounded towards 0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an integer divisor of 0.
+    ///   The message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn div(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_div(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Takes the larger of `a` and `b`, element-wise.
+    ///
+    /// Computes `c[i] = max(a[i mod shape(a)], b[i mod shape(b)])`.
+    ///
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn maximum(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_maximum(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Takes the smaller of `a` and `b`, element-wise.
+    ///
+    /// Computes `c[i] = min(a[i mod shape(a)], b[i mod shape(b)])`.
+    ///
+    /// The result is NaN if either element is NaN. 0 counts as larger than -0.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn minimum(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_minimum(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Raises `a` to the power of `b`, element-wise.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
+    ///
+    /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
+    /// element, even NaN, to the power of 0 gives 1.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn pow(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_pow(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` equals `b`, element-wise: 1 if it does, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] == b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn eq(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_eq(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` differs from `b`, element-wise: 1 if it does, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] != b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 1. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn ne(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_ne(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` is less than `b`, element-wise: 1 if it is, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] < b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn lt(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_lt(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` is at most `b`, element-wise: 1 if it is, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] <= b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn le(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_le(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` is greater than `b`, element-wise: 1 if it is, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] > b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn gt(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_gt(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Tests whether `a` is at least `b`, element-wise: 1 if it is, 0 otherwise.
+    ///
+    /// Computes `c[i] = 1 if a[i mod shape(a)] >= b[i mod shape(b)] else 0`.
+    ///
+    /// A comparison with NaN gives 0. 0 and -0 are equal.
+    /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
+    ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
+    ///   as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, compared in F32, and `c` has the type of `a`; or both I32, I64
+    ///   or F64, and `c` is F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn ge(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_ge(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Adds the single element of `b` to each element of `a`.
+    ///
+    /// Computes `c[i] = a[i] + b[0]`.
+    /// - Shapes: `c` has the shape of `a`. `b` has one element.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 and rounded once; or both I32, I64 or F64,
+    ///   computed in this type. Integers wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn add1(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_add1(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Selects elements of `a` where `condition` is not 0, and elements of `b` elsewhere.
+    ///
+    /// Computes `c[i] = a[i mod shape(a)] if condition[i mod shape(condition)] != 0 else b[i mod shape(b)]`.
+    ///
+    /// A NaN in `condition` counts as not 0.
+    /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
+    ///   or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its elements
+    ///   then repeat as tiles. A dimension that a shape lacks is 1.
+    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`; or `a` and
+    ///   `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the type of `a`.
+    ///
+    /// `condition` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([4], &[1f32, -2., 3., -4.])?;
+    /// let zero = ctx.tensor([1], &[0f32])?;
+    /// let positive = a.gt(&zero)?;
+    /// let c = positive.where_cond(&a, &zero)?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 0., 3., 0.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn where_cond(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        self.with(&[a, b]).construct(
+            || shapes(&[self, a, b]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_where(ctx, self.raw(), a.raw(), b.raw()) },
+        )
+    }
+
+    /// Multiplies each element by `scale` and adds `bias`.
+    ///
+    /// Computes `c[i] = a[i] * scale + bias`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32; or I32, I64 or F64, computed in this type. The product and the sum
+    ///   are each rounded. For integers, `scale` and `bias` are integers of the type, and results wrap around.
+    /// - Result: The type of `a`.
+    /// - `scale`: factor of each element.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, ScaleOptions};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
+    /// let c = a.scale(2.0, ScaleOptions::new().bias(0.5))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [2.5, 4.5, 6.5]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_scale(ctx, self.raw(), scale, &options.raw) },
+        )
+    }
+
+    /// Limits each element to the range from `min` to `max`.
+    ///
+    /// Computes `c[i] = min(max, max(min, a[i]))`.
+    ///
+    /// NaN stays NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    /// - `min`: lower bound. It must not exceed `max`.
+    /// - `max`: upper bound.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_clamp(ctx, self.raw(), min, max) })
+    }
+
+    /// Fills a tensor of the shape and type of `a` with one value.
+    ///
+    /// Computes `c[i] = value`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, to which the value is rounded; or I32, I64 or F64. For integers, the value is an
+    ///   integer of the type.
+    /// - Result: The type of `a`.
+    /// - `value`: value of all elements. NaN is valid.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn fill(&self, value: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_fill(ctx, self.raw(), value) })
+    }
+
+    /// Replaces elements of `a` where `mask` is not 0 by a value.
+    ///
+    /// Computes `c[i] = value if mask[i mod shape(mask)] != 0 else a[i]`.
+    ///
+    /// A NaN in `mask` counts as not 0.
+    /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or `a` is I32,
+    ///   I64 or F64, and `mask` a float or an integer.
+    /// - Result: The type of `a`.
+    /// - `value`: the value. NaN and infinity are valid.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
+    /// let mask = ctx.tensor([3], &[0f32, 1., 0.])?;
+    /// let c = a.masked_fill(&mask, f64::NEG_INFINITY)?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., f32::NEG_INFINITY, 3.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn masked_fill(&self, mask: &Tensor, value: f64) -> Result<Tensor> {
+        self.with(&[mask]).construct(
+            || shapes(&[self, mask]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_masked_fill(ctx, self.raw(), mask.raw(), value) },
+        )
+    }
+
+    /// Sums outer products: of each row of `a` and the row of `b` with the same index.
+    ///
+    /// Computes `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`.
+    ///
+    /// This is [`Tensor::mul_mat`] of both operands transposed. k = 0 gives zeros. Products and sums are computed in
+    /// F32, and no operand is rounded. A quantised `a` is decoded first; on the CPU this takes memory for all of it.
+    /// - Shapes: `a` `[m, k, x, y]`, `b` `[n, k, X, Y]`, `c` `[m, n, X, Y]`. x divides X and y divides Y, as for
+    ///   [`Tensor::mul_mat`].
+    /// - Types: `a` has a float type, or a quantised type other than Q8_1 and Q8_K. `b` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_out_prod(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Sums, for each expert, the outer products of the rows of `a` and `b` that `ids` assigns to it.
+    ///
+    /// Computes `c[n, m, e] = sum over (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`.
+    ///
+    /// An expert without rows gets zeros. The index -1 stands for no expert: its rows are not read. Products and sums
+    /// are computed in F32, in the order of the rows, (0, 0), (1, 0) and so on. No operand is rounded.
+    /// - Shapes: `a` `[n, x, tokens]`, `b` `[m, used, tokens]`, `ids` `[used, tokens]`, `c` `[n, m, experts]`. x
+    ///   divides used: with x = 1 all experts of a token share its row of `a`, with x = used each has a row of its own.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `ids` is I32 or I64.
+    /// - Result: F32.
+    /// - `experts`: number of experts. Range: 0 to 2^31 - 1.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index that is neither an
+    ///   expert nor -1. The message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    ///
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 1, 2], &[1f32, 2., 3., 4.])?;
+    /// let b = ctx.tensor([1, 1, 2], &[10f32, 100.])?;
+    /// let ids = ctx.tensor_of([1, 2], &[1i32, -1])?;
+    /// let sums = a.out_prod_id(&b, &ids, 2)?;
+    /// Backend::cpu()?.compute(&[&sums])?;
+    /// assert_eq!(sums.to_vec::<f32>()?, [0., 0., 10., 20.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn out_prod_id(&self, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
+        self.with(&[b, ids]).construct(
+            || shapes(&[self, b, ids]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_out_prod_id(ctx, self.raw(), b.raw(), ids.raw(), experts) },
+        )
+    }
+
+    /// Swaps dimensions 0 and 1 of `a`.
+    ///
+    /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
+    /// - Shapes: `c` has the shape of `a` with the first two dimensions swapped.
+    /// - Types: Any type that is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn transpose(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_transpose(ctx, self.raw()) })
+    }
+
+    /// Returns `a`, and stops gradients.
+    ///
+    /// Computes `c[i] = a[i]`.
+    /// - Shapes: `c` has the shape and the strides of `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn stop_gradient(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_stop_gradient(ctx, self.raw()) })
+    }
+
+    /// Repeats `a` along dimensions of 1 element without copying it.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; [`Tensor::expand`] is for
+    /// operations that do not. [`Tensor::repeat`] copies, and repeats dimensions of any size.
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, in which only dimensions of 1 element of `a` differ
+    ///   from `a`.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `ne`: shape of the result, in all four dimensions.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.expand([2, 3, 1, 1])?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn expand(&self, ne: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_expand(ctx, self.raw(), ne.as_ptr()) })
+    }
+
+    /// Inserts a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d + 1 from there on.
+    /// - Shapes: `a` has at most 3 dimensions, and `c` has one more.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the inserted dimension. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_unsqueeze(ctx, self.raw(), dim) })
+    }
+
+    /// Removes a dimension of 1 element.
+    ///
+    /// Dimension d of `a` is dimension d of `c` before `dim`, and d - 1 after it.
+    /// - Shapes: Dimension `dim` of `a` has 1 element. `c` has at least one dimension.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the removed dimension. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn squeeze(&self, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_squeeze(ctx, self.raw(), dim) })
+    }
+
+    /// Joins neighbouring dimensions to one.
+    ///
+    /// The elements of `c` are those of `a`, in the same order.
+    ///
+    /// `c` is a view of `a` if strides can express it, as always for a contiguous `a`, and a copy otherwise.
+    /// - Shapes: Dimension `first` of `c` has as many elements as dimensions `first` to `last` of `a` together.
+    /// - Types: Any type.
+    /// - Result: The type of `a`.
+    /// - `first`: the first joined dimension. Range: 0 to 3.
+    /// - `last`: the last one. Dimensions that `a` lacks have 1 element, so 3 joins all that follow. Range: 0 to 3.
+    ///
+    /// ```
+    /// use tensorlib::Context;
+    /// let ctx = Context::new();
+    /// let images = ctx.zeros(tensorlib::DType::F32, [28, 28, 1, 64])?;
+    /// assert_eq!(images.flatten(0, 2)?.shape(), [784, 64]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn flatten(&self, first: i64, last: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_flatten(ctx, self.raw(), first, last) },
+        )
+    }
+
+    /// Returns the elements of `a` with one index in a dimension, without that dimension.
+    ///
+    /// Computes `c[i0, i2, i3] = a[i0, index, i2, i3]`.
+    ///
+    /// The formula is for `dim` 1.
+    /// - Shapes: `c` has the shape of `a` without dimension `dim`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - `index`: the index. Negative ones count from the end: -1 is the last.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// let row = a.select(1, -1)?;
+    /// assert_eq!(row.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [4., 5., 6.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_select(ctx, self.raw(), dim, index) })
+    }
+
+    /// Copies `a` into contiguous memory.
+    ///
+    /// Computes `c[i] = a[i]`.
+    /// - Shapes: `c` has the shape of `a` and is contiguous.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn cont(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_cont(ctx, self.raw()) })
+    }
+
+    /// Copies the elements of `src` into `dst`.
+    ///
+    /// Element j of `dst` becomes element j of `src`, where both are counted along dimension 0 first.
+    ///
+    /// Later nodes of the graph that read `dst`, through any view, see the new elements. `dst` must not be constant,
+    /// and no two of its elements may share memory. `src` must not share memory with `dst`, unless both are the same
+    /// elements.
+    /// - Shapes: `src` and `dst` have the same number of elements.
+    /// - Types: Any type into any type, converted as by [`Tensor::cast`].
+    /// - Result: A view of `dst`, which is overwritten when the node is computed. Make the result an output of the
+    ///   graph, or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a value that the type of
+    ///   `dst` cannot hold. The message names the first such element.
+    ///
+    /// `src` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `dst` is constant, or
+    /// shares memory with itself or with another operand.
+    pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[dst]).construct(|| shapes(&[self, dst]), |ctx| unsafe { sys::tl_cpy(ctx, self.raw(), dst.raw()) })
+    }
+
+    /// Copies `a`.
+    ///
+    /// Computes `c[i] = a[i]`.
+    /// - Shapes: `c` has the shape of `a` and is contiguous.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn dup(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_dup(ctx, self.raw()) })
+    }
+
+    /// Gathers rows of `a` by index.
+    ///
+    /// Computes `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`.
+    /// - Shapes: `a` `[n, m, x, y]`, `rows` `[r, x, y]`, `c` `[n, r, x, y]`. A row may be taken any number of times.
+    /// - Types: `a` has any type, and `rows` is I32 or I64. `c` has the type of `a` if that is an integer type, and is
+    ///   F32 otherwise. The conversion is exact, except that F64 is rounded.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
+    ///   The message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let words = ctx.tensor([2, 3], &[0f32, 1., 10., 11., 20., 21.])?;
+    /// let taken = words.get_rows(&ctx.tensor_of([2], &[2i32, 0])?)?;
+    /// Backend::cpu()?.compute(&[&taken])?;
+    /// assert_eq!(taken.to_vec::<f32>()?, [20., 21., 0., 1.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
+        self.with(&[rows]).construct(
+            || shapes(&[self, rows]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_get_rows(ctx, self.raw(), rows.raw()) },
+        )
+    }
+
+    /// Stores the rows of `b` in `a` by index.
+    ///
+    /// Computes `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`.
+    ///
+    /// If an index occurs twice, the later row remains. `a` must not be constant, and no two of its elements may share
+    /// memory. `a` must not share memory with `b` or `rows`.
+    /// - Shapes: `a` `[n, m, x, y]`, `b` `[n, r, x, y]`, `rows` `[r, x', y']`. x' divides x and y' divides y.
+    /// - Types: `a` and `b` have any types: `b` is converted to the type of `a` as by [`Tensor::cast`]. `rows` is I32
+    ///   or I64.
+    /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
+    ///   or use it in another node: otherwise nothing is written.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range,
+    ///   whose row is not stored, and for a value that the type of `a` cannot hold. The message names the first such
+    ///   element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
+    /// shares memory with itself or with another operand.
+    pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
+        self.with(&[b, rows]).construct(
+            || shapes(&[self, b, rows]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_set_rows(ctx, self.raw(), b.raw(), rows.raw()) },
+        )
+    }
+
+    /// Gathers parts of `a` by index along a dimension.
+    ///
+    /// Computes `c[i0, k, i2, i3] = a[i0, indices[k], i2, i3]`.
+    ///
+    /// The formula is for `dim` 1. For another dimension, the index takes the place of i1, i2 or i3.
+    /// [`Tensor::get_rows`] and [`Tensor::gather`] do the work, and are named in errors while computing. A
+    /// non-contiguous `a` may be copied first.
+    /// - Shapes: `indices` `[n]`. `c` has the shape of `a` with n elements in dimension `dim`.
+    /// - Types: `a` has any type. If `dim` is 0, it is not quantised. `indices` is I32 or I64. `c` has the type of `a`,
+    ///   or F32 if that is quantised. Elements are copied exactly.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
+    ///   message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// let columns = a.index_select(&ctx.tensor_of([2], &[2i32, 0])?, 0)?;
+    /// assert_eq!(columns.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [3., 1., 6., 4.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn index_select(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(&[indices]).construct(
+            || shapes(&[self, indices]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_index_select(ctx, self.raw(), indices.raw(), dim) },
+        )
+    }
+
+    /// Takes the absolute value of each element.
+    ///
+    /// Computes `c[i] = |a[i]|`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn abs(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_abs(ctx, self.raw()) })
+    }
+
+    /// Negates each element.
+    ///
+    /// Computes `c[i] = -a[i]`.
+    ///
+    /// The negation of 0 is -0.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn neg(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_neg(ctx, self.raw()) })
+    }
+
+    /// Squares each element.
+    ///
+    /// Computes `c[i] = a[i] * a[i]`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sqr(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sqr(ctx, self.raw()) })
+    }
+
+    /// Takes the square root of each element.
+    ///
+    /// Computes `c[i] = sqrt(a[i])`.
+    ///
+    /// Negative elements give NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sqrt(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sqrt(ctx, self.raw()) })
+    }
+
+    /// Takes the natural logarithm of each element.
+    ///
+    /// Computes `c[i] = log(a[i])`.
+    ///
+    /// 0 gives -infinity. Negative elements give NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn log(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_log(ctx, self.raw()) })
+    }
+
+    /// Raises e to the power of each element.
+    ///
+    /// Computes `c[i] = e ^ a[i]`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 1 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn exp(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_exp(ctx, self.raw()) })
+    }
+
+    /// Raises e to the power of each element and subtracts 1, with full precision near 0.
+    ///
+    /// Computes `c[i] = e ^ a[i] - 1`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn expm1(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_expm1(ctx, self.raw()) })
+    }
+
+    /// Takes the sine of each element, in radians.
+    ///
+    /// Computes `c[i] = sin(a[i])`.
+    ///
+    /// Infinities give NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sin(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sin(ctx, self.raw()) })
+    }
+
+    /// Takes the cosine of each element, in radians.
+    ///
+    /// Computes `c[i] = cos(a[i])`.
+    ///
+    /// Infinities give NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn cos(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_cos(ctx, self.raw()) })
+    }
+
+    /// Takes the sign of each element: -1, 0 or 1.
+    ///
+    /// Computes `c[i] = a[i] / |a[i]| if a[i] != 0 else a[i]`.
+    ///
+    /// -0 and NaN are kept.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or I32, I64 or F64, computed in this type. Integers
+    ///   wrap around where they overflow.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sgn(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sgn(ctx, self.raw()) })
+    }
+
+    /// Maps positive elements to 1 and all others to 0.
+    ///
+    /// Computes `c[i] = 1 if a[i] > 0 else 0`.
+    ///
+    /// NaN stays NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn step(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_step(ctx, self.raw()) })
+    }
+
+    /// Rounds each element down to an integer.
+    ///
+    /// Computes `c[i] = floor(a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn floor(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_floor(ctx, self.raw()) })
+    }
+
+    /// Rounds each element up to an integer.
+    ///
+    /// Computes `c[i] = ceil(a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn ceil(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_ceil(ctx, self.raw()) })
+    }
+
+    /// Rounds each element to the nearest integer, and halves away from 0.
+    ///
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn round(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_round(ctx, self.raw()) })
+    }
+
+    /// Rounds each element toward 0 to an integer.
+    ///
+    /// Computes `c[i] = sgn(a[i]) * floor(|a[i]|)`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16, computed in F32 and rounded once; or F64.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn trunc(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_trunc(ctx, self.raw()) })
+    }
+
+    /// Applies the error function to each element.
+    ///
+    /// Computes `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn erf(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_erf(ctx, self.raw()) })
+    }
+
+    /// Applies the rectified linear unit (ReLU): negative elements become 0.
+    ///
+    /// Computes `c[i] = max(a[i], 0)`.
+    ///
+    /// NaN stays NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn relu(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_relu(ctx, self.raw()) })
+    }
+
+    /// Applies the logistic function to each element.
+    ///
+    /// Computes `c[i] = 1 / (1 + e ^ -a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sigmoid(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sigmoid(ctx, self.raw()) })
+    }
+
+    /// Takes the hyperbolic tangent of each element.
+    ///
+    /// Computes `c[i] = tanh(a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn tanh(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_tanh(ctx, self.raw()) })
+    }
+
+    /// Applies the exponential linear unit (ELU) to each element.
+    ///
+    /// Computes `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn elu(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_elu(ctx, self.raw()) })
+    }
+
+    /// Applies the softplus function to each element.
+    ///
+    /// Computes `c[i] = log(1 + e ^ a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn softplus(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_softplus(ctx, self.raw()) })
+    }
+
+    /// Multiplies each element by its [`Tensor::sigmoid`] (SiLU, swish).
+    ///
+    /// Computes `c[i] = a[i] / (1 + e ^ -a[i])`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn silu(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_silu(ctx, self.raw()) })
+    }
+
+    /// Applies the Gaussian error linear unit (GELU), approximated with tanh.
+    ///
+    /// Computes `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn gelu(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_gelu(ctx, self.raw()) })
+    }
+
+    /// Applies the Gaussian error linear unit (GELU), with the error function.
+    ///
+    /// Computes `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn gelu_erf(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_gelu_erf(ctx, self.raw()) })
+    }
+
+    /// Applies the Gaussian error linear unit (GELU), approximated with [`Tensor::sigmoid`].
+    ///
+    /// Computes `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn gelu_quick(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_gelu_quick(ctx, self.raw()) })
+    }
+
+    /// Multiplies each element by its [`Tensor::hardsigmoid`].
+    ///
+    /// Computes `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn hardswish(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_hardswish(ctx, self.raw()) })
+    }
+
+    /// Approximates the [`Tensor::sigmoid`] of each element by three straight lines.
+    ///
+    /// Computes `c[i] = min(max(a[i] + 3, 0), 6) / 6`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the result, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn hardsigmoid(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, self.raw()) })
+    }
+
+    /// Applies the leaky rectified linear unit: negative elements are multiplied by `slope`.
+    ///
+    /// Computes `c[i] = a[i] if a[i] > 0 else slope * a[i]`.
+    ///
+    /// NaN stays NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    /// - `slope`: factor of negative elements.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_leaky_relu(ctx, self.raw(), slope) })
+    }
+
+    /// Applies the integrated exponential linear unit (xIELU, arXiv 2411.13010) to each element.
+    ///
+    /// Computes `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+    /// a[i]`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Computed in F32 with an error of at most 1e-6 of the larger of the two summands, and
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `alpha_n`: factor of the exponential part below 0, to which no softplus is applied.
+    /// - `alpha_p`: factor of the square above 0, to which no softplus is applied.
+    /// - `beta`: slope at 0.
+    /// - `eps`: upper bound of the exponent below 0. Models use -1e-6.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_xielu(ctx, self.raw(), alpha_n, alpha_p, beta, eps) },
+        )
+    }
+
+    /// Applies an activation to a gate and multiplies the result by another operand (gated linear unit).
+    ///
+    /// Computes `c[i] = activation(gate[i]) * up[i]`.
+    /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
+    ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
+    ///   half.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of
+    ///   its value, and the product is rounded once.
+    /// - Result: The type of `a`.
+    /// - `b` is optional: `None` leaves it out.
+    /// - `op`: the activation.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, GluOp, GluOptions};
+    /// let ctx = Context::new();
+    /// let gate_and_up = ctx.tensor([4, 1], &[-1f32, 2., 3., 4.])?;
+    /// let c = gate_and_up.glu(None, GluOp::Reglu, GluOptions::new())?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [0., 8.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
+        youngest(self, &[b]).construct(
+            || shapes(&[Some(self), b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_glu(ctx, self.raw(), raw_or_none(b), op as i32, &options.raw) },
+        )
+    }
+
+    /// Subtracts the mean of each row and divides by the standard deviation (layer normalisation without weight and
+    /// bias).
+    ///
+    /// Computes `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps)`; `variance(x) = mean((x - mean(x))^2)`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the variance, so that rows without variation become 0. Range: 0 to 1e38.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 2], &[1f32, 3., 10., 10.])?;
+    /// let c = a.norm(1e-5)?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// let found = c.to_vec::<f32>()?;
+    /// assert!((found[0] + 1.0).abs() < 1e-4 && found[2] == 0.0);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn norm(&self, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_norm(ctx, self.raw(), eps) })
+    }
+
+    /// Divides each row by its root mean square.
+    ///
+    /// Computes `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: added to the mean square, so that rows of zeros stay zeros. Range: 0 to 1e38.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_rms_norm(ctx, self.raw(), eps) })
+    }
+
+    /// Divides each row by its Euclidean length.
+    ///
+    /// Computes `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `eps`: smallest divisor, so that rows of zeros stay zeros. Range: 0 to 1e38.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_l2_norm(ctx, self.raw(), eps) })
+    }
+
+    /// Subtracts the mean of each group of channels and divides by the standard deviation.
+    ///
+    /// Computes `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps)`.
+    ///
+    /// G is the group of `a[i]`. The channels are dimension 2. With k = ceil(channels / groups), group j has the
+    /// channels j k to j k + k - 1; the last groups have the channels that remain.
+    /// - Shapes: `a` `[n, m, channels, batch]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    /// - `groups`: number of groups. At most the number of channels. At least 1.
+    /// - `eps`: added to the variance, so that groups without variation become 0. Range: 0 to 1e38.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_group_norm(ctx, self.raw(), groups, eps) },
+        )
+    }
+
+    /// Computes the softmax of each row: weights that sum to 1.
+    ///
+    /// Computes `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`.
+    ///
+    /// -infinity has the weight 0. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let scores = ctx.tensor([4], &[1f32, 1., f32::NEG_INFINITY, 1.])?;
+    /// let weights = scores.soft_max()?;
+    /// Backend::cpu()?.compute(&[&weights])?;
+    /// assert!(weights.to_vec::<f32>()?.iter().zip([1. / 3., 1. / 3., 0., 1. / 3.]).all(|(c, w): (&f32, f32)| (c - w).abs() < 1e-6));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn soft_max(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_soft_max(ctx, self.raw()) })
+    }
+
+    /// Scales and masks each row and computes its softmax (attention weights).
+    ///
+    /// Computes `x[i] = scale a[i, r] + slope(h) mask[i, r]`; `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j
+    /// of e^(x[j] - m))`.
+    ///
+    /// m is the largest of x and `sinks[h]`, and h is the index in dimension 2, the head. The terms of an operand that
+    /// is left out are dropped. slope(h) is 1 if `max_bias` is 0. Otherwise let p be the largest power of 2 that is at
+    /// most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and 2^(-max_bias (2 (h - p) + 1) / (2
+    /// p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long, 2022). -infinity has the weight 0.
+    /// Without `sinks`, a row that has only -infinity becomes NaN. A row with NaN or infinity in it becomes NaN.
+    /// - Shapes: `a` `[n, m, heads, batch]`, `mask` `[n, m', x, y]`, `sinks` `[heads]`. `c` has the shape of `a`. m' is
+    ///   at least m; further rows of `mask` are not read. x divides heads and y divides batch.
+    /// - Types: `a` and `mask` are each F32, F16 or BF16, and `sinks` is F32. Sums are computed as by [`Tensor::sum`],
+    ///   everything else in F32. The result is rounded once.
+    /// - Result: The type of `a`.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn soft_max_ext(
+        &self,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: SoftMaxExtOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[mask, sinks]).construct(
+            || shapes(&[Some(self), mask, sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_soft_max_ext(ctx, self.raw(), raw_or_none(mask), raw_or_none(sinks), &options.raw) },
+        )
+    }
+
+    /// Computes the logarithm of the [`Tensor::soft_max`] of each row.
+    ///
+    /// Computes `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m))`; `m = max(a[r])`.
+    ///
+    /// -infinity stays -infinity. A row that has only -infinity, or has NaN or infinity in it, becomes NaN.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Sums are computed as by [`Tensor::sum`], everything else in F32. The result is
+    ///   rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn log_soft_max(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_log_soft_max(ctx, self.raw()) })
+    }
+
+    /// Rotates pairs of elements of each row by angles that are proportional to its position (rotary position
+    /// embedding).
+    ///
+    /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
+    /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
+    ///
+    /// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
+    /// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
+    /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
+    /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
+    /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+    /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
+    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
+    ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
+    /// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in F64 and the
+    ///   rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of `a`.
+    /// - Result: The type of `a`.
+    /// - `freq_factors` is optional: `None` leaves it out.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, RopeOptions};
+    /// let ctx = Context::new();
+    /// // One head of two elements and two tokens: the second token is rotated by one radian.
+    /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
+    /// let rotated = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
+    /// Backend::cpu()?.compute(&[&rotated])?;
+    /// let found = rotated.to_vec::<f32>()?;
+    /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
+        youngest(self, &[Some(positions), freq_factors]).construct(
+            || shapes(&[Some(self), Some(positions), freq_factors]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_rope(ctx, self.raw(), positions.raw(), raw_or_none(freq_factors), &options.raw) },
+        )
+    }
+
+    /// Computes attention: for each query, the mean of the values, weighted by the softmax of its products with the
+    /// keys.
+    ///
+    /// Computes `x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]`; `w = softmax(x)`;
+    /// `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b']`.
+    ///
+    /// h' = h / (heads / heads') is the head of `k` and `v` that query head h uses, and b' follows in the same way.
+    /// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With `logit_softcap` s above
+    /// 0, the product becomes s tanh(scale (q . k) / s). slope(h) is 1 if `max_bias` is 0. Otherwise let p be the
+    /// largest power of 2 that is at most the number of heads: slope(h) is 2^(-max_bias (h + 1) / p) for h < p, and
+    /// 2^(-max_bias (2 (h - p) + 1) / (2 p)) for the other heads (Press, Smith and Lewis, Train Short, Test Long,
+    /// 2022). Keys with a mask of -infinity for all queries of a block are skipped. Other masked keys multiply their
+    /// value by 0, which gives NaN if the value is not finite. A query without keys becomes NaN unless there are
+    /// `sinks`. A query with NaN or infinity among its products becomes NaN.
+    /// - Shapes: `q` `[n, tokens, heads, batch]`, `k` `[n, keys, heads', batch']`, `v` `[m, keys, heads', batch']`,
+    ///   `mask` `[keys, tokens', x, y]`, `sinks` `[heads]`, `c` `[m, heads, tokens, batch]`. heads' divides heads and
+    ///   batch' divides batch. tokens' is at least tokens; further rows of `mask` are not read. x divides heads and y
+    ///   divides batch.
+    /// - Types: `q` and `mask` are each F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other
+    ///   than Q8_1 and Q8_K. `sinks` is F32. Computed in F32: products and sums over up to 144 keys, and then block by
+    ///   block. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - `mask` and `sinks` are optional: `None` leaves one out.
+    ///
+    /// `q` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
+    /// let ctx = Context::new();
+    /// // One head of two elements: a query, two keys with the same score, and their values.
+    /// let query = ctx.tensor([2, 1], &[1f32, 0.])?;
+    /// let keys = ctx.tensor([2, 2], &[3f32, 1., 3., -1.])?;
+    /// let values = ctx.tensor([2, 2], &[10f32, 20., 30., 60.])?;
+    /// let answer = query.flash_attn_ext(&keys, &values, None, None, FlashAttnExtOptions::new())?;
+    /// Backend::cpu()?.compute(&[&answer])?;
+    /// assert_eq!(answer.to_vec::<f32>()?, [20.0, 40.0]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn flash_attn_ext(
+        &self,
+        k: &Tensor,
+        v: &Tensor,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: FlashAttnExtOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(k), Some(v), mask, sinks]).construct(
+            || shapes(&[Some(self), Some(k), Some(v), mask, sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_flash_attn_ext(
+                    ctx,
+                    self.raw(),
+                    k.raw(),
+                    v.raw(),
+                    raw_or_none(mask),
+                    raw_or_none(sinks),
+                    &options.raw,
+                )
+            },
+        )
+    }
+
+    /// Sums `a` over dimensions.
+    ///
+    /// Computes `c[k] = sum over r of a[k, r]`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Along dimension 0, elements are
+    /// summed in F32 in blocks of 1024, each of which has 32 partial sums that are added pairwise. If dimension 0
+    /// stays, they are summed in F32 in blocks of 32. Blocks are summed in F64. The error is at most 2^-18.6 of the sum
+    /// of the magnitudes. The order depends on the shape and on the positions of the elements alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The sum of no elements is 0.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let (ctx, cpu) = (Context::new(), Backend::cpu()?);
+    /// let a = ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?;
+    /// assert_eq!(a.sum(..)?.eval(&cpu)?.to_vec::<f32>()?, [21.]);
+    /// assert_eq!(a.sum(0)?.eval(&cpu)?.to_vec::<f32>()?, [6., 15.]);
+    /// assert_eq!(a.sum(1)?.eval(&cpu)?.to_vec::<f32>()?, [5., 7., 9.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn sum(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_sum_params { struct_size: size_of::<sys::tl_sum_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sum(ctx, self.raw(), &params) })
+    }
+
+    /// Sums each row of `a`.
+    ///
+    /// Computes `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`.
+    ///
+    /// It is [`Tensor::sum`] over dimension 0, which stays with 1 element.
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
+    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Tensor::sum`].
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn sum_rows(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_sum_rows(ctx, self.raw()) })
+    }
+
+    /// Computes the mean of `a` over dimensions.
+    ///
+    /// Computes `c[k] = (sum over r of a[k, r]) / n`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The mean of no elements is NaN.
+    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Tensor::sum`], divided in F64 and rounded once.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn mean(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_mean_params { struct_size: size_of::<sys::tl_mean_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_mean(ctx, self.raw(), &params) })
+    }
+
+    /// Computes the running sums of each row of `a`.
+    ///
+    /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
+    ///
+    /// The sum of the preceding blocks of 1024 elements is computed as by [`Tensor::sum`]. Within such a block,
+    /// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at
+    /// most 2^-18.7 of the sum of the magnitudes up to the element.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than 16 bits
+    ///   hold.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn cumsum(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_cumsum(ctx, self.raw()) })
+    }
+
+    /// Finds the index of the largest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest r for which a[k, r] is largest`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+    /// of dimension 0. NaN is less than everything else, so NaN alone gives 0. -0 and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+    ///   most 2^31 - 1 elements are reduced to one.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn argmax(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_argmax_params { struct_size: size_of::<sys::tl_argmax_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_argmax(ctx, self.raw(), &params) })
+    }
+
+    /// Computes the indices that sort each row of `a`.
+    ///
+    /// Computes `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= .. in ascending order, >= in descending order`.
+    ///
+    /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
+    /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_argsort(ctx, self.raw(), &options.raw) },
+        )
+    }
+
+    /// Finds the indices of the `k` largest elements of each row of `a`, the largest first.
+    ///
+    /// Computes `c[j, i1, i2, i3] = the index of the (j + 1)-th largest element of row (i1, i2, i3) of a`.
+    ///
+    /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
+    /// everything else.
+    /// - Shapes: `a` `[n, m, x, y]`, `c` `[k, m, x, y]`. k is 0 to n, and n is at most 2^31 - 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    /// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let best = ctx.tensor([4], &[0.5f32, 3., -1., 2.])?.top_k(2)?;
+    /// Backend::cpu()?.compute(&[&best])?;
+    /// assert_eq!(best.to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn top_k(&self, k: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_top_k(ctx, self.raw(), k) })
+    }
+
+    /// Counts the positions at which `a` and `b` are equal.
+    ///
+    /// Computes `c[0] = number of i with a[i] = b[i]`.
+    ///
+    /// NaN equals nothing. -0 and 0 are equal.
+    /// - Shapes: `a` and `b` have the same shape. `c` `[1]`.
+    /// - Types: `a` and `b` have the same type, which is not quantised.
+    /// - Result: I64.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_count_equal(ctx, self.raw(), b.raw()) })
+    }
+
+    /// Computes the mean over all rows of the cross entropy of the labels `b` and the softmax of the logits `a`.
+    ///
+    /// Computes `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`.
+    ///
+    /// Each row is taken relative to its largest element, so no exponential overflows. Where `b` is 0 nothing is added,
+    /// even if `a` is -infinity. NaN in either operand makes the result NaN.
+    /// - Shapes: `a` (logits) and `b` (labels, as probabilities) have the same shape. `c` `[1]`. Without rows the
+    ///   result is NaN.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Sums are computed as by [`Tensor::sum`].
+    /// - Result: F32.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, self.raw(), b.raw()) },
+        )
+    }
+
+    /// Finds the largest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the largest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
+    /// counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn max(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_max_params { struct_size: size_of::<sys::tl_max_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_max(ctx, self.raw(), &params) })
+    }
+
+    /// Finds the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest a[k, r] over all r`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN if one of the elements is NaN. 0
+    /// counts as larger than -0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn min(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_min_params { struct_size: size_of::<sys::tl_min_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_min(ctx, self.raw(), &params) })
+    }
+
+    /// Finds the index of the smallest element of `a` over dimensions.
+    ///
+    /// Computes `c[k] = the smallest r for which a[k, r] is smallest`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. The reduced elements are counted in
+    /// the order of their dimensions: over dimensions 0 and 1, element (i0, i1) has the index i0 + i1 times the extent
+    /// of dimension 0. NaN is greater than everything else, so NaN alone gives 0. -0 and 0 are equal.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
+    ///   most 2^31 - 1 elements are reduced to one.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: I32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn argmin(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_argmin_params { struct_size: size_of::<sys::tl_argmin_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_argmin(ctx, self.raw(), &params) })
+    }
+
+    /// Computes the variance of `a` over dimensions.
+    ///
+    /// Computes `c[k] = (sum over r of (a[k, r] - mean)^2) / (n - correction)`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// Elements are taken in blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the squares
+    /// of a block are computed in F32, in a second pass over it, and blocks are joined in F64. The divisor is 0 where n
+    /// is less than `correction`, and 0 / 0 is NaN.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+    ///   2^31 - 1.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn var(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_var_params { struct_size: size_of::<sys::tl_var_params>(), dims, keep };
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_var(ctx, self.raw(), correction, &params) },
+        )
+    }
+
+    /// Computes the standard deviation of `a` over dimensions: the square root of [`Tensor::var`].
+    ///
+    /// Computes `c[k] = sqrt((sum over r of (a[k, r] - mean)^2) / (n - correction))`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each.
+    /// - Types: `a` is F32, F16 or BF16. Computed as [`Tensor::var`], with the root in F64, and rounded once.
+    /// - Result: F32.
+    /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
+    ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
+    ///   2^31 - 1.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn std(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_std_params { struct_size: size_of::<sys::tl_std_params>(), dims, keep };
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_std(ctx, self.raw(), correction, &params) },
+        )
+    }
+
+    /// Multiplies the elements of `a` over dimensions.
+    ///
+    /// Computes `c[k] = product over r of a[k, r]`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an
+    /// order that depends on the shape alone.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. The product of no elements is 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn prod(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_prod_params { struct_size: size_of::<sys::tl_prod_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_prod(ctx, self.raw(), &params) })
+    }
+
+    /// Tests whether any element of `a` is not 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for some r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give 0.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn any(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_any_params { struct_size: size_of::<sys::tl_any_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_any(ctx, self.raw(), &params) })
+    }
+
+    /// Tests whether no element of `a` is 0, over dimensions.
+    ///
+    /// Computes `c[k] = 1 if a[k, r] != 0 for every r, else 0`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give 1.
+    /// - Types: `a` is F32, F16 or BF16.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn all(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_all_params { struct_size: size_of::<sys::tl_all_params>(), dims, keep };
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_all(ctx, self.raw(), &params) })
+    }
+
+    /// Computes the logarithm of the sum of the exponentials of `a` over dimensions.
+    ///
+    /// Computes `c[k] = log(sum over r of e^a[k, r])`.
+    ///
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Elements are taken relative to the
+    /// largest, so no exponential overflows.
+    /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
+    ///   true, they stay with 1 element each. No elements give -infinity.
+    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by [`Tensor::sum`], the
+    ///   logarithm in F64.
+    /// - Result: F32.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn log_sum_exp(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        let Dims { set: dims, keep } = dims.into();
+        let params = sys::tl_log_sum_exp_params { struct_size: size_of::<sys::tl_log_sum_exp_params>(), dims, keep };
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_log_sum_exp(ctx, self.raw(), &params) },
+        )
+    }
+
+    /// Repeats `a` until it fills a shape.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`.
+    ///
+    /// Element-wise operations broadcast operands without [`Tensor::repeat`], and a [`Tensor::view`] with strides of 0
+    /// repeats rows without copying them.
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, each dimension of which is a multiple of that of `a`.
+    /// - Types: Any type. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `ne`: shape of the result, in all four dimensions.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.repeat([4, 2, 1, 1])?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_repeat(ctx, self.raw(), ne.as_ptr()) })
+    }
+
+    /// Concatenates `a` and `b` along a dimension.
+    ///
+    /// Computes `c[i] = a[i] if i < n else b[i - n]`.
+    ///
+    /// i is the index in dimension `dim`, and n is the size of `a` there. [`Tensor::cat`] takes any number of tensors.
+    /// By name, the operation takes up to 10.
+    /// - Shapes: `a` and `b` have the same shape except in dimension `dim`, where `c` has the sum of their sizes.
+    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_concat(ctx, self.raw(), b.raw(), dim) })
+    }
+
+    /// Appends zeros to `a` in each dimension.
+    ///
+    /// Computes `c[i] = a[i] if a has element i else 0`.
+    /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
+    /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `p`: number of zeros appended in each dimension. Each at least 0.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_pad(ctx, self.raw(), p.as_ptr()) })
+    }
+
+    /// Extends each row of `a` at both ends by its mirror image.
+    ///
+    /// Computes `c[i] = a[p0 - i] for i < p0`; `c[i] = a[i - p0] for p0 <= i < p0 + n`; `c[i] = a[2 (n - 1) - (i - p0)]
+    /// for i >= p0 + n`.
+    /// - Shapes: `a` `[n, ..]`, `c` `[p0 + n + p1, ..]`. p0 and p1 must be less than n.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `p0`: number of elements before each row. At least 0.
+    /// - `p1`: number of elements after each row. At least 0.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, self.raw(), p0, p1) },
+        )
+    }
+
+    /// Shifts `a` cyclically in each dimension.
+    ///
+    /// Computes `c[(i + shift) mod n] = a[i] in each dimension, of size n`.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type. For a quantised type `shift[0]` is a multiple of the block size. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `shift`: shift in each dimension. A negative one shifts toward the beginning.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_roll(ctx, self.raw(), shift.as_ptr()) },
+        )
+    }
+
+    /// Makes matrices that have the rows of `a` as their diagonals.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] if i0 = i1 else 0`.
+    /// - Shapes: `a` `[n, 1, x, y]`, `c` `[n, n, x, y]`.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn diag(&self) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_diag(ctx, self.raw()) })
+    }
+
+    /// Keeps a triangle of each matrix of `a` and sets all other elements to 0.
+    ///
+    /// Computes `c[i0, i1] = a[i0, i1] if (i0, i1) is in the triangle else 0`.
+    /// - Shapes: `c` has the shape of `a`. Matrices need not be square.
+    /// - Types: Any type that is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `part`: the triangle that is kept.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn tri(&self, part: TriType) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_tri(ctx, self.raw(), part as i32) })
+    }
+
+    /// Sets the attention scores of later positions to -infinity (causal mask).
+    ///
+    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else -infinity`.
+    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `n_past`: position of the first query. At least 0.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_diag_mask_inf(ctx, self.raw(), n_past) },
+        )
+    }
+
+    /// Sets the attention scores of later positions to 0 (causal mask).
+    ///
+    /// Computes `c[i0, i1] = a[i0, i1] if i0 <= n_past + i1 else 0`.
+    /// - Shapes: `a` `[keys, queries, ..]`. `c` has the shape of `a`.
+    /// - Types: F32, F16 or BF16. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `n_past`: position of the first query. At least 0.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_diag_mask_zero(ctx, self.raw(), n_past) },
+        )
+    }
+
+    /// Adds `b` to a window of a copy of `a`.
+    ///
+    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] += b[i0, i1, i2, i3]`.
+    ///
+    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+    /// is not changed.
+    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
+    ///   may share memory.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 and rounded once to the type of `a`.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_acc(ctx, self.raw(), b.raw(), &options.raw) },
+        )
+    }
+
+    /// Stores `b` in a window of a copy of `a`.
+    ///
+    /// Computes `c = a`; `window(c)[i0, i1, i2, i3] = b[i0, i1, i2, i3]`.
+    ///
+    /// The window starts `offset` bytes after the first element of `c` and has the strides `nb1`, `nb2` and `nb3`. `a`
+    /// is not changed.
+    /// - Shapes: `c` has the shape of `a` and is contiguous. `b` has any shape that fits. No two elements of the window
+    ///   may share memory.
+    /// - Types: Any type, the same for `a` and `b`. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_set(ctx, self.raw(), b.raw(), &options.raw) },
+        )
+    }
+
+    /// Gathers elements of `a` by index along a dimension.
+    ///
+    /// Computes `c[i0, i1, i2, i3] = a[indices[i0, i1, i2, i3], i1, i2, i3]`.
+    ///
+    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
+    /// - Shapes: `c` has the shape of `indices`. In dimensions other than `dim`, `indices` is at most as large as `a`.
+    /// - Types: `a` has any type that is not quantised, and `indices` is I32 or I64. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range. The
+    ///   message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(&[indices]).construct(
+            || shapes(&[self, indices]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_gather(ctx, self.raw(), indices.raw(), dim) },
+        )
+    }
+
+    /// Adds to each row of `a` the row of `b` that `ids` selects.
+    ///
+    /// Computes `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`.
+    /// - Shapes: `a` `[n, used, tokens]`, `b` `[n, experts]`, `ids` `[used, tokens]`. `c` has the shape of `a`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, and `ids` is I32 or I64. Computed in F32 and rounded once to the
+    ///   type of `a`.
+    /// - Result: The type of `a`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a row index out of range.
+    ///   The message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        self.with(&[b, ids]).construct(
+            || shapes(&[self, b, ids]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_add_id(ctx, self.raw(), b.raw(), ids.raw()) },
+        )
+    }
+
+    /// Adds the elements of `b` to elements of a copy of `a`, by index along a dimension.
+    ///
+    /// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] += b[i0, i1, i2, i3]`.
+    ///
+    /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are added
+    /// in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
+    /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
+    ///   `[n0, n1, n2, n3]` is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
+    /// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
+    /// - Result: F32.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an index out of range, for
+    ///   which nothing is added. The message names the first such element.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(&[b, indices]).construct(
+            || shapes(&[self, b, indices]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_scatter_add(ctx, self.raw(), b.raw(), indices.raw(), dim) },
+        )
+    }
+
+    /// Reverses `a` along a dimension.
+    ///
+    /// Computes `c[i] = a[n - 1 - i]`.
+    ///
+    /// i is the index in dimension `dim`, and n is the size of `a` there.
+    /// - Shapes: `c` has the shape of `a`.
+    /// - Types: Any type. If `dim` is 0, it is not quantised. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn flip(&self, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_flip(ctx, self.raw(), dim) })
+    }
+
+    /// Turns each index into a row with a 1 at the index and 0 elsewhere.
+    ///
+    /// Computes `c[i, j0, j1, j2] = 1 if indices[j0, j1, j2] = i else 0`.
+    ///
+    /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
+    /// - Shapes: `indices` `[n0, n1, n2]`, `c` `[classes, n0, n1, n2]`.
+    /// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+    /// - Result: F32.
+    /// - `classes`: the number of classes. Range: 0 to 16777216.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn one_hot(&self, classes: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_one_hot(ctx, self.raw(), classes) })
+    }
 
     /// Enlarges images by a factor, in width and height.
     ///
@@ -3110,9 +3235,12 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn upscale(&self, a: &Tensor, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
+    pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_upscale(ctx, self.raw(), factor, &options.raw) },
+        )
     }
 
     /// Takes the maximum or the average of each window that slides along the rows of `a`.
@@ -3132,9 +3260,12 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn pool_1d(&self, a: &Tensor, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
+    pub fn pool_1d(&self, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_pool_1d(ctx, self.raw(), op as i32, k, &options.raw) },
+        )
     }
 
     /// Takes the maximum or the average of each window that slides over the matrices of `a`.
@@ -3155,9 +3286,12 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn pool_2d(&self, a: &Tensor, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
+    pub fn pool_2d(&self, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_pool_2d(ctx, self.raw(), op as i32, k0, k1, &options.raw) },
+        )
     }
 
     /// Copies the elements under each window of a convolution into a row of the result.
@@ -3172,12 +3306,17 @@ impl Context {
     ///   `[n, channels, signals]`, `c` `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is rounded once.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn im2col(&self, a: &Tensor, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_im2col(ctx, a.raw(), b.raw(), &options.raw) })
+    pub fn im2col(&self, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_im2col(ctx, self.raw(), b.raw(), &options.raw) },
+        )
     }
 
     /// Convolves the signals `b` with the kernel `a`.
@@ -3190,12 +3329,17 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_1d(&self, a: &Tensor, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d(ctx, a.raw(), b.raw(), &options.raw) })
+    pub fn conv_1d(&self, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_1d(ctx, self.raw(), b.raw(), &options.raw) },
+        )
     }
 
     /// Convolves the images `b` with the kernel `a`.
@@ -3209,6 +3353,8 @@ impl Context {
     ///   down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
+    ///
+    /// `a` is this tensor.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, Conv2dOptions};
@@ -3224,9 +3370,12 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_2d(&self, a: &Tensor, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d(ctx, a.raw(), b.raw(), &options.raw) })
+    pub fn conv_2d(&self, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_2d(ctx, self.raw(), b.raw(), &options.raw) },
+        )
     }
 
     /// Convolves each channel of the signals `b` with the same channel of the kernel `a` (depthwise).
@@ -3239,12 +3388,17 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_1d_dw(&self, a: &Tensor, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d_dw(ctx, a.raw(), b.raw(), &options.raw) })
+    pub fn conv_1d_dw(&self, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_1d_dw(ctx, self.raw(), b.raw(), &options.raw) },
+        )
     }
 
     /// Convolves each channel of the images `b` with the same channel of the kernel `a` (depthwise).
@@ -3258,12 +3412,17 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_2d_dw(&self, a: &Tensor, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d_dw(ctx, a.raw(), b.raw(), &options.raw) })
+    pub fn conv_2d_dw(&self, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_2d_dw(ctx, self.raw(), b.raw(), &options.raw) },
+        )
     }
 
     /// Computes the transposed convolution of the signals `b` with the kernel `a`.
@@ -3275,14 +3434,16 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_transpose_1d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, b]),
+    pub fn conv_transpose_1d(&self, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_conv_transpose_1d(ctx, a.raw(), b.raw(), &options.raw) },
+            |ctx| unsafe { sys::tl_conv_transpose_1d(ctx, self.raw(), b.raw(), &options.raw) },
         )
     }
 
@@ -3295,14 +3456,16 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
     /// - Result: F32.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn conv_transpose_2d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, b]),
+    pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_conv_transpose_2d(ctx, a.raw(), b.raw(), &options.raw) },
+            |ctx| unsafe { sys::tl_conv_transpose_2d(ctx, self.raw(), b.raw(), &options.raw) },
         )
     }
 
@@ -3347,11 +3510,11 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn random_uniform(&self, state: &Tensor, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[state]),
+    pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_random_uniform(ctx, state.raw(), ne.as_ptr(), low, high, stream) },
+            |ctx| unsafe { sys::tl_random_uniform(ctx, self.raw(), ne.as_ptr(), low, high, stream) },
         )
     }
 
@@ -3360,7 +3523,7 @@ impl Context {
     /// Computes `c[i] = mean + deviation z`; `z = quantile of the standard normal distribution at (word i + 1/2)
     /// 2^-32`.
     ///
-    /// Words are those of [`Context::random_uniform`]. The quantile is computed by the rational functions of M. J.
+    /// Words are those of [`Tensor::random_uniform`]. The quantile is computed by the rational functions of M. J.
     /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
     /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and `c` is then
@@ -3375,18 +3538,11 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn random_normal(
-        &self,
-        state: &Tensor,
-        ne: [i64; 4],
-        mean: f64,
-        deviation: f64,
-        stream: i64,
-    ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[state]),
+    pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_random_normal(ctx, state.raw(), ne.as_ptr(), mean, deviation, stream) },
+            |ctx| unsafe { sys::tl_random_normal(ctx, self.raw(), ne.as_ptr(), mean, deviation, stream) },
         )
     }
 
@@ -3394,7 +3550,7 @@ impl Context {
     ///
     /// Computes `c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0`.
     ///
-    /// Words are those of [`Context::random_uniform`], with i counted along dimension 0 first. An element that is
+    /// Words are those of [`Tensor::random_uniform`], with i counted along dimension 0 first. An element that is
     /// dropped becomes 0 even if it is NaN.
     /// - Shapes: `c` has the shape of `a`, with at most 2^34 elements. `state` `[2]`: a seed and a counter.
     /// - Types: `a` is F32, F16 or BF16 with any strides, and `state` is I64. 1 - p is rounded to F32, and the quotient
@@ -3404,12 +3560,17 @@ impl Context {
     /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
     ///   0 to 2^31 - 1.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn dropout(&self, a: &Tensor, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.construct(|| shapes(&[a, state]), |ctx| unsafe { sys::tl_dropout(ctx, a.raw(), state.raw(), p, stream) })
+    pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
+        self.with(&[state]).construct(
+            || shapes(&[self, state]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_dropout(ctx, self.raw(), state.raw(), p, stream) },
+        )
     }
 
     /// Updates `a` by a step of gradient descent.
@@ -3425,14 +3586,16 @@ impl Context {
     /// - Result: A view of `a`, which is overwritten when the node is computed. Make the result an output of the graph,
     ///   or use it in another node: otherwise nothing is written.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
     /// shares memory with itself or with another operand.
-    pub fn opt_step_sgd(&self, a: &Tensor, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, grad, settings]),
+    pub fn opt_step_sgd(&self, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.with(&[grad, settings]).construct(
+            || shapes(&[self, grad, settings]),
             // SAFETY: context and operands are live.
-            |ctx| unsafe { sys::tl_opt_step_sgd(ctx, a.raw(), grad.raw(), settings.raw()) },
+            |ctx| unsafe { sys::tl_opt_step_sgd(ctx, self.raw(), grad.raw(), settings.raw()) },
         )
     }
 
@@ -3451,22 +3614,23 @@ impl Context {
     ///   or use it in another node: otherwise nothing is written.
     /// - `velocity` is overwritten as well.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
     /// shares memory with itself or with another operand, and if an attribute is out of range.
     pub fn opt_step_momentum(
         &self,
-        a: &Tensor,
         grad: &Tensor,
         velocity: &Tensor,
         settings: &Tensor,
         options: OptStepMomentumOptions,
     ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, grad, velocity, settings]),
+        self.with(&[grad, velocity, settings]).construct(
+            || shapes(&[self, grad, velocity, settings]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe {
-                sys::tl_opt_step_momentum(ctx, a.raw(), grad.raw(), velocity.raw(), settings.raw(), &options.raw)
+                sys::tl_opt_step_momentum(ctx, self.raw(), grad.raw(), velocity.raw(), settings.raw(), &options.raw)
             },
         )
     }
@@ -3488,21 +3652,16 @@ impl Context {
     ///   or use it in another node: otherwise nothing is written.
     /// - `m` and `v` are overwritten as well.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
     /// shares memory with itself or with another operand.
-    pub fn opt_step_adamw(
-        &self,
-        a: &Tensor,
-        grad: &Tensor,
-        m: &Tensor,
-        v: &Tensor,
-        settings: &Tensor,
-    ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, grad, m, v, settings]),
+    pub fn opt_step_adamw(&self, grad: &Tensor, m: &Tensor, v: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.with(&[grad, m, v, settings]).construct(
+            || shapes(&[self, grad, m, v, settings]),
             // SAFETY: context and operands are live.
-            |ctx| unsafe { sys::tl_opt_step_adamw(ctx, a.raw(), grad.raw(), m.raw(), v.raw(), settings.raw()) },
+            |ctx| unsafe { sys::tl_opt_step_adamw(ctx, self.raw(), grad.raw(), m.raw(), v.raw(), settings.raw()) },
         )
     }
 
@@ -3522,14 +3681,16 @@ impl Context {
     ///   or use it in another node: otherwise nothing is written.
     /// - `m` is overwritten as well.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `a` is constant, or
     /// shares memory with itself or with another operand.
-    pub fn opt_step_lion(&self, a: &Tensor, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[a, grad, m, settings]),
+    pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.with(&[grad, m, settings]).construct(
+            || shapes(&[self, grad, m, settings]),
             // SAFETY: context and operands are live.
-            |ctx| unsafe { sys::tl_opt_step_lion(ctx, a.raw(), grad.raw(), m.raw(), settings.raw()) },
+            |ctx| unsafe { sys::tl_opt_step_lion(ctx, self.raw(), grad.raw(), m.raw(), settings.raw()) },
         )
     }
 
@@ -3542,12 +3703,14 @@ impl Context {
     /// neurons are active. k = 0 gives zeros.
     /// - Shapes: `a` `[k, n]`, `b` `[k, T]`, `scores` `[n, T]`, `c` `[n, T]`. With `rows` `[m]`: `a` `[k, m]`, and n is
     ///   that of `scores` or the attribute `n`.
-    /// - Types: `a` and `b` as for [`Context::mul_mat`], and with the same rounding of `b`. `scores` is F32, and `rows`
+    /// - Types: `a` and `b` as for [`Tensor::mul_mat`], and with the same rounding of `b`. `scores` is F32, and `rows`
     ///   is I32.
     /// - Result: F32.
     /// - `scores` and `rows` are optional: `None` leaves one out.
     /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
     ///   or are out of range. The message names the first such element.
+    ///
+    /// `a` is this tensor.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, MulMatSparseOptions};
@@ -3566,17 +3729,16 @@ impl Context {
     /// range.
     pub fn mul_mat_sparse(
         &self,
-        a: &Tensor,
         b: &Tensor,
         scores: Option<&Tensor>,
         rows: Option<&Tensor>,
         options: MulMatSparseOptions,
     ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(a), Some(b), scores, rows]),
+        youngest(self, &[Some(b), scores, rows]).construct(
+            || shapes(&[Some(self), Some(b), scores, rows]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe {
-                sys::tl_mul_mat_sparse(ctx, a.raw(), b.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
+                sys::tl_mul_mat_sparse(ctx, self.raw(), b.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
             },
         )
     }
@@ -3596,6 +3758,8 @@ impl Context {
     /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
     ///   or are out of range. The message names the first such element.
     ///
+    /// `a_t` is this tensor.
+    ///
     /// ```
     /// use tensorlib::{AxpyOptions, Backend, Context, SparseBy};
     /// let ctx = Context::new();
@@ -3612,17 +3776,16 @@ impl Context {
     /// range.
     pub fn axpy(
         &self,
-        a_t: &Tensor,
         h: &Tensor,
         scores: Option<&Tensor>,
         rows: Option<&Tensor>,
         options: AxpyOptions,
     ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(a_t), Some(h), scores, rows]),
+        youngest(self, &[Some(h), scores, rows]).construct(
+            || shapes(&[Some(self), Some(h), scores, rows]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe {
-                sys::tl_axpy(ctx, a_t.raw(), h.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
+                sys::tl_axpy(ctx, self.raw(), h.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
             },
         )
     }
@@ -3639,11 +3802,13 @@ impl Context {
     /// - Shapes: `x` `[k, T]`, `gate` `[k, n]`, `up` `[k, n]`, `down_t` `[m, n]`, `scores` `[n, T]`, `c` `[m, T]`. With
     ///   `rows` `[r]`, the matrices have r rows instead of n.
     /// - Types: `gate`, `up` and `down_t` each have a float type, or a quantised type other than Q8_1 and Q8_K. `x` is
-    ///   F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for [`Context::mul_mat`].
+    ///   F32, F16 or BF16, `scores` is F32, and `rows` is I32. Kernels may round `x`, as for [`Tensor::mul_mat`].
     /// - Result: F32.
     /// - `scores` and `rows` are optional: `None` leaves one out.
     /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for `rows` that do not ascend,
     ///   or are out of range. The message names the first such element.
+    ///
+    /// `x` is this tensor.
     ///
     /// ```
     /// use tensorlib::{Backend, Context, SparseBy, SparseFfnOptions};
@@ -3662,10 +3827,8 @@ impl Context {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    #[allow(clippy::too_many_arguments)]
     pub fn sparse_ffn(
         &self,
-        x: &Tensor,
         gate: &Tensor,
         up: &Tensor,
         down_t: &Tensor,
@@ -3673,13 +3836,13 @@ impl Context {
         rows: Option<&Tensor>,
         options: SparseFfnOptions,
     ) -> Result<Tensor> {
-        self.construct(
-            || shapes(&[Some(x), Some(gate), Some(up), Some(down_t), scores, rows]),
+        youngest(self, &[Some(gate), Some(up), Some(down_t), scores, rows]).construct(
+            || shapes(&[Some(self), Some(gate), Some(up), Some(down_t), scores, rows]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe {
                 sys::tl_sparse_ffn(
                     ctx,
-                    x.raw(),
+                    self.raw(),
                     gate.raw(),
                     up.raw(),
                     down_t.raw(),
@@ -3700,11 +3863,13 @@ impl Context {
     /// - Types: `a` and `b` are both I8, I16, I32 or I64.
     /// - Result: The type of `a`.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn bitwise_and(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn bitwise_and(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_and(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_bitwise_and(ctx, self.raw(), b.raw()) })
     }
 
     /// Joins the bits of `a` and `b`.
@@ -3716,11 +3881,13 @@ impl Context {
     /// - Types: `a` and `b` are both I8, I16, I32 or I64.
     /// - Result: The type of `a`.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn bitwise_or(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn bitwise_or(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_or(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_bitwise_or(ctx, self.raw(), b.raw()) })
     }
 
     /// Keeps the bits that either `a` or `b` has, but not both.
@@ -3732,11 +3899,13 @@ impl Context {
     /// - Types: `a` and `b` are both I8, I16, I32 or I64.
     /// - Result: The type of `a`.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn bitwise_xor(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn bitwise_xor(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_bitwise_xor(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_bitwise_xor(ctx, self.raw(), b.raw()) })
     }
 
     /// Inverts each bit of `a`.
@@ -3748,9 +3917,9 @@ impl Context {
     ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn bitwise_not(&self, a: &Tensor) -> Result<Tensor> {
+    pub fn bitwise_not(&self) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_bitwise_not(ctx, a.raw()) })
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_bitwise_not(ctx, self.raw()) })
     }
 
     /// Moves the bits of each element of `a` up by as many places as `b` says.
@@ -3765,11 +3934,13 @@ impl Context {
     /// - Types: `a` and `b` are both I8, I16, I32 or I64.
     /// - Result: The type of `a`.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn shift_left(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn shift_left(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_shift_left(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_shift_left(ctx, self.raw(), b.raw()) })
     }
 
     /// Moves the bits of each element of `a` down by as many places as `b` says.
@@ -3783,11 +3954,13 @@ impl Context {
     /// - Types: `a` and `b` are both I8, I16, I32 or I64.
     /// - Result: The type of `a`.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn shift_right(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn shift_right(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_shift_right(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_shift_right(ctx, self.raw(), b.raw()) })
     }
 
     /// Tests whether `a` and `b` are both not 0.
@@ -3801,11 +3974,13 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
     ///   BF16, and is F32 otherwise.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn logical_and(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn logical_and(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_and(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_logical_and(ctx, self.raw(), b.raw()) })
     }
 
     /// Tests whether `a` or `b` is not 0.
@@ -3819,11 +3994,13 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
     ///   BF16, and is F32 otherwise.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn logical_or(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn logical_or(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_or(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_logical_or(ctx, self.raw(), b.raw()) })
     }
 
     /// Tests whether either `a` or `b` is not 0, but not both.
@@ -3837,11 +4014,13 @@ impl Context {
     /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
     ///   BF16, and is F32 otherwise.
     ///
+    /// `a` is this tensor.
+    ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn logical_xor(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    pub fn logical_xor(&self, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_logical_xor(ctx, a.raw(), b.raw()) })
+        self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_logical_xor(ctx, self.raw(), b.raw()) })
     }
 
     /// Tests whether `a` is 0.
@@ -3855,1149 +4034,8 @@ impl Context {
     ///
     /// # Errors
     /// Those of [`Context::op`].
-    pub fn logical_not(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_logical_not(ctx, a.raw()) })
-    }
-}
-
-/// The operations of [`Context`]. The node is made in the context of the operands, or in the youngest if these differ. In a
-/// [`Backend::scope`](crate::Backend::scope), the scope counts with them.
-impl Tensor {
-    /// [`Context::add`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::add`].
-    pub fn add(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).add(self, b)
-    }
-
-    /// [`Context::sub`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::sub`].
-    pub fn sub(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).sub(self, b)
-    }
-
-    /// [`Context::mul`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::mul`].
-    pub fn mul(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).mul(self, b)
-    }
-
-    /// [`Context::div`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::div`].
-    pub fn div(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).div(self, b)
-    }
-
-    /// [`Context::maximum`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::maximum`].
-    pub fn maximum(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).maximum(self, b)
-    }
-
-    /// [`Context::minimum`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::minimum`].
-    pub fn minimum(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).minimum(self, b)
-    }
-
-    /// [`Context::pow`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::pow`].
-    pub fn pow(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).pow(self, b)
-    }
-
-    /// [`Context::eq`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::eq`].
-    pub fn eq(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).eq(self, b)
-    }
-
-    /// [`Context::ne`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::ne`].
-    pub fn ne(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).ne(self, b)
-    }
-
-    /// [`Context::lt`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::lt`].
-    pub fn lt(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).lt(self, b)
-    }
-
-    /// [`Context::le`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::le`].
-    pub fn le(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).le(self, b)
-    }
-
-    /// [`Context::gt`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::gt`].
-    pub fn gt(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).gt(self, b)
-    }
-
-    /// [`Context::ge`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::ge`].
-    pub fn ge(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).ge(self, b)
-    }
-
-    /// [`Context::add1`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::add1`].
-    pub fn add1(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).add1(self, b)
-    }
-
-    /// [`Context::where_cond`] with this tensor as `condition`.
-    ///
-    /// # Errors
-    /// Those of [`Context::where_cond`].
-    pub fn where_cond(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        self.with(a).younger(b.context()).where_cond(self, a, b)
-    }
-
-    /// [`Context::scale`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::scale`].
-    pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
-        self.node_context().scale(self, scale, options)
-    }
-
-    /// [`Context::clamp`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::clamp`].
-    pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
-        self.node_context().clamp(self, min, max)
-    }
-
-    /// [`Context::fill`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::fill`].
-    pub fn fill(&self, value: f64) -> Result<Tensor> {
-        self.node_context().fill(self, value)
-    }
-
-    /// [`Context::masked_fill`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::masked_fill`].
-    pub fn masked_fill(&self, mask: &Tensor, value: f64) -> Result<Tensor> {
-        self.with(mask).masked_fill(self, mask, value)
-    }
-
-    /// [`Context::out_prod`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::out_prod`].
-    pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).out_prod(self, b)
-    }
-
-    /// [`Context::out_prod_id`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::out_prod_id`].
-    pub fn out_prod_id(&self, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
-        self.with(b).younger(ids.context()).out_prod_id(self, b, ids, experts)
-    }
-
-    /// [`Context::transpose`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::transpose`].
-    pub fn transpose(&self) -> Result<Tensor> {
-        self.node_context().transpose(self)
-    }
-
-    /// [`Context::stop_gradient`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::stop_gradient`].
-    pub fn stop_gradient(&self) -> Result<Tensor> {
-        self.node_context().stop_gradient(self)
-    }
-
-    /// [`Context::expand`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::expand`].
-    pub fn expand(&self, ne: [i64; 4]) -> Result<Tensor> {
-        self.node_context().expand(self, ne)
-    }
-
-    /// [`Context::unsqueeze`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::unsqueeze`].
-    pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
-        self.node_context().unsqueeze(self, dim)
-    }
-
-    /// [`Context::squeeze`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::squeeze`].
-    pub fn squeeze(&self, dim: i64) -> Result<Tensor> {
-        self.node_context().squeeze(self, dim)
-    }
-
-    /// [`Context::flatten`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::flatten`].
-    pub fn flatten(&self, first: i64, last: i64) -> Result<Tensor> {
-        self.node_context().flatten(self, first, last)
-    }
-
-    /// [`Context::select`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::select`].
-    pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
-        self.node_context().select(self, dim, index)
-    }
-
-    /// [`Context::cont`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::cont`].
-    pub fn cont(&self) -> Result<Tensor> {
-        self.node_context().cont(self)
-    }
-
-    /// [`Context::cpy`] with this tensor as `src`.
-    ///
-    /// # Errors
-    /// Those of [`Context::cpy`].
-    pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
-        self.with(dst).cpy(self, dst)
-    }
-
-    /// [`Context::dup`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::dup`].
-    pub fn dup(&self) -> Result<Tensor> {
-        self.node_context().dup(self)
-    }
-
-    /// [`Context::get_rows`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::get_rows`].
-    pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
-        self.with(rows).get_rows(self, rows)
-    }
-
-    /// [`Context::set_rows`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::set_rows`].
-    pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        self.with(b).younger(rows.context()).set_rows(self, b, rows)
-    }
-
-    /// [`Context::index_select`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::index_select`].
-    pub fn index_select(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        self.with(indices).index_select(self, indices, dim)
-    }
-
-    /// [`Context::abs`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::abs`].
-    pub fn abs(&self) -> Result<Tensor> {
-        self.node_context().abs(self)
-    }
-
-    /// [`Context::neg`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::neg`].
-    pub fn neg(&self) -> Result<Tensor> {
-        self.node_context().neg(self)
-    }
-
-    /// [`Context::sqr`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sqr`].
-    pub fn sqr(&self) -> Result<Tensor> {
-        self.node_context().sqr(self)
-    }
-
-    /// [`Context::sqrt`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sqrt`].
-    pub fn sqrt(&self) -> Result<Tensor> {
-        self.node_context().sqrt(self)
-    }
-
-    /// [`Context::log`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::log`].
-    pub fn log(&self) -> Result<Tensor> {
-        self.node_context().log(self)
-    }
-
-    /// [`Context::exp`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::exp`].
-    pub fn exp(&self) -> Result<Tensor> {
-        self.node_context().exp(self)
-    }
-
-    /// [`Context::expm1`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::expm1`].
-    pub fn expm1(&self) -> Result<Tensor> {
-        self.node_context().expm1(self)
-    }
-
-    /// [`Context::sin`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sin`].
-    pub fn sin(&self) -> Result<Tensor> {
-        self.node_context().sin(self)
-    }
-
-    /// [`Context::cos`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::cos`].
-    pub fn cos(&self) -> Result<Tensor> {
-        self.node_context().cos(self)
-    }
-
-    /// [`Context::sgn`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sgn`].
-    pub fn sgn(&self) -> Result<Tensor> {
-        self.node_context().sgn(self)
-    }
-
-    /// [`Context::step`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::step`].
-    pub fn step(&self) -> Result<Tensor> {
-        self.node_context().step(self)
-    }
-
-    /// [`Context::floor`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::floor`].
-    pub fn floor(&self) -> Result<Tensor> {
-        self.node_context().floor(self)
-    }
-
-    /// [`Context::ceil`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::ceil`].
-    pub fn ceil(&self) -> Result<Tensor> {
-        self.node_context().ceil(self)
-    }
-
-    /// [`Context::round`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::round`].
-    pub fn round(&self) -> Result<Tensor> {
-        self.node_context().round(self)
-    }
-
-    /// [`Context::trunc`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::trunc`].
-    pub fn trunc(&self) -> Result<Tensor> {
-        self.node_context().trunc(self)
-    }
-
-    /// [`Context::erf`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::erf`].
-    pub fn erf(&self) -> Result<Tensor> {
-        self.node_context().erf(self)
-    }
-
-    /// [`Context::relu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::relu`].
-    pub fn relu(&self) -> Result<Tensor> {
-        self.node_context().relu(self)
-    }
-
-    /// [`Context::sigmoid`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sigmoid`].
-    pub fn sigmoid(&self) -> Result<Tensor> {
-        self.node_context().sigmoid(self)
-    }
-
-    /// [`Context::tanh`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::tanh`].
-    pub fn tanh(&self) -> Result<Tensor> {
-        self.node_context().tanh(self)
-    }
-
-    /// [`Context::elu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::elu`].
-    pub fn elu(&self) -> Result<Tensor> {
-        self.node_context().elu(self)
-    }
-
-    /// [`Context::softplus`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::softplus`].
-    pub fn softplus(&self) -> Result<Tensor> {
-        self.node_context().softplus(self)
-    }
-
-    /// [`Context::silu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::silu`].
-    pub fn silu(&self) -> Result<Tensor> {
-        self.node_context().silu(self)
-    }
-
-    /// [`Context::gelu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::gelu`].
-    pub fn gelu(&self) -> Result<Tensor> {
-        self.node_context().gelu(self)
-    }
-
-    /// [`Context::gelu_erf`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::gelu_erf`].
-    pub fn gelu_erf(&self) -> Result<Tensor> {
-        self.node_context().gelu_erf(self)
-    }
-
-    /// [`Context::gelu_quick`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::gelu_quick`].
-    pub fn gelu_quick(&self) -> Result<Tensor> {
-        self.node_context().gelu_quick(self)
-    }
-
-    /// [`Context::hardswish`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::hardswish`].
-    pub fn hardswish(&self) -> Result<Tensor> {
-        self.node_context().hardswish(self)
-    }
-
-    /// [`Context::hardsigmoid`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::hardsigmoid`].
-    pub fn hardsigmoid(&self) -> Result<Tensor> {
-        self.node_context().hardsigmoid(self)
-    }
-
-    /// [`Context::leaky_relu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::leaky_relu`].
-    pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
-        self.node_context().leaky_relu(self, slope)
-    }
-
-    /// [`Context::xielu`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::xielu`].
-    pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
-        self.node_context().xielu(self, alpha_n, alpha_p, beta, eps)
-    }
-
-    /// [`Context::glu`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::glu`].
-    pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
-        youngest(self, &[b]).glu(self, b, op, options)
-    }
-
-    /// [`Context::norm`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::norm`].
-    pub fn norm(&self, eps: f64) -> Result<Tensor> {
-        self.node_context().norm(self, eps)
-    }
-
-    /// [`Context::rms_norm`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::rms_norm`].
-    pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
-        self.node_context().rms_norm(self, eps)
-    }
-
-    /// [`Context::l2_norm`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::l2_norm`].
-    pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
-        self.node_context().l2_norm(self, eps)
-    }
-
-    /// [`Context::group_norm`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::group_norm`].
-    pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
-        self.node_context().group_norm(self, groups, eps)
-    }
-
-    /// [`Context::soft_max`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::soft_max`].
-    pub fn soft_max(&self) -> Result<Tensor> {
-        self.node_context().soft_max(self)
-    }
-
-    /// [`Context::soft_max_ext`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::soft_max_ext`].
-    pub fn soft_max_ext(
-        &self,
-        mask: Option<&Tensor>,
-        sinks: Option<&Tensor>,
-        options: SoftMaxExtOptions,
-    ) -> Result<Tensor> {
-        youngest(self, &[mask, sinks]).soft_max_ext(self, mask, sinks, options)
-    }
-
-    /// [`Context::log_soft_max`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::log_soft_max`].
-    pub fn log_soft_max(&self) -> Result<Tensor> {
-        self.node_context().log_soft_max(self)
-    }
-
-    /// [`Context::rope`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::rope`].
-    pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
-        youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
-    }
-
-    /// [`Context::flash_attn_ext`] with this tensor as `q`.
-    ///
-    /// # Errors
-    /// Those of [`Context::flash_attn_ext`].
-    pub fn flash_attn_ext(
-        &self,
-        k: &Tensor,
-        v: &Tensor,
-        mask: Option<&Tensor>,
-        sinks: Option<&Tensor>,
-        options: FlashAttnExtOptions,
-    ) -> Result<Tensor> {
-        youngest(self, &[Some(k), Some(v), mask, sinks]).flash_attn_ext(self, k, v, mask, sinks, options)
-    }
-
-    /// [`Context::sum`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sum`].
-    pub fn sum(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().sum(self, dims)
-    }
-
-    /// [`Context::sum_rows`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::sum_rows`].
-    pub fn sum_rows(&self) -> Result<Tensor> {
-        self.node_context().sum_rows(self)
-    }
-
-    /// [`Context::mean`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::mean`].
-    pub fn mean(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().mean(self, dims)
-    }
-
-    /// [`Context::cumsum`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::cumsum`].
-    pub fn cumsum(&self) -> Result<Tensor> {
-        self.node_context().cumsum(self)
-    }
-
-    /// [`Context::argmax`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::argmax`].
-    pub fn argmax(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().argmax(self, dims)
-    }
-
-    /// [`Context::argsort`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::argsort`].
-    pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
-        self.node_context().argsort(self, options)
-    }
-
-    /// [`Context::top_k`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::top_k`].
-    pub fn top_k(&self, k: i64) -> Result<Tensor> {
-        self.node_context().top_k(self, k)
-    }
-
-    /// [`Context::count_equal`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::count_equal`].
-    pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).count_equal(self, b)
-    }
-
-    /// [`Context::cross_entropy_loss`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::cross_entropy_loss`].
-    pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).cross_entropy_loss(self, b)
-    }
-
-    /// [`Context::max`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::max`].
-    pub fn max(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().max(self, dims)
-    }
-
-    /// [`Context::min`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::min`].
-    pub fn min(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().min(self, dims)
-    }
-
-    /// [`Context::argmin`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::argmin`].
-    pub fn argmin(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().argmin(self, dims)
-    }
-
-    /// [`Context::var`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::var`].
-    pub fn var(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().var(self, correction, dims)
-    }
-
-    /// [`Context::std`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::std`].
-    pub fn std(&self, correction: i64, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().std(self, correction, dims)
-    }
-
-    /// [`Context::prod`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::prod`].
-    pub fn prod(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().prod(self, dims)
-    }
-
-    /// [`Context::any`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::any`].
-    pub fn any(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().any(self, dims)
-    }
-
-    /// [`Context::all`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::all`].
-    pub fn all(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().all(self, dims)
-    }
-
-    /// [`Context::log_sum_exp`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::log_sum_exp`].
-    pub fn log_sum_exp(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        self.node_context().log_sum_exp(self, dims)
-    }
-
-    /// [`Context::repeat`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::repeat`].
-    pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
-        self.node_context().repeat(self, ne)
-    }
-
-    /// [`Context::concat`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::concat`].
-    pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
-        self.with(b).concat(self, b, dim)
-    }
-
-    /// [`Context::pad`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::pad`].
-    pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
-        self.node_context().pad(self, p)
-    }
-
-    /// [`Context::pad_reflect_1d`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::pad_reflect_1d`].
-    pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
-        self.node_context().pad_reflect_1d(self, p0, p1)
-    }
-
-    /// [`Context::roll`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::roll`].
-    pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
-        self.node_context().roll(self, shift)
-    }
-
-    /// [`Context::diag`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::diag`].
-    pub fn diag(&self) -> Result<Tensor> {
-        self.node_context().diag(self)
-    }
-
-    /// [`Context::tri`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::tri`].
-    pub fn tri(&self, part: TriType) -> Result<Tensor> {
-        self.node_context().tri(self, part)
-    }
-
-    /// [`Context::diag_mask_inf`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::diag_mask_inf`].
-    pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
-        self.node_context().diag_mask_inf(self, n_past)
-    }
-
-    /// [`Context::diag_mask_zero`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::diag_mask_zero`].
-    pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
-        self.node_context().diag_mask_zero(self, n_past)
-    }
-
-    /// [`Context::acc`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::acc`].
-    pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
-        self.with(b).acc(self, b, options)
-    }
-
-    /// [`Context::set_window`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::set_window`].
-    pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
-        self.with(b).set_window(self, b, options)
-    }
-
-    /// [`Context::gather`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::gather`].
-    pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        self.with(indices).gather(self, indices, dim)
-    }
-
-    /// [`Context::add_id`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::add_id`].
-    pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        self.with(b).younger(ids.context()).add_id(self, b, ids)
-    }
-
-    /// [`Context::scatter_add`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::scatter_add`].
-    pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
-        self.with(b).younger(indices.context()).scatter_add(self, b, indices, dim)
-    }
-
-    /// [`Context::flip`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::flip`].
-    pub fn flip(&self, dim: i64) -> Result<Tensor> {
-        self.node_context().flip(self, dim)
-    }
-
-    /// [`Context::one_hot`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::one_hot`].
-    pub fn one_hot(&self, classes: i64) -> Result<Tensor> {
-        self.node_context().one_hot(self, classes)
-    }
-
-    /// [`Context::upscale`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::upscale`].
-    pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
-        self.node_context().upscale(self, factor, options)
-    }
-
-    /// [`Context::pool_1d`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::pool_1d`].
-    pub fn pool_1d(&self, op: PoolOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
-        self.node_context().pool_1d(self, op, k, options)
-    }
-
-    /// [`Context::pool_2d`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::pool_2d`].
-    pub fn pool_2d(&self, op: PoolOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
-        self.node_context().pool_2d(self, op, k0, k1, options)
-    }
-
-    /// [`Context::im2col`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::im2col`].
-    pub fn im2col(&self, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
-        self.with(b).im2col(self, b, options)
-    }
-
-    /// [`Context::conv_1d`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_1d`].
-    pub fn conv_1d(&self, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
-        self.with(b).conv_1d(self, b, options)
-    }
-
-    /// [`Context::conv_2d`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_2d`].
-    pub fn conv_2d(&self, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
-        self.with(b).conv_2d(self, b, options)
-    }
-
-    /// [`Context::conv_1d_dw`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_1d_dw`].
-    pub fn conv_1d_dw(&self, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
-        self.with(b).conv_1d_dw(self, b, options)
-    }
-
-    /// [`Context::conv_2d_dw`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_2d_dw`].
-    pub fn conv_2d_dw(&self, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
-        self.with(b).conv_2d_dw(self, b, options)
-    }
-
-    /// [`Context::conv_transpose_1d`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_transpose_1d`].
-    pub fn conv_transpose_1d(&self, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
-        self.with(b).conv_transpose_1d(self, b, options)
-    }
-
-    /// [`Context::conv_transpose_2d`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::conv_transpose_2d`].
-    pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
-        self.with(b).conv_transpose_2d(self, b, options)
-    }
-
-    /// [`Context::random_uniform`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::random_uniform`].
-    pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
-        self.node_context().random_uniform(self, ne, low, high, stream)
-    }
-
-    /// [`Context::random_normal`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::random_normal`].
-    pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
-        self.node_context().random_normal(self, ne, mean, deviation, stream)
-    }
-
-    /// [`Context::dropout`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::dropout`].
-    pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
-        self.with(state).dropout(self, state, p, stream)
-    }
-
-    /// [`Context::opt_step_sgd`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::opt_step_sgd`].
-    pub fn opt_step_sgd(&self, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
-        self.with(grad).younger(settings.context()).opt_step_sgd(self, grad, settings)
-    }
-
-    /// [`Context::opt_step_momentum`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::opt_step_momentum`].
-    pub fn opt_step_momentum(
-        &self,
-        grad: &Tensor,
-        velocity: &Tensor,
-        settings: &Tensor,
-        options: OptStepMomentumOptions,
-    ) -> Result<Tensor> {
-        let context = self.with(grad).younger(velocity.context()).younger(settings.context()).clone();
-        context.opt_step_momentum(self, grad, velocity, settings, options)
-    }
-
-    /// [`Context::opt_step_adamw`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::opt_step_adamw`].
-    pub fn opt_step_adamw(&self, grad: &Tensor, m: &Tensor, v: &Tensor, settings: &Tensor) -> Result<Tensor> {
-        let context = self.with(grad).younger(m.context()).younger(v.context()).younger(settings.context()).clone();
-        context.opt_step_adamw(self, grad, m, v, settings)
-    }
-
-    /// [`Context::opt_step_lion`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::opt_step_lion`].
-    pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
-        self.with(grad).younger(m.context()).younger(settings.context()).opt_step_lion(self, grad, m, settings)
-    }
-
-    /// [`Context::mul_mat_sparse`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::mul_mat_sparse`].
-    pub fn mul_mat_sparse(
-        &self,
-        b: &Tensor,
-        scores: Option<&Tensor>,
-        rows: Option<&Tensor>,
-        options: MulMatSparseOptions,
-    ) -> Result<Tensor> {
-        youngest(self, &[Some(b), scores, rows]).mul_mat_sparse(self, b, scores, rows, options)
-    }
-
-    /// [`Context::axpy`] with this tensor as `a_t`.
-    ///
-    /// # Errors
-    /// Those of [`Context::axpy`].
-    pub fn axpy(
-        &self,
-        h: &Tensor,
-        scores: Option<&Tensor>,
-        rows: Option<&Tensor>,
-        options: AxpyOptions,
-    ) -> Result<Tensor> {
-        youngest(self, &[Some(h), scores, rows]).axpy(self, h, scores, rows, options)
-    }
-
-    /// [`Context::sparse_ffn`] with this tensor as `x`.
-    ///
-    /// # Errors
-    /// Those of [`Context::sparse_ffn`].
-    pub fn sparse_ffn(
-        &self,
-        gate: &Tensor,
-        up: &Tensor,
-        down_t: &Tensor,
-        scores: Option<&Tensor>,
-        rows: Option<&Tensor>,
-        options: SparseFfnOptions,
-    ) -> Result<Tensor> {
-        let context = youngest(self, &[Some(gate), Some(up), Some(down_t), scores, rows]);
-        context.sparse_ffn(self, gate, up, down_t, scores, rows, options)
-    }
-
-    /// [`Context::bitwise_and`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::bitwise_and`].
-    pub fn bitwise_and(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).bitwise_and(self, b)
-    }
-
-    /// [`Context::bitwise_or`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::bitwise_or`].
-    pub fn bitwise_or(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).bitwise_or(self, b)
-    }
-
-    /// [`Context::bitwise_xor`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::bitwise_xor`].
-    pub fn bitwise_xor(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).bitwise_xor(self, b)
-    }
-
-    /// [`Context::bitwise_not`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::bitwise_not`].
-    pub fn bitwise_not(&self) -> Result<Tensor> {
-        self.node_context().bitwise_not(self)
-    }
-
-    /// [`Context::shift_left`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::shift_left`].
-    pub fn shift_left(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).shift_left(self, b)
-    }
-
-    /// [`Context::shift_right`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::shift_right`].
-    pub fn shift_right(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).shift_right(self, b)
-    }
-
-    /// [`Context::logical_and`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::logical_and`].
-    pub fn logical_and(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).logical_and(self, b)
-    }
-
-    /// [`Context::logical_or`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::logical_or`].
-    pub fn logical_or(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).logical_or(self, b)
-    }
-
-    /// [`Context::logical_xor`] with this tensor as `a`.
-    ///
-    /// # Errors
-    /// Those of [`Context::logical_xor`].
-    pub fn logical_xor(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).logical_xor(self, b)
-    }
-
-    /// [`Context::logical_not`] of this tensor.
-    ///
-    /// # Errors
-    /// Those of [`Context::logical_not`].
     pub fn logical_not(&self) -> Result<Tensor> {
-        self.node_context().logical_not(self)
+        // SAFETY: context and operands are live.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_logical_not(ctx, self.raw()) })
     }
 }

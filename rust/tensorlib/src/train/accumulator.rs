@@ -31,9 +31,9 @@ impl Accumulator {
     /// Appends nodes that set the sums to these gradients.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) for a wrong number of gradients; as [`Context::cpy`].
+    /// [`Error::InvalidArgument`](crate::Error) for a wrong number of gradients; as [`Tensor::cpy`].
     pub fn first(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
-        self.each(gradients, |sum, gradient| ctx.cpy(gradient, sum))
+        ctx.within(|| self.each(gradients, |sum, gradient| gradient.cpy(sum)))
     }
 
     /// Appends nodes that add these gradients to the sums.
@@ -41,7 +41,7 @@ impl Accumulator {
     /// # Errors
     /// As [`Accumulator::first`].
     pub fn more(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
-        self.each(gradients, |sum, gradient| ctx.cpy(&ctx.add(sum, gradient)?, sum))
+        ctx.within(|| self.each(gradients, |sum, gradient| sum.add(gradient)?.cpy(sum)))
     }
 
     fn each(&self, gradients: &[Tensor], add: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Vec<Tensor>> {

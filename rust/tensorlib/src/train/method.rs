@@ -1,6 +1,6 @@
 //! Optimisation methods: how one step changes a parameter, as nodes.
 
-use crate::{Context, OptStepMomentumOptions, Result, ScaleOptions, Tensor};
+use crate::{OptStepMomentumOptions, Result, ScaleOptions, Tensor};
 
 /// How a step moves a parameter against its gradient. Decay is decoupled from the gradient (I. Loshchilov, F. Hutter,
 /// Decoupled Weight Decay Regularization, 2019) except in [`Method::Adam`], which adds it to the gradient.
@@ -132,36 +132,35 @@ impl Method {
         values.into_iter().map(|x| x as f32).collect()
     }
 
-    /// Appends the step of one parameter to the context.
+    /// Makes the node of the step of one parameter.
     pub(super) fn step(
         &self,
-        ctx: &Context,
         (parameter, gradient): (&Tensor, &Tensor),
         state: &[Tensor],
         settings: &Tensor,
         decay: f64,
     ) -> Result<Tensor> {
         match *self {
-            Method::Sgd => ctx.opt_step_sgd(parameter, gradient, settings),
+            Method::Sgd => parameter.opt_step_sgd(gradient, settings),
             Method::Momentum { nesterov, .. } => {
                 let options = OptStepMomentumOptions::new().nesterov(nesterov);
-                ctx.opt_step_momentum(parameter, gradient, &state[0], settings, options)
+                parameter.opt_step_momentum(gradient, &state[0], settings, options)
             }
             Method::Adam { .. } if decay != 0. => {
-                let decayed = ctx.add(gradient, &ctx.scale(parameter, decay, ScaleOptions::new())?)?;
-                ctx.opt_step_adamw(parameter, &decayed, &state[0], &state[1], settings)
+                let decayed = gradient.add(&parameter.scale(decay, ScaleOptions::new())?)?;
+                parameter.opt_step_adamw(&decayed, &state[0], &state[1], settings)
             }
             Method::Adam { .. } | Method::AdamW { .. } => {
-                ctx.opt_step_adamw(parameter, gradient, &state[0], &state[1], settings)
+                parameter.opt_step_adamw(gradient, &state[0], &state[1], settings)
             }
-            Method::Lion { .. } => ctx.opt_step_lion(parameter, gradient, &state[0], settings),
+            Method::Lion { .. } => parameter.opt_step_lion(gradient, &state[0], settings),
             Method::Muon { momentum } => {
-                let scale = |t: &Tensor, factor: f64| ctx.scale(t, factor, ScaleOptions::new());
-                let velocity = ctx.cpy(&ctx.add(&scale(&state[0], momentum)?, gradient)?, &state[0])?;
-                let ahead = ctx.add(gradient, &scale(&velocity, momentum)?)?;
+                let scale = |t: &Tensor, factor: f64| t.scale(factor, ScaleOptions::new());
+                let velocity = scale(&state[0], momentum)?.add(gradient)?.cpy(&state[0])?;
+                let ahead = gradient.add(&scale(&velocity, momentum)?)?;
                 let [inputs, outputs] = [0, 1].map(|d| parameter.shape()[d]);
                 let longer = (outputs as f64 / inputs as f64).max(1.).sqrt();
-                ctx.opt_step_sgd(parameter, &scale(&orthogonal(ctx, &ahead)?, longer)?, settings)
+                parameter.opt_step_sgd(&scale(&orthogonal(&ahead)?, longer)?, settings)
             }
         }
     }
@@ -169,20 +168,20 @@ impl Method {
 
 /// The matrix with its singular values brought to about 1 (0.7 to 1.2), with the coefficients of the published
 /// polynomial.
-fn orthogonal(ctx: &Context, matrix: &Tensor) -> Result<Tensor> {
+fn orthogonal(matrix: &Tensor) -> Result<Tensor> {
     const STEPS: usize = 5;
     const NUMBERS: [f64; 3] = [3.4445, -4.7750, 2.0315];
-    let scale = |t: &Tensor, factor: f64| ctx.scale(t, factor, ScaleOptions::new());
+    let scale = |t: &Tensor, factor: f64| t.scale(factor, ScaleOptions::new());
     // X X^T has the number of rows: fewer are cheaper.
     let is_tall = matrix.shape()[1] > matrix.shape()[0];
-    let lying = |t: &Tensor| ctx.cont(&ctx.transpose(t)?);
+    let lying = |t: &Tensor| t.transpose()?.cont();
     let mut x = if is_tall { lying(matrix)? } else { matrix.clone() };
-    let norm = ctx.sqrt(&ctx.sum(&ctx.sqr(&x)?, ..)?)?;
-    x = ctx.div(&x, &ctx.scale(&norm, 1., ScaleOptions::new().bias(1e-7))?)?;
+    let norm = x.sqr()?.sum(..)?.sqrt()?;
+    x = x.div(&norm.scale(1., ScaleOptions::new().bias(1e-7))?)?;
     for _ in 0..STEPS {
-        let a = ctx.mul_mat(&x, &x)?; // X X^T is symmetric: its rows are its columns
-        let b = ctx.add(&scale(&a, NUMBERS[1])?, &scale(&ctx.mul_mat(&a, &a)?, NUMBERS[2])?)?;
-        x = ctx.add(&scale(&x, NUMBERS[0])?, &ctx.mul_mat(&ctx.transpose(&x)?, &b)?)?;
+        let a = x.mul_mat(&x)?; // X X^T is symmetric: its rows are its columns
+        let b = scale(&a, NUMBERS[1])?.add(&scale(&a.mul_mat(&a)?, NUMBERS[2])?)?;
+        x = scale(&x, NUMBERS[0])?.add(&x.transpose()?.mul_mat(&b)?)?;
     }
     if is_tall {
         lying(&x)

@@ -265,18 +265,18 @@ impl Optimiser {
             let (found, wanted) = (gradients.len(), self.members.len());
             return Err(invalid(format!("Optimiser: {found} gradients, {wanted} parameters: as many are valid")));
         }
-        let gradients = self.clipped(ctx, gradients)?;
-        let mut steps = Vec::new();
-        for (member, gradient) in self.members.iter().zip(&gradients) {
-            let group = &self.groups[member.group];
-            let (operands, state) = ((member.target(), gradient), &member.remembered);
-            let mut step = group.method.step(ctx, operands, state, &group.settings, group.decay)?;
-            if member.master.is_some() {
-                step = ctx.cpy(&step, &member.parameter)?;
-            }
-            steps.push(step);
-        }
-        Ok(steps)
+        ctx.within(|| {
+            let step = |(member, gradient): (&Member, &Tensor)| {
+                let group = &self.groups[member.group];
+                let (operands, state) = ((member.target(), gradient), &member.remembered);
+                let step = group.method.step(operands, state, &group.settings, group.decay)?;
+                match member.master {
+                    Some(_) => step.cpy(&member.parameter),
+                    None => Ok(step),
+                }
+            };
+            self.members.iter().zip(&self.clipped(gradients)?).map(step).collect()
+        })
     }
 
     /// Call it before each run: counts a step and sets the learning rate to `factor` times that of the options.
@@ -351,26 +351,26 @@ impl Optimiser {
         Err(invalid(message))
     }
 
-    fn clipped(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
+    fn clipped(&self, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
         let mut gradients = gradients.to_vec();
         if let Some(bound) = self.options.clip_value {
-            gradients = gradients.iter().map(|g| ctx.clamp(g, -bound, bound)).collect::<Result<_>>()?;
+            gradients = gradients.iter().map(|g| g.clamp(-bound, bound)).collect::<Result<_>>()?;
         }
         let Some(most) = self.options.clip_norm else { return Ok(gradients) };
         let mut squares: Option<Tensor> = None;
         for gradient in &gradients {
-            let of_this = ctx.sum(&ctx.sqr(gradient)?, ..)?;
+            let of_this = gradient.sqr()?.sum(..)?;
             squares = Some(match squares {
-                Some(others) => ctx.add(&others, &of_this)?,
+                Some(others) => others.add(&of_this)?,
                 None => of_this,
             });
         }
         let Some(squares) = squares else { return Ok(gradients) };
         // most / max(norm, most): 1 for gradients that are short enough.
-        let norm = ctx.sqrt(&squares)?;
-        let most = ctx.fill(&norm, most)?;
-        let factor = ctx.div(&most, &ctx.maximum(&norm, &most)?)?;
-        gradients.iter().map(|g| ctx.mul(g, &factor)).collect()
+        let norm = squares.sqrt()?;
+        let most = norm.fill(most)?;
+        let factor = most.div(&norm.maximum(&most)?)?;
+        gradients.iter().map(|g| g.mul(&factor)).collect()
     }
 }
 

@@ -486,15 +486,18 @@ impl Machine {
         let ctx = Context::on(backend);
         let sums = Accumulator::new(&ctx, &optimiser.parameters())?;
         let of_steps = Context::on(backend);
-        let mut zero: Option<Tensor> = None;
-        for sum in sums.sums() {
-            // 0 times a finite number is 0; 0 times infinity or NaN is NaN.
-            let none = of_steps.sum(&of_steps.scale(sum, 0., ScaleOptions::new())?, ..)?;
-            zero = Some(match zero {
-                Some(zero) => of_steps.add(&zero, &none)?,
-                None => none,
-            });
-        }
+        // 0 times a finite number is 0; 0 times infinity or NaN is NaN.
+        let none = |sum: &Tensor| sum.scale(0., ScaleOptions::new())?.sum(..);
+        let zero = of_steps.within(|| -> Result<Option<Tensor>> {
+            let mut zero: Option<Tensor> = None;
+            for sum in sums.sums() {
+                zero = Some(match zero {
+                    Some(zero) => zero.add(&none(sum)?)?,
+                    None => none(sum)?,
+                });
+            }
+            Ok(zero)
+        })?;
         let zero = zero.ok_or_else(|| invalid("Trainer: no parameters: at least one is valid".into()))?;
         let finite = (zero.clone(), Graph::new(&[&zero])?);
         let steps = optimiser.steps_by(&of_steps, sums.sums())?;
