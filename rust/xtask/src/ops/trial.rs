@@ -241,15 +241,9 @@ const WRITTEN: &[(&str, &str)] = &[
     ),
     ("cpp/include/tensorlib/gen/op_functions.hpp", "mask and sinks are optional: std::nullopt leaves one out."),
     ("cpp/api/gen/op_functions.cpp", "{&a, if_given(b)}"),
-    (
-        "rust/tensorlib/src/gen/op_functions.rs",
-        "pub fn one_optional(&self, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {",
-    ),
-    ("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)"),
-    (
-        "rust/tensorlib/src/gen/op_functions.rs",
-        "youngest(self, &[range, Some(rows)]).optional_in_the_middle(self, range, rows)",
-    ),
+    ("rust/tensorlib/src/gen/op_functions.rs", "pub fn one_optional(&self, b: Option<&Tensor>) -> Result<Tensor> {"),
+    ("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[b]).construct("),
+    ("rust/tensorlib/src/gen/op_functions.rs", "youngest(self, &[range, Some(rows)]).construct("),
     ("bindings/go/op_functions.go", "\tmask, sinks = orNone(mask), orNone(sinks)\n"),
     (
         "bindings/zig/src/gen/op_functions.zig",
