@@ -6,7 +6,9 @@
 #include <tensorlib/tensorlib.hpp>
 
 #include <array>
+#include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -154,6 +156,53 @@ TEST_F(Shapes, of_strided_tensors) {
     }
     EXPECT_GT(views, 40);
     EXPECT_GT(refused, 40);
+}
+
+// What repeats without a copy is read as its copy is, also where it is an intermediate whose memory others may take.
+TEST_F(Shapes, of_repeated_intermediates) {
+    const tl::Tensor column = ctx.tensor({1, 6}, Floats{3, -1, 2, 0.5f, -2, 1}), row = ctx.tensor({5, 1}, Floats{1, -2, 3, 0.25f, 2}),
+                     x = ctx.tensor({5, 6}, [] {
+                         Floats values(30);
+                         std::iota(values.begin(), values.end(), -10.0f);
+                         return values;
+                     }());
+    const tl::Tensor rows = ctx.tensor({3}, std::vector<std::int32_t>{5, 0, 5});
+    const std::array<std::int64_t, 4> ne{5, 6, 1, 1};
+    using Made = std::function<tl::Tensor(const tl::Tensor &)>;
+    const std::pair<const char *, Made> all[] = {
+        {"neg", [](const tl::Tensor &e) { return neg(e); }},
+        {"scale", [](const tl::Tensor &e) { return e * 3; }},
+        {"add", [&](const tl::Tensor &e) { return e + x; }},
+        {"sub", [&](const tl::Tensor &e) { return x - e; }},
+        {"twice", [](const tl::Tensor &e) { return e * e + e; }},
+        {"soft_max", [](const tl::Tensor &e) { return soft_max(e); }},
+        {"norm", [](const tl::Tensor &e) { return norm(e, 1e-5); }},
+        {"rms_norm", [](const tl::Tensor &e) { return rms_norm(e, 1e-5); }},
+        {"cumsum", [](const tl::Tensor &e) { return cumsum(e); }},
+        {"sum", [](const tl::Tensor &e) { return sum(e, {.dims = {0}}); }},
+        {"max", [](const tl::Tensor &e) { return max(e, {.dims = {1}}); }},
+        {"argsort", [](const tl::Tensor &e) { return argsort(e).cast(tl::Type::f32); }},
+        {"mul_mat", [&](const tl::Tensor &e) { return mul_mat(e, x); }},
+        {"mul_mat_b", [&](const tl::Tensor &e) { return mul_mat(x, e); }},
+        {"out_prod", [&](const tl::Tensor &e) { return out_prod(e, x); }},
+        {"transpose", [](const tl::Tensor &e) { return cont(e.transpose()); }},
+        {"concat", [&](const tl::Tensor &e) { return cat({e, x, e}, 0); }},
+        {"flip", [](const tl::Tensor &e) { return flip(e, 1); }},
+        {"get_rows", [&](const tl::Tensor &e) { return get_rows(e, rows); }},
+        {"cast", [](const tl::Tensor &e) { return e.cast(tl::Type::f16).cast(tl::Type::f32); }},
+        {"acc", [&](const tl::Tensor &e) { return acc(x, e, {.nb1 = 20, .nb2 = 120, .nb3 = 120}); }},
+        {"glu", [&](const tl::Tensor &e) { return glu(e, x, tl::GluOp::swiglu, {.split = true}); }},
+    };
+    for (const auto &[name, make] : all) {
+        for (const tl::Tensor &source : {column, row}) {
+            for (const std::string &isa : support::isas()) {
+                const tl::Tensor once = sqr(source) + source, again = sqr(source) + source;
+                const tl::Tensor viewed = make(expand(once, ne)), copied = make(repeat(again, ne));
+                support::backend(isa, 2).compute({viewed, copied});
+                EXPECT_EQ(viewed.read_f32(), copied.read_f32()) << name << ", " << isa;
+            }
+        }
+    }
 }
 
 // Errors of the nodes that an operation is made of name the operation, and the nodes before them are taken back.
