@@ -201,7 +201,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 	case "stop_gradient":
 		made, err = c.StopGradient(src[0])
 	case "expand":
-		made, err = c.Expand(src[0], [4]int64(s.list("ne", 4)))
+		made, err = c.Expand(src[0], s.ints("ne"))
 	case "unsqueeze":
 		made, err = c.Unsqueeze(src[0], s.integer("dim"))
 	case "squeeze":
@@ -368,7 +368,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 	case "log_sum_exp":
 		made, err = c.LogSumExp(src[0], s.dims())
 	case "repeat":
-		made, err = c.Repeat(src[0], [4]int64(s.list("ne", 4)))
+		made, err = c.Repeat(src[0], s.ints("ne"))
 	case "concat":
 		made, err = c.Concat(src[0], src[1], s.integer("dim"))
 	case "pad":
@@ -501,9 +501,9 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		}
 		made, err = c.ConvTranspose2d(src[0], src[1], options)
 	case "random_uniform":
-		made, err = c.RandomUniform(src[0], [4]int64(s.list("ne", 4)), s.number("low"), s.number("high"), s.integer("stream"))
+		made, err = c.RandomUniform(src[0], s.ints("ne"), s.number("low"), s.number("high"), s.integer("stream"))
 	case "random_normal":
-		made, err = c.RandomNormal(src[0], [4]int64(s.list("ne", 4)), s.number("mean"), s.number("deviation"), s.integer("stream"))
+		made, err = c.RandomNormal(src[0], s.ints("ne"), s.number("mean"), s.number("deviation"), s.integer("stream"))
 	case "dropout":
 		made, err = c.Dropout(src[0], src[1], s.number("p"), s.integer("stream"))
 	case "opt_step_sgd":

@@ -442,18 +442,15 @@ func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
 // themselves; [Context.Expand] is for operations that do not. [Context.Repeat]
 // copies, and repeats dimensions of any size.
 //
-//   - Shapes: a (n0, n1, n2, n3). c has the shape ne, in which only dimensions
-//     of 1 element of a differ from a.
+//   - Shapes: a (n0, n1, n2, n3). c differs from a only in dimensions in which
+//     a has 1 element.
 //   - Types: Any type.
 //   - Result: A view of a. Nothing is computed.
-//   - ne: shape of the result, in all four dimensions.
-func (c *Context) Expand(a *Tensor, ne [4]int64) (*Tensor, error) {
-	var cNe [4]C.int64_t
-	for i, value := range ne {
-		cNe[i] = C.int64_t(value)
-	}
+//   - shape: shape of the result. Dimensions that it lacks are 1. Each at
+//     least 0.
+func (c *Context) Expand(a *Tensor, shape []int64) (*Tensor, error) {
 	return c.construct("expand", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_expand(c.ptr, a.ptr, &cNe[0])
+		return C.tl_expand(c.ptr, a.ptr, C.int32_t(len(shape)), dims(shape))
 	})
 }
 
@@ -1871,18 +1868,14 @@ func (c *Context) LogSumExp(a *Tensor, dims *Dims) (*Tensor, error) {
 // Element-wise operations broadcast operands without [Context.Repeat], and a
 // [Context.View] with strides of 0 repeats rows without copying them.
 //
-//   - Shapes: a (n0, n1, n2, n3). c has the shape ne, each dimension of which
-//     is a multiple of that of a.
+//   - Shapes: a (n0, n1, n2, n3). Each extent of c is a multiple of that of a.
 //   - Types: Any type. Elements are copied exactly.
 //   - Result: The type of a.
-//   - ne: shape of the result, in all four dimensions.
-func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
-	var cNe [4]C.int64_t
-	for i, value := range ne {
-		cNe[i] = C.int64_t(value)
-	}
+//   - shape: shape of the result. Dimensions that it lacks are 1. Each at
+//     least 0.
+func (c *Context) Repeat(a *Tensor, shape []int64) (*Tensor, error) {
 	return c.construct("repeat", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_repeat(c.ptr, a.ptr, &cNe[0])
+		return C.tl_repeat(c.ptr, a.ptr, C.int32_t(len(shape)), dims(shape))
 	})
 }
 
@@ -2735,23 +2728,19 @@ func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions)
 // if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0 and
 // high is above 2^-126.
 //
-//   - Shapes: state (2): a seed and a counter. c has the shape ne, with at most
-//     2^34 elements.
+//   - Shapes: state (2): a seed and a counter. c has at most 2^34 elements.
 //   - Types: state is I64, c is F32. The bounds are rounded to F32, and so is
 //     each operation of the formula, so the bits are the same on every device.
 //   - Result: F32.
-//   - ne: shape of the result, in all four dimensions. Each at least 0.
+//   - shape: shape of the result. Dimensions that it lacks are 1. Each at
+//     least 0.
 //   - low: lower bound.
 //   - high: upper bound. It is not less than low.
 //   - stream: stream of random words. Operations that are to draw different
 //     numbers need different streams. Range: 0 to 2^31 - 1.
-func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high float64, stream int64) (*Tensor, error) {
-	var cNe [4]C.int64_t
-	for i, value := range ne {
-		cNe[i] = C.int64_t(value)
-	}
+func (c *Context) RandomUniform(state *Tensor, shape []int64, low float64, high float64, stream int64) (*Tensor, error) {
 	return c.construct("random_uniform", []*Tensor{state}, func() *C.tl_tensor {
-		return C.tl_random_uniform(c.ptr, state.ptr, &cNe[0], C.double(low), C.double(high), C.int64_t(stream))
+		return C.tl_random_uniform(c.ptr, state.ptr, C.int32_t(len(shape)), dims(shape), C.double(low), C.double(high), C.int64_t(stream))
 	})
 }
 
@@ -2764,24 +2753,20 @@ func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high fl
 // rational functions of M. J. Wichura (AS 241, 1988). The largest |z| is 6.338,
 // at 2^-33.
 //
-//   - Shapes: state (2): a seed and a counter. c has the shape ne, with at most
-//     2^34 elements.
+//   - Shapes: state (2): a seed and a counter. c has at most 2^34 elements.
 //   - Types: state is I64, c is F32. Everything is computed in F64, with each
 //     operation rounded, and c is then rounded to F32, so the bits are the same
 //     on every device.
 //   - Result: F32.
-//   - ne: shape of the result, in all four dimensions. Each at least 0.
+//   - shape: shape of the result. Dimensions that it lacks are 1. Each at
+//     least 0.
 //   - mean: mean of the distribution.
 //   - deviation: standard deviation. At least 0.
 //   - stream: stream of random words. Operations that are to draw different
 //     numbers need different streams. Range: 0 to 2^31 - 1.
-func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviation float64, stream int64) (*Tensor, error) {
-	var cNe [4]C.int64_t
-	for i, value := range ne {
-		cNe[i] = C.int64_t(value)
-	}
+func (c *Context) RandomNormal(state *Tensor, shape []int64, mean float64, deviation float64, stream int64) (*Tensor, error) {
 	return c.construct("random_normal", []*Tensor{state}, func() *C.tl_tensor {
-		return C.tl_random_normal(c.ptr, state.ptr, &cNe[0], C.double(mean), C.double(deviation), C.int64_t(stream))
+		return C.tl_random_normal(c.ptr, state.ptr, C.int32_t(len(shape)), dims(shape), C.double(mean), C.double(deviation), C.int64_t(stream))
 	})
 }
 

@@ -182,7 +182,7 @@ func (c *Context) Meshgrid(vectors ...*Tensor) ([]*Tensor, error) {
 	if len(vectors) < 1 || len(vectors) > 4 {
 		return nil, invalid("meshgrid: %d vectors: 1 to 4 are valid", len(vectors))
 	}
-	ne := [4]int64{1, 1, 1, 1}
+	ne := make([]int64, len(vectors))
 	for d, vector := range vectors {
 		if vector.NDims() > 1 {
 			return nil, invalid("meshgrid: a vector is %v: one dimension is valid", vector.Shape())

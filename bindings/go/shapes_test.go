@@ -51,6 +51,23 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+func TestShapesLackDimensions(t *testing.T) {
+	ctx := must(NewContext())
+	a := must(NewTensorFrom(ctx, []float32{1, 2}, 2))
+	state := must(NewTensorFrom(ctx, []int64{7, 0}, 2))
+	for _, made := range []*Tensor{must(ctx.Expand(a, []int64{2, 2})), must(ctx.Repeat(a, []int64{4}))} {
+		if got := valuesOf(made); !reflect.DeepEqual(got, []float32{1, 2, 1, 2}) {
+			t.Errorf("%v", got)
+		}
+	}
+	if shape := must(ctx.RandomUniform(state, []int64{3, 2}, 0, 1, 0)).Shape(); !reflect.DeepEqual(shape, []int64{3, 2}) {
+		t.Errorf("%v", shape)
+	}
+	wantError(t, failure(ctx.Expand(a, nil)), StatusInvalidArgument, "expand", "n_dims is 0", "1 to 4")
+	wantError(t, failure(ctx.Repeat(a, []int64{2, 1, 1, 1, 1})), StatusInvalidArgument, "repeat", "n_dims is 5", "1 to 4")
+	wantError(t, failure(ctx.RandomNormal(state, []int64{-1}, 0, 1, 0)), StatusInvalidArgument, "random_normal", "-1")
+}
+
 func TestPartsOfADimension(t *testing.T) {
 	ctx, a := counted(t)
 	sizes := func(parts []*Tensor, err error) []int64 {

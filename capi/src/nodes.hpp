@@ -30,4 +30,10 @@ T options_of(const T *params, const char *function) {
     return params ? read_params<sizeof(std::size_t)>(params, function) : T{};
 }
 
+// The shape that a count and a pointer describe.
+inline std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
+    if (n_dims < 1 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", op, n_dims);
+    return {required(ne, op, "ne"), static_cast<std::size_t>(n_dims)};
+}
+
 }  // namespace tensorlib::capi

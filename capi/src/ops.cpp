@@ -8,17 +8,12 @@ using namespace tensorlib;
 using capi::build;
 using capi::constructed;
 using capi::required;
+using capi::shape_of;
 using capi::unwrap_operand;
 using core::Attr;
 using core::Op;
 
 namespace {
-
-// The shape that a count and a pointer describe.
-std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
-    if (n_dims < 1 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", op, n_dims);
-    return {required(ne, op, "ne"), static_cast<std::size_t>(n_dims)};
-}
 
 // A size as an attribute; a size that does not fit an integer is too large for any view.
 int64_t to_integer(const char *op, const char *name, size_t value) {

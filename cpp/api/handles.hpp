@@ -43,6 +43,12 @@ struct Nodes {
 // elsewhere.
 inline const Tensor *if_given(const std::optional<Tensor> &operand) { return operand ? &*operand : nullptr; }
 
+// The attribute ne; throws Error(invalid_argument) for a shape of more than 4 dimensions. The engine refuses one of none.
+inline core::Attr shape_attr(const char *op, const Shape &shape) {
+    if (shape.size() > core::max_dims) core::fail(Status::invalid_argument, "%s: %zu dimensions: 1 to 4 are valid", op, shape.size());
+    return core::Attr::of_ints("ne", shape);
+}
+
 // The engine's type; throws Error(invalid_argument) for a number that is no type.
 core::DType dtype_of(Type type);
 

@@ -111,11 +111,11 @@ std::vector<Tensor> Tensor::unbind(int dim) const {
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors) {
     if (vectors.empty() || vectors.size() > core::max_dims)
         core::fail(Status::invalid_argument, "meshgrid: %zu vectors: 1 to 4 are valid", vectors.size());
-    std::array<std::int64_t, 4> ne{1, 1, 1, 1};
+    Shape ne;
     for (std::size_t d = 0; d < vectors.size(); d++) {
         if (vectors[d].n_dims() != 1)
             core::fail(Status::shape_mismatch, "meshgrid: vector %zu is %s: one dimension is valid", d + 1, text_of(vectors[d]).c_str());
-        ne[d] = vectors[d].n_elements();
+        ne.push_back(vectors[d].n_elements());
     }
     std::vector<Tensor> grid;
     for (std::size_t d = 0; d < vectors.size(); d++) {

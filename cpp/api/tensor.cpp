@@ -115,11 +115,6 @@ core::Tensor *unary(const std::shared_ptr<core::Context> &context, core::Op op, 
     return core::build_node(*context, op, src, attrs);
 }
 
-core::Attr shape_attr(const char *op, const Shape &shape) {
-    if (shape.size() > core::max_dims) core::fail(Status::invalid_argument, "%s: %zu dimensions: 1 to 4 are valid", op, shape.size());
-    return core::Attr::of_ints("ne", shape);
-}
-
 }  // namespace
 
 Tensor Tensor::view(const Shape &shape, std::span<const std::size_t> strides, std::size_t offset) const {

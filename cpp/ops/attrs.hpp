@@ -82,6 +82,12 @@ struct IntList {
         std::copy(all.begin(), all.end(), values.begin());
     }
     std::span<const std::int64_t> span() const noexcept { return {values.data(), static_cast<std::size_t>(n)}; }
+    // As a shape: the dimensions that it lacks are 1.
+    std::array<std::int64_t, 4> extents() const noexcept {
+        std::array<std::int64_t, 4> all = values;
+        std::fill(all.begin() + n, all.end(), 1);
+        return all;
+    }
 };
 
 // The attributes of one call, already checked against the operation's AttrDefs.

@@ -37,10 +37,10 @@ void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src) {
 
 void repeat_infer(std::span<Tensor *const> src, const RepeatAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const Extents &ne = attrs.ne.values;
+    const Extents ne = attrs.ne.extents();
     for (std::size_t d = 0; d < max_dims; d++) {
         const std::int64_t n = a.layout.ne[d];
-        if (ne[d] >= 0 && (n == 0 ? ne[d] == 0 : ne[d] % n == 0)) continue;
+        if (n == 0 ? ne[d] == 0 : ne[d] % n == 0) continue;
         fail(Status::shape_mismatch, "repeat: a is %s, ne[%zu] is %lld: a multiple of %lld is valid", tensor_text(a).c_str(), d,
              shown(ne[d]), shown(n));
     }

@@ -39,7 +39,7 @@ void drawn_layout(const OpFacts &def, std::span<Tensor *const> src, const Extent
 bool is_f32(double value) { return std::fabs(value) <= double{FLT_MAX}; }
 
 void random_uniform_infer(std::span<Tensor *const> src, const RandomUniformAttrs &attrs, NodeSpec &result) {
-    drawn_layout(facts::random_uniform, src, attrs.ne.values, result);
+    drawn_layout(facts::random_uniform, src, attrs.ne.extents(), result);
     const double low = attrs.low, high = attrs.high;
     const auto refuse = [&](const char *valid) {
         fail(Status::invalid_argument, "random_uniform: low is %.12g, high is %.12g: %s", low, high, valid);
@@ -50,7 +50,7 @@ void random_uniform_infer(std::span<Tensor *const> src, const RandomUniformAttrs
 }
 
 void random_normal_infer(std::span<Tensor *const> src, const RandomNormalAttrs &attrs, NodeSpec &result) {
-    drawn_layout(facts::random_normal, src, attrs.ne.values, result);
+    drawn_layout(facts::random_normal, src, attrs.ne.extents(), result);
     constexpr double largest = 6.4;  // larger than any |z|
     if (is_f32(std::fabs(attrs.mean) + largest * attrs.deviation)) return;
     fail(Status::invalid_argument, "random_normal: mean is %.12g, deviation is %.12g: finite numbers whose results F32 has are valid",

@@ -183,7 +183,7 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
 
 void expand_infer(std::span<Tensor *const> src, const ExpandAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const Extents &ne = attrs.ne.values;
+    const Extents ne = attrs.ne.extents();
     // For its checks of the number of elements.
     contiguous_layout("expand", DType::i8, ne);
     result.layout = a.layout;

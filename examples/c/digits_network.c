@@ -86,7 +86,7 @@ static bool make_parameters(void) {
         tl_tensor *state = tl_tensor_new_1d(ctx, TL_TYPE_I64, 2);
         TRY(tl_tensor_write(state, (int64_t[]){SEED, i}, 0, 2 * sizeof(int64_t), &err));
         const double bound = 1 / sqrt(i < 2 ? PIXELS : HIDDEN);
-        begin[i] = tl_cpy(ctx, tl_random_uniform(ctx, state, ne[i], -bound, bound, 0), parameters[i]);
+        begin[i] = tl_cpy(ctx, tl_random_uniform(ctx, state, 4, ne[i], -bound, bound, 0), parameters[i]);
     }
     settings = tl_tensor_new_1d(ctx, TL_TYPE_F32, 7);
     TRY(tl_graph_create(ctx, begin, PARAMETERS, &first_values, &err)); /* also says what went wrong above */

@@ -72,7 +72,7 @@ Parameter parameter(const tl::Context &ctx, const tl::Backend &backend, std::int
     const Parameter made{ctx.zeros(tl::Type::f32, shape), ctx.zeros(tl::Type::f32, shape), ctx.zeros(tl::Type::f32, shape)};
     const auto state = ctx.tensor<std::int64_t>({2}, {static_cast<std::int64_t>(seed), number});
     const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-    const auto values = state.random_uniform({made.value.n_elements(), 1, 1, 1}, -bound, bound, 0);
+    const auto values = state.random_uniform({made.value.n_elements()}, -bound, bound, 0);
     backend.compute({values});
     made.value.write<float>(values.read<float>());
     return made;

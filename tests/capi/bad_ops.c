@@ -223,6 +223,16 @@ static void test_lists(void) {
     CHECK(!tl_cat(ctx, holes, 2, 0) && !tl_cat(NULL, two, 2, 0));
     settle(ctx);
 
+    const int64_t ne[] = {2, 3, 2, 1, 1}, negative[] = {2, 3, -1};
+    CHECK(tl_tensor_n_elements(tl_expand(ctx, a, 3, ne)) == 12 && tl_tensor_n_elements(tl_repeat(ctx, a, 2, ne)) == 6);
+    NOT_MADE(ctx, tl_expand(ctx, a, 0, ne), TL_STATUS_INVALID_ARGUMENT, "expand: n_dims is 0: 1 to 4 are valid");
+    NOT_MADE(ctx, tl_repeat(ctx, a, 5, ne), TL_STATUS_INVALID_ARGUMENT, "repeat: n_dims is 5: 1 to 4 are valid");
+    NOT_MADE(ctx, tl_expand(ctx, a, 2, NULL), TL_STATUS_INVALID_ARGUMENT, "expand: ne is NULL");
+    NOT_MADE(ctx, tl_repeat(ctx, a, 3, negative), TL_STATUS_INVALID_ARGUMENT, "-1");
+    NOT_MADE(ctx, tl_random_uniform(ctx, a, INT32_MIN, ne, 0, 1, 0), TL_STATUS_INVALID_ARGUMENT, "n_dims is -2147483648");
+    CHECK(!tl_expand(ctx, NULL, 2, ne) && !tl_repeat(NULL, a, 2, ne));
+    settle(ctx);
+
     const int64_t begin[] = {0, -1, 0, 0, 0}, end[] = {TL_END, 0, TL_END, TL_END, TL_END};
     tl_tensor *row = tl_index(ctx, a, 2, begin, end, TL_DIM_1);
     CHECK(tl_tensor_n_dims(row) == 1 && tl_tensor_ne(row, 0) == 2);

@@ -444,7 +444,7 @@ protected:
             case Form::expanded: {
                 const std::size_t first = core::traits(spec.type).block_size > 1 ? 1 : 0;
                 for (std::size_t d = first; d < 4; d++) ne[d] = calls_.draw.percent(50) ? 1 : ne[d];
-                return tl_expand(ctx, leaf(scene, ctx, spec, ne), spec.ne.data());
+                return tl_expand(ctx, leaf(scene, ctx, spec, ne), 4, spec.ne.data());
             }
         }
         return nullptr;

@@ -15,7 +15,6 @@ using tl::core::isa_count;
 using tl::core::RandomSource;
 
 using Block = std::array<std::uint32_t, 4>;
-using Ne = std::array<std::int64_t, 4>;
 
 tl::Tensor state_of(const tl::Context &ctx, std::int64_t seed, std::int64_t counter) {
     const auto state = ctx.zeros(tl::Type::i64, {2});
@@ -122,10 +121,10 @@ TEST(Normal, is_where_the_distribution_has_the_word) {
 }
 
 TEST(Numbers, have_the_same_bits_on_every_isa_by_any_number_of_threads) {
-    for (const Ne ne : {Ne{1021, 37, 9, 1}, Ne{1, 1, 1, 1}, Ne{5, 1, 3, 1}, Ne{300001, 1, 1, 1}, Ne{1025, 1, 1, 4}}) {
+    for (const tl::Shape &ne : {tl::Shape{1021, 37, 9}, {1}, {5, 1, 3}, {300001}, {1025, 1, 1, 4}}) {
         const tl::Context ctx;
         const auto state = state_of(ctx, 5, 77);
-        const auto a = support::leaf(ctx, {ne[0], ne[1], ne[2], ne[3]}, 3);
+        const auto a = support::leaf(ctx, ne, 3);
         const auto uniform = random_uniform(state, ne, -0.1, 3.7, 1), normal = random_normal(state, ne, 0.3, 1.7, 2),
                    kept = dropout(a, state, 0.3, 3);
         std::vector<float> first[3];
@@ -147,7 +146,7 @@ TEST(Numbers, have_the_same_bits_on_every_isa_by_any_number_of_threads) {
 
 // Past the caches too: each is the function of its own word.
 TEST(Uniform, is_made_of_the_words_in_order) {
-    for (const Ne ne : {Ne{7, 5, 3, 2}, Ne{17000001, 1, 1, 1}}) {
+    for (const tl::Shape &ne : {tl::Shape{7, 5, 3, 2}, {17000001}}) {
         const tl::Context ctx;
         const auto c = random_uniform(state_of(ctx, -3, std::int64_t{9} << 33), ne, 0, 1, 12);
         const RandomSource source = math::random_source(-3, std::int64_t{9} << 33, 12);
@@ -188,7 +187,7 @@ TEST(Uniform, stays_within_its_bounds) {
 // ---- Distributions. Bounds are of 5 standard deviations, which one of two million samples exceeds; with 2^20 numbers.
 
 constexpr std::int64_t n = 1 << 20;
-constexpr Ne many{n, 1, 1, 1};
+const tl::Shape many{n};
 const double root_n = std::sqrt(static_cast<double>(n));
 
 template <class F>
@@ -265,9 +264,9 @@ TEST(Streams, are_independent_and_so_are_seeds_counters_and_neighbours) {
 TEST(State, is_read_by_each_run) {
     const tl::Context ctx;
     const auto state = state_of(ctx, 11, 0);
-    const Ne ne{100, 3, 1, 1};
+    const tl::Shape ne{100, 3};
     const auto c = random_uniform(state, ne, 0, 1, 4), again = random_uniform(state, ne, 0, 1, 4),
-               longer = random_uniform(state, {777, 1, 1, 1}, 0, 1, 4);
+               longer = random_uniform(state, {777}, 0, 1, 4);
     const auto cpu = support::backend(support::isas()[0], 2);
     std::vector<std::vector<float>> runs;
     for (const std::int64_t counter : {0, 1, 0}) {
@@ -344,22 +343,20 @@ TEST(Refusals, name_the_operation_the_operands_and_what_is_valid) {
     const tl::Context ctx;
     const auto state = state_of(ctx, 1, 1), a = ctx.zeros(tl::Type::f32, {4}), floats = ctx.zeros(tl::Type::f32, {2});
     const char *valid = "a state of [2] i64, a seed and a counter, is valid";
-    support::expect_error(S::type_mismatch, {"random_uniform", "state is [2] f32", valid},
-                          [&] { random_uniform(floats, {4, 1, 1, 1}, 0, 1, 0); });
-    support::expect_error(S::type_mismatch, {"random_normal", "state is [2] f32", valid},
-                          [&] { random_normal(floats, {4, 1, 1, 1}, 0, 1, 0); });
+    support::expect_error(S::type_mismatch, {"random_uniform", "state is [2] f32", valid}, [&] { random_uniform(floats, {4}, 0, 1, 0); });
+    support::expect_error(S::type_mismatch, {"random_normal", "state is [2] f32", valid}, [&] { random_normal(floats, {4}, 0, 1, 0); });
     support::expect_error(S::type_mismatch, {"dropout", "a is [4] f32, state is [2] f32", valid}, [&] { dropout(a, floats, 0.5, 0); });
     support::expect_error(S::shape_mismatch, {"dropout", "state is [1, 2] i64", valid}, [&] { dropout(a, state.reshape({1, 2}), 0.5, 0); });
     support::expect_error(S::invalid_argument, {"random_uniform", "state is [2] i64", "17180000256 elements", "up to 2^34"}, [&] {
         const tl::Context shapes(tl::ContextOptions{.no_alloc = true});
         const auto of = shapes.zeros(tl::Type::i64, {2});
-        EXPECT_NO_THROW(random_uniform(of, {1 << 17, 1 << 17, 1, 1}, 0, 1, 0));
-        random_uniform(of, {(1 << 17) + 1, 1 << 17, 1, 1}, 0, 1, 0);
+        EXPECT_NO_THROW(random_uniform(of, {1 << 17, 1 << 17}, 0, 1, 0));
+        random_uniform(of, {(1 << 17) + 1, 1 << 17}, 0, 1, 0);
     });
     support::expect_error(S::invalid_argument, {"dropout", "p is 1:", "less than 1"}, [&] { dropout(a, state, 1, 0); });
     support::expect_error(S::invalid_argument, {"dropout", "stream is -1", "0 to 2147483647"}, [&] { dropout(a, state, 0, -1); });
     support::expect_error(S::invalid_argument, {"random_uniform", "low is 2", "high is 1", "no less than low"},
-                          [&] { random_uniform(state, {4, 1, 1, 1}, 2, 1, 0); });
+                          [&] { random_uniform(state, {4}, 2, 1, 0); });
 }
 
 }  // namespace

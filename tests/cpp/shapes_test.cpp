@@ -103,6 +103,28 @@ TEST_F(Shapes, of_lists) {
     support::expect_error(tl::Status::shape_mismatch, {"meshgrid", "[2, 2]"}, [&] { return tl::meshgrid({grid[0]}); });
 }
 
+// A shape may lack dimensions, which are 1.
+TEST_F(Shapes, of_few_dimensions) {
+    const tl::Tensor a = ctx.tensor({2}, Floats{1, 2}), state = ctx.tensor({2}, std::vector<std::int64_t>{7, 0});
+    EXPECT_EQ(values(expand(a, {2, 2})), (Floats{1, 2, 1, 2}));
+    EXPECT_EQ(values(repeat(a, {4})), (Floats{1, 2, 1, 2}));
+    EXPECT_EQ(expand(ctx.zeros(tl::Type::f32, {1, 3}), {2, 3}).n_dims(), 2);
+    EXPECT_EQ(values(state.random_normal({3, 2}, 0, 1, 0)), values(state.random_normal({3, 2, 1, 1}, 0, 1, 0)));
+    EXPECT_EQ(values(state.random_uniform({3, 2}, 0, 1, 0)).size(), 6u);
+    EXPECT_EQ(repeat(a, {0}).n_elements(), 0);
+    const std::function<tl::Tensor(const tl::Shape &)> all[] = {
+        [&](const tl::Shape &shape) { return expand(a, shape); },
+        [&](const tl::Shape &shape) { return repeat(a, shape); },
+        [&](const tl::Shape &shape) { return state.random_uniform(shape, 0, 1, 0); },
+        [&](const tl::Shape &shape) { return state.random_normal(shape, 0, 1, 0); },
+    };
+    for (const auto &make : all) {
+        support::expect_error(tl::Status::invalid_argument, {"0 values", "1 to 4"}, [&] { return make({}); });
+        support::expect_error(tl::Status::invalid_argument, {"5 dimensions", "1 to 4"}, [&] { return make({2, 1, 1, 1, 1}); });
+        support::expect_error(tl::Status::invalid_argument, {"-2"}, [&] { return make({2, -2}); });
+    }
+}
+
 // By name, a node of concat takes up to 10 operands, and composed operations any number.
 TEST_F(Shapes, of_many_tensors) {
     std::vector<tl::Tensor> many;
@@ -167,7 +189,7 @@ TEST_F(Shapes, of_repeated_intermediates) {
                          return values;
                      }());
     const tl::Tensor rows = ctx.tensor({3}, std::vector<std::int32_t>{5, 0, 5});
-    const std::array<std::int64_t, 4> ne{5, 6, 1, 1};
+    const tl::Shape ne{5, 6};
     using Made = std::function<tl::Tensor(const tl::Tensor &)>;
     const std::pair<const char *, Made> all[] = {
         {"neg", [](const tl::Tensor &e) { return neg(e); }},

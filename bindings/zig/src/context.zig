@@ -537,6 +537,6 @@ fn ggufLeaf(ctx: ?*c.tl_context, file: *c.tl_gguf, name: [*:0]const u8) ?*c.tl_t
 }
 
 /// More dimensions than an i32 counts are as invalid as five.
-fn dimCount(ne: []const i64) i32 {
+pub fn dimCount(ne: []const i64) i32 {
     return std.math.cast(i32, ne.len) orelse std.math.maxInt(i32);
 }

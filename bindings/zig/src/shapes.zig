@@ -135,7 +135,7 @@ pub fn meshgrid(self: Context, vectors: []const Tensor) Error![]Tensor {
     for (grid, vectors, 0..) |*coordinate, vector, d| {
         var shape: [4]i64 = @splat(1);
         shape[d] = ne[d];
-        coordinate.* = try self.expand(try self.reshape(vector, shape[0..vectors.len]), ne);
+        coordinate.* = try self.expand(try self.reshape(vector, shape[0..vectors.len]), ne[0..vectors.len]);
     }
     return grid;
 }

@@ -67,6 +67,20 @@ test "indices" {
     try t.expectRefused(t.ctx.index(a, &.{ .all, .all, .all, .all, .all }), "5 indices");
 }
 
+test "shapes lack dimensions" {
+    var diagnostics: tl.Diagnostics = .{};
+    var t = try Test.init(&diagnostics);
+    defer t.deinit();
+    const a = try t.ctx.tensorFrom(f32, &.{2}, &.{ 1, 2 });
+    const state = try t.ctx.tensorFrom(i64, &.{2}, &.{ 7, 0 });
+    try t.expectValues(try t.ctx.expand(a, &.{ 2, 2 }), &.{ 1, 2, 1, 2 });
+    try t.expectValues(try t.ctx.repeat(a, &.{4}), &.{ 1, 2, 1, 2 });
+    try expectEqual([4]i64{ 3, 2, 1, 1 }, (try t.ctx.randomUniform(state, &.{ 3, 2 }, 0, 1, 0)).shape());
+    try t.expectRefused(t.ctx.expand(a, &.{}), "n_dims is 0");
+    try t.expectRefused(t.ctx.repeat(a, &.{ 2, 1, 1, 1, 1 }), "n_dims is 5");
+    try t.expectRefused(t.ctx.randomNormal(state, &.{-1}, 0, 1, 0), "-1");
+}
+
 test "parts of a dimension" {
     var diagnostics: tl.Diagnostics = .{};
     var t = try Test.init(&diagnostics);

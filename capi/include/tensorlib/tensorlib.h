@@ -1027,8 +1027,8 @@ TL_API const char *tl_op_name(size_t index);
  * Arguments are the operands, then the required attributes, then a struct of the optional attributes. NULL for
  * that struct selects the defaults, as does 0 for any of its members. It is read during the call only. For an
  * optional operand, tl_none() leaves it out. A member `dims` is a set of dimensions: TL_DIM_0 | TL_DIM_2, or 0 for
- * all. The context owns the result; on failure a function returns NULL. The chapter on operations says what holds
- * for all of them.
+ * all. A shape is `n_dims` extents, 1 to 4. The context owns the result; on failure a function returns NULL. The
+ * chapter on operations says what holds for all of them.
  *
  * `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
  *
@@ -1953,14 +1953,13 @@ TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
 ///
 /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; tl_expand() is for
 /// operations that do not. tl_repeat() copies, and repeats dimensions of any size.
-/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, in which only dimensions of 1 element of `a`
-///   differ from `a`.
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` differs from `a` only in dimensions in which `a` has 1 element.
 /// - Types: Any type.
 /// - Result: A view of `a`. Nothing is computed.
-/// - `ne`: shape of the result, in all four dimensions.
+/// - `ne`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 ///
 /// Since 0.1.
-TL_API tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, const int64_t *ne);
+TL_API tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
 /// Inserts a dimension of 1 element.
 ///
@@ -2876,14 +2875,13 @@ TL_API tl_tensor *tl_log_sum_exp(tl_context *ctx, tl_tensor *a, const tl_log_sum
 ///
 /// Element-wise operations broadcast operands without tl_repeat(), and a tl_view() with strides of 0
 /// repeats rows without copying them.
-/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `ne`, each dimension of which is a multiple of
-///   that of `a`.
+/// - Shapes: `a` {n0, n1, n2, n3}. Each extent of `c` is a multiple of that of `a`.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
-/// - `ne`: shape of the result, in all four dimensions.
+/// - `ne`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 ///
 /// Since 0.1.
-TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
+TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
 /// Concatenates `a` and `b` along a dimension.
 ///
@@ -3294,19 +3292,19 @@ TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor 
 /// Operations with the same stream draw the same words, and those with another stream draw others. low
 /// <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
 /// and high is above 2^-126.
-/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+/// - Shapes: `state` {2}: a seed and a counter. `c` has at most 2^34 elements.
 /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the
 ///   formula, so the bits are the same on every device.
 /// - Result: F32.
-/// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+/// - `ne`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 /// - `low`: lower bound.
 /// - `high`: upper bound. It is not less than `low`.
 /// - `stream`: stream of random words. Operations that are to draw different numbers need different
 ///   streams. Range: 0 to 2^31 - 1.
 ///
 /// Since 0.1.
-TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low,
-        double high, int64_t stream);
+TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, int32_t n_dims, const int64_t *ne,
+        double low, double high, int64_t stream);
 
 /// Draws normally distributed random numbers.
 ///
@@ -3315,19 +3313,19 @@ TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int
 ///
 /// Words are those of tl_random_uniform(). The quantile is computed by the rational functions of M. J.
 /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
-/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+/// - Shapes: `state` {2}: a seed and a counter. `c` has at most 2^34 elements.
 /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and
 ///   `c` is then rounded to F32, so the bits are the same on every device.
 /// - Result: F32.
-/// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+/// - `ne`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 /// - `mean`: mean of the distribution.
 /// - `deviation`: standard deviation. At least 0.
 /// - `stream`: stream of random words. Operations that are to draw different numbers need different
 ///   streams. Range: 0 to 2^31 - 1.
 ///
 /// Since 0.1.
-TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean,
-        double deviation, int64_t stream);
+TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, int32_t n_dims, const int64_t *ne,
+        double mean, double deviation, int64_t stream);
 
 /// Sets random elements of `a` to 0 and scales the others up to keep the mean.
 ///

@@ -7,6 +7,7 @@ using capi::constructed;
 using capi::node;
 using capi::options_of;
 using capi::required;
+using capi::shape_of;
 using core::Attr;
 using core::Op;
 
@@ -96,10 +97,10 @@ tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op
 
 tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::stop_gradient, {a}); }
 
-tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
+tl_tensor *tl_expand(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attrs[] = {
-            Attr::of_ints("ne", {required(ne, "expand", "ne"), 4}),
+            Attr::of_ints("ne", shape_of("expand", n_dims, ne)),
         };
         return node<1>(context, Op::expand, {a}, attrs);
     });
@@ -497,10 +498,10 @@ tl_tensor *tl_log_sum_exp(tl_context *ctx, tl_tensor *a, const tl_log_sum_exp_pa
     });
 }
 
-tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
+tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attrs[] = {
-            Attr::of_ints("ne", {required(ne, "repeat", "ne"), 4}),
+            Attr::of_ints("ne", shape_of("repeat", n_dims, ne)),
         };
         return node<1>(context, Op::repeat, {a}, attrs);
     });
@@ -791,10 +792,11 @@ tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, con
     });
 }
 
-tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low, double high, int64_t stream) {
+tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, int32_t n_dims, const int64_t *ne, double low, double high,
+                             int64_t stream) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attrs[] = {
-            Attr::of_ints("ne", {required(ne, "random_uniform", "ne"), 4}),
+            Attr::of_ints("ne", shape_of("random_uniform", n_dims, ne)),
             Attr::of_number("low", low),
             Attr::of_number("high", high),
             Attr::of_int("stream", stream),
@@ -803,10 +805,11 @@ tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *n
     });
 }
 
-tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean, double deviation, int64_t stream) {
+tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, int32_t n_dims, const int64_t *ne, double mean, double deviation,
+                            int64_t stream) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attrs[] = {
-            Attr::of_ints("ne", {required(ne, "random_normal", "ne"), 4}),
+            Attr::of_ints("ne", shape_of("random_normal", n_dims, ne)),
             Attr::of_number("mean", mean),
             Attr::of_number("deviation", deviation),
             Attr::of_int("stream", stream),

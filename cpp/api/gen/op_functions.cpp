@@ -79,9 +79,9 @@ Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, 
 
 Tensor ContextOps::stop_gradient(const Tensor &a) const { return Nodes::make(*this, core::Op::stop_gradient, {&a}); }
 
-Tensor ContextOps::expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
+Tensor ContextOps::expand(const Tensor &a, const Shape &shape) const {
     const core::Attr attrs[] = {
-        core::Attr::of_ints("ne", ne),
+        shape_attr("expand", shape),
     };
     return Nodes::make(*this, core::Op::expand, {&a}, attrs);
 }
@@ -407,9 +407,9 @@ Tensor ContextOps::log_sum_exp(const Tensor &a, const LogSumExpOptions &options)
     return Nodes::make(*this, core::Op::log_sum_exp, {&a}, attrs);
 }
 
-Tensor ContextOps::repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
+Tensor ContextOps::repeat(const Tensor &a, const Shape &shape) const {
     const core::Attr attrs[] = {
-        core::Attr::of_ints("ne", ne),
+        shape_attr("repeat", shape),
     };
     return Nodes::make(*this, core::Op::repeat, {&a}, attrs);
 }
@@ -637,10 +637,9 @@ Tensor ContextOps::conv_transpose_2d(const Tensor &a, const Tensor &b, const Con
     return Nodes::make(*this, core::Op::conv_transpose_2d, {&a, &b}, attrs);
 }
 
-Tensor ContextOps::random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high,
-                                  std::int64_t stream) const {
+Tensor ContextOps::random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const {
     const core::Attr attrs[] = {
-        core::Attr::of_ints("ne", ne),
+        shape_attr("random_uniform", shape),
         core::Attr::of_number("low", low),
         core::Attr::of_number("high", high),
         core::Attr::of_int("stream", stream),
@@ -648,10 +647,9 @@ Tensor ContextOps::random_uniform(const Tensor &state, const std::array<std::int
     return Nodes::make(*this, core::Op::random_uniform, {&state}, attrs);
 }
 
-Tensor ContextOps::random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation,
-                                 std::int64_t stream) const {
+Tensor ContextOps::random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream) const {
     const core::Attr attrs[] = {
-        core::Attr::of_ints("ne", ne),
+        shape_attr("random_normal", shape),
         core::Attr::of_number("mean", mean),
         core::Attr::of_number("deviation", deviation),
         core::Attr::of_int("stream", stream),
@@ -791,7 +789,7 @@ Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a)
 
 Tensor stop_gradient(const Tensor &a) { return Nodes::youngest_of({&a}).stop_gradient(a); }
 
-Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).expand(a, ne); }
+Tensor expand(const Tensor &a, const Shape &shape) { return Nodes::youngest_of({&a}).expand(a, shape); }
 
 Tensor unsqueeze(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&a}).unsqueeze(a, dim); }
 
@@ -945,7 +943,7 @@ Tensor all(const Tensor &a, const AllOptions &options) { return Nodes::youngest_
 
 Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options) { return Nodes::youngest_of({&a}).log_sum_exp(a, options); }
 
-Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).repeat(a, ne); }
+Tensor repeat(const Tensor &a, const Shape &shape) { return Nodes::youngest_of({&a}).repeat(a, shape); }
 
 Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) { return Nodes::youngest_of({&a, &b}).concat(a, b, dim); }
 
@@ -1019,12 +1017,12 @@ Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2d
     return Nodes::youngest_of({&a, &b}).conv_transpose_2d(a, b, options);
 }
 
-Tensor random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) {
-    return Nodes::youngest_of({&state}).random_uniform(state, ne, low, high, stream);
+Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) {
+    return Nodes::youngest_of({&state}).random_uniform(state, shape, low, high, stream);
 }
 
-Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) {
-    return Nodes::youngest_of({&state}).random_normal(state, ne, mean, deviation, stream);
+Tensor random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream) {
+    return Nodes::youngest_of({&state}).random_normal(state, shape, mean, deviation, stream);
 }
 
 Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) {
@@ -1096,7 +1094,7 @@ Tensor TensorOps::transpose() const { return tensorlib::transpose(static_cast<co
 
 Tensor TensorOps::stop_gradient() const { return tensorlib::stop_gradient(static_cast<const Tensor &>(*this)); }
 
-Tensor TensorOps::expand(const std::array<std::int64_t, 4> &ne) const { return tensorlib::expand(static_cast<const Tensor &>(*this), ne); }
+Tensor TensorOps::expand(const Shape &shape) const { return tensorlib::expand(static_cast<const Tensor &>(*this), shape); }
 
 Tensor TensorOps::unsqueeze(std::int64_t dim) const { return tensorlib::unsqueeze(static_cast<const Tensor &>(*this), dim); }
 
@@ -1226,7 +1224,7 @@ Tensor TensorOps::log_sum_exp(const LogSumExpOptions &options) const {
     return tensorlib::log_sum_exp(static_cast<const Tensor &>(*this), options);
 }
 
-Tensor TensorOps::repeat(const std::array<std::int64_t, 4> &ne) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), ne); }
+Tensor TensorOps::repeat(const Shape &shape) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), shape); }
 
 Tensor TensorOps::pad(const std::array<std::int64_t, 4> &p) const { return tensorlib::pad(static_cast<const Tensor &>(*this), p); }
 
@@ -1264,12 +1262,12 @@ Tensor TensorOps::pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Poo
     return tensorlib::pool_2d(static_cast<const Tensor &>(*this), op, k0, k1, options);
 }
 
-Tensor TensorOps::random_uniform(const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const {
-    return tensorlib::random_uniform(static_cast<const Tensor &>(*this), ne, low, high, stream);
+Tensor TensorOps::random_uniform(const Shape &shape, double low, double high, std::int64_t stream) const {
+    return tensorlib::random_uniform(static_cast<const Tensor &>(*this), shape, low, high, stream);
 }
 
-Tensor TensorOps::random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const {
-    return tensorlib::random_normal(static_cast<const Tensor &>(*this), ne, mean, deviation, stream);
+Tensor TensorOps::random_normal(const Shape &shape, double mean, double deviation, std::int64_t stream) const {
+    return tensorlib::random_normal(static_cast<const Tensor &>(*this), shape, mean, deviation, stream);
 }
 
 Tensor TensorOps::bitwise_not() const { return tensorlib::bitwise_not(static_cast<const Tensor &>(*this)); }

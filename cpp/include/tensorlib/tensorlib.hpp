@@ -133,9 +133,6 @@ void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_
 std::vector<float> dequantize(Type type, std::span<const std::byte> blocks);
 void dequantize_into(Type type, std::span<const std::byte> blocks, std::span<float> values);
 
-// 1 to 4 extents, the contiguous one first.
-using Shape = std::vector<std::int64_t>;
-
 class Tensor;
 // Makes nodes (api/handles.hpp).
 struct Nodes;

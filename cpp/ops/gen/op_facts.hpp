@@ -304,7 +304,7 @@ inline constexpr OpFacts stop_gradient{
 
 inline constexpr Operand expand_operands[] = {{.name = "a", .role = Role::viewed}};
 inline constexpr AttrDef expand_attrs[] = {
-    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4, .least = 0},
 };
 inline constexpr OpFacts expand{
     .op = Op::expand,
@@ -1047,7 +1047,7 @@ inline constexpr OpFacts log_sum_exp{
 
 inline constexpr Operand repeat_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr AttrDef repeat_attrs[] = {
-    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4, .least = 0},
 };
 inline constexpr OpFacts repeat{
     .op = Op::repeat,
@@ -1472,7 +1472,7 @@ inline constexpr OpFacts conv_transpose_2d{
 
 inline constexpr Operand random_uniform_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_uniform_attrs[] = {
-    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4, .least = 0},
     {.name = "low", .kind = AttrKind::number, .required = true},
     {.name = "high", .kind = AttrKind::number, .required = true},
     {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -1487,7 +1487,7 @@ inline constexpr OpFacts random_uniform{
 
 inline constexpr Operand random_normal_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
 inline constexpr AttrDef random_normal_attrs[] = {
-    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4, .least = 0},
     {.name = "mean", .kind = AttrKind::number, .required = true},
     {.name = "deviation", .kind = AttrKind::number, .required = true, .least = 0.0},
     {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},

@@ -70,7 +70,7 @@ func (net *network) addParameter(shape []int64, inputs int64) {
 	value := must(ctx.NewTensor(tensorlib.F32, shape...))
 	state := must(tensorlib.NewTensorFrom(ctx, []int64{seed, int64(len(net.parameters))}, 2))
 	bound := 1 / math.Sqrt(float64(inputs))
-	random := must(ctx.RandomUniform(state, [4]int64{value.Len(), 1, 1, 1}, -bound, bound, 0))
+	random := must(ctx.RandomUniform(state, []int64{value.Len()}, -bound, bound, 0))
 	check(net.backend.Compute(random))
 	check(tensorlib.Write(value, must(tensorlib.ReadAll[float32](random))))
 	net.parameters = append(net.parameters, value)

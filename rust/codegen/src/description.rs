@@ -53,11 +53,13 @@ pub enum Kind {
     Type,
     /// Any text, for functions that are written by hand.
     Text,
+    /// The extents of 1 to 4 dimensions. Those that it lacks are 1.
+    Shape,
     /// Dimensions of a tensor, in any order; none stands for all.
     Dims,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("bool", Kind::Bool),
     ("integer", Kind::Integer),
     ("integers", Kind::Integers),
@@ -65,6 +67,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("enum", Kind::Choice),
     ("type", Kind::Type),
     ("text", Kind::Text),
+    ("shape", Kind::Shape),
     ("dims", Kind::Dims),
 ];
 
@@ -272,7 +275,7 @@ impl Attribute {
             Some(self.shown(value)).filter(|_| value.is_finite() && !(whole && value.abs() >= EXACT - 1.0))
         };
         let (least, most) = self.range?;
-        let all = matches!(self.kind, Kind::Integers | Kind::Dims);
+        let all = matches!(self.kind, Kind::Integers | Kind::Shape | Kind::Dims);
         match (bound(least), bound(most)) {
             (Some(least), Some(most)) if all => Some(format!("Each {least} to {most}")),
             (Some(least), Some(most)) => Some(format!("Range: {least} to {most}")),
@@ -290,7 +293,7 @@ impl Attribute {
             Kind::Integer | Kind::Number => Some(self.shown(self.default)),
             Kind::Choice => Some(self.values[0].clone()),
             Kind::Dims => Some("all".into()),
-            Kind::Integers | Kind::Type | Kind::Text => None,
+            Kind::Integers | Kind::Shape | Kind::Type | Kind::Text => None,
         }
     }
 
@@ -486,6 +489,10 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
             ));
         }
     }
+    let shapes: Vec<_> = op.attributes.iter().filter(|attribute| attribute.kind == Kind::Shape).collect();
+    if shapes.len() > 1 || shapes.iter().any(|attribute| !attribute.required) {
+        return Err(format!("{place}: {} of kind shape: one is valid, with required = true", shapes[0].name));
+    }
     let is_list = |attribute: &&Attribute| {
         (attribute.kind == Kind::Integers && attribute.length.0 != attribute.length.1) || attribute.kind == Kind::Text
     };
@@ -565,6 +572,7 @@ fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribu
         true => fields.range("length")?,
         false if kind == Kind::Integers => return Err(format!("{}: length is missing: [FEWEST, MOST]", fields.place)),
         false if kind == Kind::Dims => (0, MAX_INTEGERS),
+        false if kind == Kind::Shape => (1, MAX_INTEGERS),
         false => (1, 1),
     };
     if kind == Kind::Integers && (length.0 == 0 || length.1 > MAX_INTEGERS) {
@@ -579,6 +587,7 @@ fn attribute(fields: &Fields, enumerations: &mut Enumerations) -> Result<Attribu
         required: fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false),
         range: match kind {
             Kind::Dims => Some((0.0, LAST_DIMENSION)),
+            Kind::Shape => Some((0.0, f64::INFINITY)),
             _ => range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
         },
         default: default.then(|| fields.value("default", kind == Kind::Number)).transpose()?.unwrap_or(0.0),
@@ -778,6 +787,8 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
         let attribute = with(r#"name = "offset", kind = "integer", range = [0, inf]"#).unwrap();
         assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("At least 0".into())));
+        let attribute = with(r#"name = "ne", kind = "shape", required = true"#).unwrap();
+        assert_eq!((attribute.length, attribute.valid()), ((1, 4), Some("Each at least 0".into())));
         let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
         assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
         assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);
@@ -788,7 +799,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
     fn wrong_attributes_are_named() {
         let error = |attribute: &str| with(attribute).unwrap_err();
         let number = |rest: &str| error(&format!(r#"name = "n", kind = "number", {rest}"#));
-        let kinds = "bool, integer, integers, number, enum, type, text, dims";
+        let kinds = "bool, integer, integers, number, enum, type, text, shape, dims";
         assert!(error(r#"name = "n", kind = "word""#).contains(kinds));
         assert!(error(r#"name = "n", kind = "bool", range = [0, 1]"#).contains("range is not of Bool"));
         assert!(error(r#"name = "n", kind = "integer", nan = true"#).contains("nan is not of Integer"));
@@ -812,6 +823,10 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error(r#"name = "type", kind = "bool""#).contains("\"type\" is taken in Rust"));
         let open = r#"name = "n", kind = "integers", length = [1, 4]"#;
         assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
+        assert!(
+            error(r#"name = "ne", kind = "shape""#).contains("ne of kind shape: one is valid, with required = true")
+        );
+        assert!(error(r#"name = "ne", kind = "shape", range = [0, 1]"#).contains("range is not of Shape"));
         let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
         assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
     }

@@ -97,6 +97,7 @@ fn row(attribute: &Attribute) -> String {
         Kind::Choice => format!("one of `{}`", values.join("`, `")),
         Kind::Integers if fewest == most => format!("{most} integers"),
         Kind::Integers => format!("{fewest} to {most} integers"),
+        Kind::Shape => format!("{fewest} to {most} integers"),
         Kind::Dims => "dimensions".into(),
     };
     if let Some(valid) = attribute.valid() {

@@ -182,12 +182,11 @@ impl Tensor {
             let message = format!("meshgrid: a vector is {:?}: one dimension is valid", other.shape());
             return Err(invalid(message, &vectors));
         }
-        let mut ne = [1; 4];
-        ne.iter_mut().zip(&vectors).for_each(|(n, vector)| *n = vector.shape()[0]);
+        let ne: Vec<i64> = vectors.iter().map(|vector| vector.shape()[0]).collect();
         let coordinate = |(d, vector): (usize, &&Tensor)| {
             let mut shape = vec![1; vectors.len()];
             shape[d] = ne[d];
-            vector.reshape(shape)?.expand(ne)
+            vector.reshape(shape)?.expand(&ne)
         };
         vectors.iter().enumerate().map(coordinate).collect()
     }

@@ -96,6 +96,22 @@ fn parts_of_a_dimension() -> Result<()> {
 }
 
 #[test]
+fn shapes_lack_dimensions() -> Result<()> {
+    let ctx = Context::new();
+    let a = ctx.tensor([2], &[1f32, 2.])?;
+    let state = ctx.tensor_of([2], &[7i64, 0])?;
+    assert_eq!(values(&a.expand([2, 2])?), [1., 2., 1., 2.]);
+    assert_eq!(values(&a.repeat(vec![4])?), [1., 2., 1., 2.]);
+    assert_eq!(state.random_uniform([3, 2], 0., 1., 0)?.shape(), [3, 2]);
+    assert_eq!(state.random_normal([3], 0., 1., 0)?.shape(), [3]);
+    let none: [i64; 0] = [];
+    refused(a.expand(none), &["expand", "n_dims is 0", "1 to 4"]);
+    refused(a.repeat([2, 1, 1, 1, 1]), &["repeat", "n_dims is 5", "1 to 4"]);
+    refused(state.random_uniform([2, -1], 0., 1., 0), &["random_uniform", "-1"]);
+    Ok(())
+}
+
+#[test]
 fn lists_of_tensors() -> Result<()> {
     let (ctx, young) = (Context::new(), Context::new());
     let (a, b) = (ctx.tensor([2], &[1f32, 2.])?, young.tensor([2], &[3f32, 4.])?);

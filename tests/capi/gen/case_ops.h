@@ -127,7 +127,7 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         operands(run, words, n, 1, s);
         int64_t ne[4];
         case_ints(run, words, n, "ne", 4, ne);
-        *made = tl_expand(ctx, s[0], ne);
+        *made = tl_expand(ctx, s[0], 4, ne);
         return true;
     }
     if (strcmp(op, "unsqueeze") == 0) {
@@ -534,7 +534,7 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         operands(run, words, n, 1, s);
         int64_t ne[4];
         case_ints(run, words, n, "ne", 4, ne);
-        *made = tl_repeat(ctx, s[0], ne);
+        *made = tl_repeat(ctx, s[0], 4, ne);
         return true;
     }
     if (strcmp(op, "concat") == 0) {
@@ -749,7 +749,7 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         operands(run, words, n, 1, s);
         int64_t ne[4];
         case_ints(run, words, n, "ne", 4, ne);
-        *made = tl_random_uniform(ctx, s[0], ne, case_number(run, words, n, "low"), case_number(run, words, n, "high"),
+        *made = tl_random_uniform(ctx, s[0], 4, ne, case_number(run, words, n, "low"), case_number(run, words, n, "high"),
                                   case_int(run, words, n, "stream"));
         return true;
     }
@@ -757,7 +757,7 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         operands(run, words, n, 1, s);
         int64_t ne[4];
         case_ints(run, words, n, "ne", 4, ne);
-        *made = tl_random_normal(ctx, s[0], ne, case_number(run, words, n, "mean"), case_number(run, words, n, "deviation"),
+        *made = tl_random_normal(ctx, s[0], 4, ne, case_number(run, words, n, "mean"), case_number(run, words, n, "deviation"),
                                  case_int(run, words, n, "stream"));
         return true;
     }

@@ -60,7 +60,7 @@ def repeats():
     c = m.case("part")
     yield c.out(c.moved("repeat", c.view(c.leaf(10, 4, dtype="i16"), (3, 2), (40,), 2), ne=(9, 2, 2, 1)))
     yield m.refused("multiple", "SHAPE_MISMATCH", ("[4, 3]", "ne[1] is 4", "a multiple of 3"), (4, 3), ne=(8, 4, 1, 1))
-    yield m.refused("negative", "SHAPE_MISMATCH", ("ne[0] is -8",), (4, 3), ne=(-8, 3, 1, 1))
+    yield m.refused("negative", "INVALID_ARGUMENT", ("attribute ne is -8", "at least 0"), (4, 3), ne=(-8, 3, 1, 1))
     yield m.refused("of_none", "SHAPE_MISMATCH", ("ne[0] is 4", "a multiple of 0"), (0, 3), ne=(4, 3, 1, 1))
     yield m.refused("overflow", "INVALID_ARGUMENT", ("more bytes",), (1,), ne=(1 << 40, 1 << 40, 1, 1))
 

@@ -35,7 +35,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "out_prod_id") return tl::out_prod_id(s.at(0), s.at(1), s.at(2), attrs.integer("experts"));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "stop_gradient") return s.at(0).stop_gradient();
-    if (op == "expand") return s.at(0).expand(attrs.list<4>("ne"));
+    if (op == "expand") return s.at(0).expand(attrs.ints("ne"));
     if (op == "unsqueeze") return s.at(0).unsqueeze(attrs.integer("dim"));
     if (op == "squeeze") return s.at(0).squeeze(attrs.integer("dim"));
     if (op == "flatten") return s.at(0).flatten(attrs.integer("first"), attrs.integer("last"));
@@ -201,7 +201,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.keep = attrs.integer("keep") != 0;
         return s.at(0).log_sum_exp(options);
     }
-    if (op == "repeat") return s.at(0).repeat(attrs.list<4>("ne"));
+    if (op == "repeat") return s.at(0).repeat(attrs.ints("ne"));
     if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));
     if (op == "pad_reflect_1d") return s.at(0).pad_reflect_1d(attrs.integer("p0"), attrs.integer("p1"));
@@ -319,9 +319,9 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         return tl::conv_transpose_2d(s.at(0), s.at(1), options);
     }
     if (op == "random_uniform")
-        return s.at(0).random_uniform(attrs.list<4>("ne"), attrs.number("low"), attrs.number("high"), attrs.integer("stream"));
+        return s.at(0).random_uniform(attrs.ints("ne"), attrs.number("low"), attrs.number("high"), attrs.integer("stream"));
     if (op == "random_normal")
-        return s.at(0).random_normal(attrs.list<4>("ne"), attrs.number("mean"), attrs.number("deviation"), attrs.integer("stream"));
+        return s.at(0).random_normal(attrs.ints("ne"), attrs.number("mean"), attrs.number("deviation"), attrs.integer("stream"));
     if (op == "dropout") return tl::dropout(s.at(0), s.at(1), attrs.number("p"), attrs.integer("stream"));
     if (op == "opt_step_sgd") return tl::opt_step_sgd(s.at(0), s.at(1), s.at(2));
     if (op == "opt_step_momentum") {

@@ -43,7 +43,7 @@ pub extern fn tl_out_prod_id(
 ) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_stop_gradient(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_expand(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_expand(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, shape: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_unsqueeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_squeeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_flatten(ctx: ?*tl_context, a: ?*tl_tensor, first: i64, last: i64) ?*tl_tensor;
@@ -264,7 +264,7 @@ pub const tl_log_sum_exp_params = extern struct {
     keep: bool = false,
 };
 pub extern fn tl_log_sum_exp(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_log_sum_exp_params) ?*tl_tensor;
-pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, shape: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_pad_reflect_1d(ctx: ?*tl_context, a: ?*tl_tensor, p0: i64, p1: i64) ?*tl_tensor;
@@ -460,6 +460,7 @@ pub extern fn tl_conv_transpose_2d(
 pub extern fn tl_random_uniform(
     ctx: ?*tl_context,
     state: ?*tl_tensor,
+    n_dims: i32,
     shape: ?[*]const i64,
     low: f64,
     high: f64,
@@ -468,6 +469,7 @@ pub extern fn tl_random_uniform(
 pub extern fn tl_random_normal(
     ctx: ?*tl_context,
     state: ?*tl_tensor,
+    n_dims: i32,
     shape: ?[*]const i64,
     center: f64,
     deviation: f64,

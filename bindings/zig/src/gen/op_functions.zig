@@ -3,6 +3,7 @@
 const c = @import("c_ops.zig");
 const status = @import("../status.zig");
 const Context = @import("../context.zig").Context;
+const dimCount = @import("../context.zig").dimCount;
 const Tensor = @import("../tensor.zig").Tensor;
 const Error = status.Error;
 
@@ -341,13 +342,12 @@ pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
 ///
 /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; `expand` is for operations
 /// that do not. `repeat` copies, and repeats dimensions of any size.
-/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `shape`, in which only dimensions of 1 element of `a` differ
-///   from `a`.
+/// - Shapes: `a` {n0, n1, n2, n3}. `c` differs from `a` only in dimensions in which `a` has 1 element.
 /// - Types: Any type.
 /// - Result: A view of `a`. Nothing is computed.
-/// - `shape`: shape of the result, in all four dimensions.
-pub fn expand(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
-    return self.construct(c.tl_expand, .{ a.handle, &shape });
+/// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
+pub fn expand(self: Context, a: Tensor, shape: []const i64) Error!Tensor {
+    return self.construct(c.tl_expand, .{ a.handle, dimCount(shape), shape.ptr });
 }
 
 /// Inserts a dimension of 1 element.
@@ -1518,13 +1518,12 @@ pub fn logSumExp(self: Context, a: Tensor, options: LogSumExpOptions) Error!Tens
 ///
 /// Element-wise operations broadcast operands without `repeat`, and a `view` with strides of 0 repeats rows
 /// without copying them.
-/// - Shapes: `a` {n0, n1, n2, n3}. `c` has the shape `shape`, each dimension of which is a multiple of that of
-///   `a`.
+/// - Shapes: `a` {n0, n1, n2, n3}. Each extent of `c` is a multiple of that of `a`.
 /// - Types: Any type. Elements are copied exactly.
 /// - Result: The type of `a`.
-/// - `shape`: shape of the result, in all four dimensions.
-pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
-    return self.construct(c.tl_repeat, .{ a.handle, &shape });
+/// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
+pub fn repeat(self: Context, a: Tensor, shape: []const i64) Error!Tensor {
+    return self.construct(c.tl_repeat, .{ a.handle, dimCount(shape), shape.ptr });
 }
 
 /// Concatenates `a` and `b` along a dimension.
@@ -2169,17 +2168,24 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
 /// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
 /// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it,
 /// and never if low is 0 and high is above 2^-126.
-/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Shapes: `state` {2}: a seed and a counter. `c` has at most 2^34 elements.
 /// - Types: `state` is i64, `c` is f32. The bounds are rounded to f32, and so is each operation of the formula, so
 ///   the bits are the same on every device.
 /// - Result: f32.
-/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 /// - `low`: lower bound.
 /// - `high`: upper bound. It is not less than `low`.
 /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
 ///   Range: 0 to 2^31 - 1.
-pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high: f64, stream: i64) Error!Tensor {
-    return self.construct(c.tl_random_uniform, .{ state.handle, &shape, low, high, stream });
+pub fn randomUniform(
+    self: Context,
+    state: Tensor,
+    shape: []const i64,
+    low: f64,
+    high: f64,
+    stream: i64,
+) Error!Tensor {
+    return self.construct(c.tl_random_uniform, .{ state.handle, dimCount(shape), shape.ptr, low, high, stream });
 }
 
 /// Draws normally distributed random numbers.
@@ -2189,11 +2195,11 @@ pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high
 ///
 /// Words are those of `randomUniform`. The quantile is computed by the rational functions of M. J. Wichura (AS
 /// 241, 1988). The largest |z| is 6.338, at 2^-33.
-/// - Shapes: `state` {2}: a seed and a counter. `c` has the shape `shape`, with at most 2^34 elements.
+/// - Shapes: `state` {2}: a seed and a counter. `c` has at most 2^34 elements.
 /// - Types: `state` is i64, `c` is f32. Everything is computed in f64, with each operation rounded, and `c` is
 ///   then rounded to f32, so the bits are the same on every device.
 /// - Result: f32.
-/// - `shape`: shape of the result, in all four dimensions. Each at least 0.
+/// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 /// - `center`: mean of the distribution.
 /// - `deviation`: standard deviation. At least 0.
 /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams.
@@ -2201,12 +2207,12 @@ pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high
 pub fn randomNormal(
     self: Context,
     state: Tensor,
-    shape: [4]i64,
+    shape: []const i64,
     center: f64,
     deviation: f64,
     stream: i64,
 ) Error!Tensor {
-    return self.construct(c.tl_random_normal, .{ state.handle, &shape, center, deviation, stream });
+    return self.construct(c.tl_random_normal, .{ state.handle, dimCount(shape), shape.ptr, center, deviation, stream });
 }
 
 /// Sets random elements of `a` to 0 and scales the others up to keep the mean.

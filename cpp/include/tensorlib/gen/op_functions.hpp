@@ -13,6 +13,9 @@ namespace tensorlib {
 class Tensor;
 enum class Type : std::int32_t;
 
+// 1 to 4 extents, the contiguous one first.
+using Shape = std::vector<std::int64_t>;
+
 // Dimensions of a tensor, in any order: {0, 2}. An empty list stands for all.
 class Dims {
 public:
@@ -488,7 +491,7 @@ public:
     Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const;
     Tensor transpose(const Tensor &a) const;
     Tensor stop_gradient(const Tensor &a) const;
-    Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
+    Tensor expand(const Tensor &a, const Shape &shape) const;
     Tensor unsqueeze(const Tensor &a, std::int64_t dim) const;
     Tensor squeeze(const Tensor &a, std::int64_t dim) const;
     Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last) const;
@@ -558,7 +561,7 @@ public:
     Tensor any(const Tensor &a, const AnyOptions &options = {}) const;
     Tensor all(const Tensor &a, const AllOptions &options = {}) const;
     Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {}) const;
-    Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
+    Tensor repeat(const Tensor &a, const Shape &shape) const;
     Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
     Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const;
@@ -614,9 +617,8 @@ public:
     Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options = {}) const;
     Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options = {}) const;
     Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {}) const;
-    Tensor random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const;
-    Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation,
-                         std::int64_t stream) const;
+    Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const;
+    Tensor random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream) const;
     Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) const;
     Tensor opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings) const;
     Tensor opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velocity, const Tensor &settings,
@@ -649,7 +651,7 @@ public:
     Tensor fill(double value) const;
     Tensor transpose() const;
     Tensor stop_gradient() const;
-    Tensor expand(const std::array<std::int64_t, 4> &ne) const;
+    Tensor expand(const Shape &shape) const;
     Tensor unsqueeze(std::int64_t dim) const;
     Tensor squeeze(std::int64_t dim) const;
     Tensor flatten(std::int64_t first, std::int64_t last) const;
@@ -707,7 +709,7 @@ public:
     Tensor any(const AnyOptions &options = {}) const;
     Tensor all(const AllOptions &options = {}) const;
     Tensor log_sum_exp(const LogSumExpOptions &options = {}) const;
-    Tensor repeat(const std::array<std::int64_t, 4> &ne) const;
+    Tensor repeat(const Shape &shape) const;
     Tensor pad(const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
     Tensor roll(const std::array<std::int64_t, 4> &shift) const;
@@ -720,8 +722,8 @@ public:
     Tensor upscale(std::int64_t factor, const UpscaleOptions &options = {}) const;
     Tensor pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
-    Tensor random_uniform(const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const;
-    Tensor random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const;
+    Tensor random_uniform(const Shape &shape, double low, double high, std::int64_t stream) const;
+    Tensor random_normal(const Shape &shape, double mean, double deviation, std::int64_t stream) const;
     Tensor bitwise_not() const;
     Tensor logical_not() const;
 };
@@ -954,11 +956,11 @@ Tensor stop_gradient(const Tensor &a);
 //
 // The strides of the repeated dimensions are 0. Operators broadcast by themselves; expand() is for operations that do not. repeat() copies,
 // and repeats dimensions of any size.
-// - Shapes: a {n0, n1, n2, n3}. c has the shape ne, in which only dimensions of 1 element of a differ from a.
+// - Shapes: a {n0, n1, n2, n3}. c differs from a only in dimensions in which a has 1 element.
 // - Types: Any type.
 // - Result: A view of a. Nothing is computed.
-// - ne: shape of the result, in all four dimensions.
-Tensor expand(const Tensor &a, const std::array<std::int64_t, 4> &ne);
+// - shape: shape of the result. Dimensions that it lacks are 1. Each at least 0.
+Tensor expand(const Tensor &a, const Shape &shape);
 // Inserts a dimension of 1 element.
 //
 // Dimension d of a is dimension d of c before dim, and d + 1 from there on.
@@ -1602,11 +1604,11 @@ Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {});
 // Computes c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3].
 //
 // Element-wise operations broadcast operands without repeat(), and a view() with strides of 0 repeats rows without copying them.
-// - Shapes: a {n0, n1, n2, n3}. c has the shape ne, each dimension of which is a multiple of that of a.
+// - Shapes: a {n0, n1, n2, n3}. Each extent of c is a multiple of that of a.
 // - Types: Any type. Elements are copied exactly.
 // - Result: The type of a.
-// - ne: shape of the result, in all four dimensions.
-Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
+// - shape: shape of the result. Dimensions that it lacks are 1. Each at least 0.
+Tensor repeat(const Tensor &a, const Shape &shape);
 // Concatenates a and b along a dimension.
 //
 // Computes c[i] = a[i] if i < n else b[i - n].
@@ -1859,30 +1861,30 @@ Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2d
 // draws the same numbers in each run until the caller advances the counter. Operations with the same stream draw the same words, and those
 // with another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and never if low is 0
 // and high is above 2^-126.
-// - Shapes: state {2}: a seed and a counter. c has the shape ne, with at most 2^34 elements.
+// - Shapes: state {2}: a seed and a counter. c has at most 2^34 elements.
 // - Types: state is I64, c is F32. The bounds are rounded to F32, and so is each operation of the formula, so the bits are the same on
 //   every device.
 // - Result: F32.
-// - ne: shape of the result, in all four dimensions. Each at least 0.
+// - shape: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 // - low: lower bound.
 // - high: upper bound. It is not less than low.
 // - stream: stream of random words. Operations that are to draw different numbers need different streams. Range: 0 to 2^31 - 1.
-Tensor random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream);
+Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream);
 // Draws normally distributed random numbers.
 //
 // Computes c[i] = mean + deviation z; z = quantile of the standard normal distribution at (word i + 1/2) 2^-32.
 //
 // Words are those of random_uniform(). The quantile is computed by the rational functions of M. J. Wichura (AS 241, 1988). The largest |z|
 // is 6.338, at 2^-33.
-// - Shapes: state {2}: a seed and a counter. c has the shape ne, with at most 2^34 elements.
+// - Shapes: state {2}: a seed and a counter. c has at most 2^34 elements.
 // - Types: state is I64, c is F32. Everything is computed in F64, with each operation rounded, and c is then rounded to F32, so the bits
 //   are the same on every device.
 // - Result: F32.
-// - ne: shape of the result, in all four dimensions. Each at least 0.
+// - shape: shape of the result. Dimensions that it lacks are 1. Each at least 0.
 // - mean: mean of the distribution.
 // - deviation: standard deviation. At least 0.
 // - stream: stream of random words. Operations that are to draw different numbers need different streams. Range: 0 to 2^31 - 1.
-Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream);
+Tensor random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream);
 // Sets random elements of a to 0 and scales the others up to keep the mean.
 //
 // Computes c[i] = a[i] / (1 - p) if word i >= p 2^32 else 0.

@@ -98,7 +98,7 @@ const Network = struct {
             self.v[i] = try ctx.tensor(.f32, &shape);
             const state = try ctx.tensorFrom(i64, &.{2}, &.{ seed, @intCast(i) });
             const bound = 1 / @sqrt(inputs);
-            const values = try ctx.randomUniform(state, shape, -bound, bound, 0);
+            const values = try ctx.randomUniform(state, &shape, -bound, bound, 0);
             try backend.compute(&.{try ctx.cpy(values, self.parameters[i])});
         }
         return self;

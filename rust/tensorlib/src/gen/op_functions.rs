@@ -1,6 +1,6 @@
 //! A method for each operation. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-use crate::ops::{options, raw_or_none, shapes, youngest};
+use crate::ops::{dims, options, raw_or_none, shapes, youngest};
 use crate::{Context, Dims, Result, Tensor};
 use tensorlib_sys as sys;
 
@@ -1460,17 +1460,16 @@ impl Tensor {
     ///
     /// The strides of the repeated dimensions are 0. Operators broadcast by themselves; [`Tensor::expand`] is for
     /// operations that do not. [`Tensor::repeat`] copies, and repeats dimensions of any size.
-    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, in which only dimensions of 1 element of `a` differ
-    ///   from `a`.
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` differs from `a` only in dimensions in which `a` has 1 element.
     /// - Types: Any type.
     /// - Result: A view of `a`. Nothing is computed.
-    /// - `ne`: shape of the result, in all four dimensions.
+    /// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
     /// let ctx = Context::new();
     /// let a = ctx.tensor([2], &[1f32, 2.])?;
-    /// let c = a.expand([2, 3, 1, 1])?;
+    /// let c = a.expand([2, 3])?;
     /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2.]);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
@@ -1478,9 +1477,13 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn expand(&self, ne: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_expand(ctx, self.raw(), ne.as_ptr()) })
+    pub fn expand(&self, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        let shape = shape.as_ref();
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_expand(ctx, self.raw(), dims(shape), shape.as_ptr()) },
+        )
     }
 
     /// Inserts a dimension of 1 element.
@@ -2884,16 +2887,16 @@ impl Tensor {
     ///
     /// Element-wise operations broadcast operands without [`Tensor::repeat`], and a [`Tensor::view`] with strides of 0
     /// repeats rows without copying them.
-    /// - Shapes: `a` `[n0, n1, n2, n3]`. `c` has the shape `ne`, each dimension of which is a multiple of that of `a`.
+    /// - Shapes: `a` `[n0, n1, n2, n3]`. Each extent of `c` is a multiple of that of `a`.
     /// - Types: Any type. Elements are copied exactly.
     /// - Result: The type of `a`.
-    /// - `ne`: shape of the result, in all four dimensions.
+    /// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
     /// let ctx = Context::new();
     /// let a = ctx.tensor([2], &[1f32, 2.])?;
-    /// let c = a.repeat([4, 2, 1, 1])?;
+    /// let c = a.repeat([4, 2])?;
     /// Backend::cpu()?.compute(&[&c])?;
     /// assert_eq!(c.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2., 1., 2.]);
     /// # Ok::<(), tensorlib::Error>(())
@@ -2902,9 +2905,13 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_repeat(ctx, self.raw(), ne.as_ptr()) })
+    pub fn repeat(&self, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        let shape = shape.as_ref();
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_repeat(ctx, self.raw(), dims(shape), shape.as_ptr()) },
+        )
     }
 
     /// Concatenates `a` and `b` along a dimension.
@@ -3480,11 +3487,11 @@ impl Tensor {
     /// run until the caller advances the counter. Operations with the same stream draw the same words, and those with
     /// another stream draw others. low <= c <= high: c is high only if low + (high - low) (1 - 2^-24) rounds to it, and
     /// never if low is 0 and high is above 2^-126.
-    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. The bounds are rounded to F32, and so is each operation of the formula, so
     ///   the bits are the same on every device.
     /// - Result: F32.
-    /// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+    /// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
     /// - `low`: lower bound.
     /// - `high`: upper bound. It is not less than `low`.
     /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
@@ -3494,7 +3501,7 @@ impl Tensor {
     /// use tensorlib::{Backend, Context};
     /// let ctx = Context::new();
     /// let state = ctx.tensor_of([2], &[7i64, 0])?;
-    /// let c = state.random_uniform([3, 1, 1, 1], 0., 1., 0)?;
+    /// let c = state.random_uniform([3], 0., 1., 0)?;
     /// let backend = Backend::cpu()?;
     /// backend.compute(&[&c])?;
     /// let first = c.to_vec::<f32>()?;
@@ -3510,11 +3517,12 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
+    pub fn random_uniform(&self, shape: impl AsRef<[i64]>, low: f64, high: f64, stream: i64) -> Result<Tensor> {
+        let shape = shape.as_ref();
         self.node_context().construct(
             || shapes(&[self]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_random_uniform(ctx, self.raw(), ne.as_ptr(), low, high, stream) },
+            |ctx| unsafe { sys::tl_random_uniform(ctx, self.raw(), dims(shape), shape.as_ptr(), low, high, stream) },
         )
     }
 
@@ -3525,11 +3533,11 @@ impl Tensor {
     ///
     /// Words are those of [`Tensor::random_uniform`]. The quantile is computed by the rational functions of M. J.
     /// Wichura (AS 241, 1988). The largest |z| is 6.338, at 2^-33.
-    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has the shape `ne`, with at most 2^34 elements.
+    /// - Shapes: `state` `[2]`: a seed and a counter. `c` has at most 2^34 elements.
     /// - Types: `state` is I64, `c` is F32. Everything is computed in F64, with each operation rounded, and `c` is then
     ///   rounded to F32, so the bits are the same on every device.
     /// - Result: F32.
-    /// - `ne`: shape of the result, in all four dimensions. Each at least 0.
+    /// - `shape`: shape of the result. Dimensions that it lacks are 1. Each at least 0.
     /// - `mean`: mean of the distribution.
     /// - `deviation`: standard deviation. At least 0.
     /// - `stream`: stream of random words. Operations that are to draw different numbers need different streams. Range:
@@ -3538,11 +3546,14 @@ impl Tensor {
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
+    pub fn random_normal(&self, shape: impl AsRef<[i64]>, mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
+        let shape = shape.as_ref();
         self.node_context().construct(
             || shapes(&[self]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_random_normal(ctx, self.raw(), ne.as_ptr(), mean, deviation, stream) },
+            |ctx| unsafe {
+                sys::tl_random_normal(ctx, self.raw(), dims(shape), shape.as_ptr(), mean, deviation, stream)
+            },
         )
     }
 

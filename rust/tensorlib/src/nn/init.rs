@@ -80,7 +80,7 @@ impl Init {
         }
         let ctx = Context::new();
         let state = ctx.tensor_of([2], &[seed as i64, number as i64])?;
-        let ne = [n as i64, 1, 1, 1];
+        let ne = [n as i64];
         let values = match self {
             Init::Normal { deviation } => state.random_normal(ne, 0., deviation, 0)?,
             Init::Uniform { bound } => state.random_uniform(ne, -bound, bound, 0)?,

@@ -48,8 +48,8 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "transpose" => s[0].transpose(),
         "stop_gradient" => s[0].stop_gradient(),
         "expand" => {
-            let ne = attrs.list("ne");
-            s[0].expand(ne)
+            let shape = attrs.ints("ne");
+            s[0].expand(shape)
         }
         "unsqueeze" => {
             let dim = attrs.integer("dim");
@@ -223,8 +223,8 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "all" => s[0].all(attrs.dims()),
         "log_sum_exp" => s[0].log_sum_exp(attrs.dims()),
         "repeat" => {
-            let ne = attrs.list("ne");
-            s[0].repeat(ne)
+            let shape = attrs.ints("ne");
+            s[0].repeat(shape)
         }
         "concat" => {
             let dim = attrs.integer("dim");
@@ -420,18 +420,18 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].conv_transpose_2d(&s[1], options)
         }
         "random_uniform" => {
-            let ne = attrs.list("ne");
+            let shape = attrs.ints("ne");
             let low = attrs.number("low");
             let high = attrs.number("high");
             let stream = attrs.integer("stream");
-            s[0].random_uniform(ne, low, high, stream)
+            s[0].random_uniform(shape, low, high, stream)
         }
         "random_normal" => {
-            let ne = attrs.list("ne");
+            let shape = attrs.ints("ne");
             let mean = attrs.number("mean");
             let deviation = attrs.number("deviation");
             let stream = attrs.integer("stream");
-            s[0].random_normal(ne, mean, deviation, stream)
+            s[0].random_normal(shape, mean, deviation, stream)
         }
         "dropout" => {
             let p = attrs.number("p");
