@@ -1,7 +1,7 @@
 // Makes nodes, in a given context or in the youngest one of their operands; and the hand-written functions.
 #include "api/handles.hpp"
 #include "graph/context.hpp"
-#include "ops/op_def.hpp"
+#include "ops/numbers.hpp"
 
 #include <cmath>
 #include <limits>
@@ -65,7 +65,7 @@ Tensor operator/(const Tensor &a, const Tensor &b) { return Nodes::make_untiled(
 namespace {
 
 // Whether the tensor's elements are computed with as they are. All others are computed with in F32.
-bool is_wide(const Tensor &t) { return t.type() == Type::i32 || t.type() == Type::i64 || t.type() == Type::f64; }
+bool is_wide(const Tensor &t) { return core::ops::is_number(dtype_of(t.type())); }
 
 // A number as an operand: a leaf with one element, in the tensor's context; of a wide type, a node, which refuses what the
 // type cannot hold.

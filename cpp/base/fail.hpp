@@ -1,6 +1,7 @@
 // How the engine reports failures: fail() throws; the C ABI and the C++ API let no other exception escape.
 #pragma once
 
+#include <cstdint>
 #include <tensorlib/error.hpp>
 
 namespace tensorlib::core {
@@ -19,6 +20,9 @@ namespace tensorlib::core {
 
 // A printf-style std::string.
 std::string format_text(const char *format, ...) TL_PRINTF_LIKE(1, 2);
+
+// An argument for %lld: on some platforms std::int64_t is long.
+constexpr long long shown(std::int64_t n) noexcept { return n; }
 
 // Returns what take() returns. If memory runs out, the message begins with describe()'s text, which says what it was
 // for.

@@ -32,20 +32,18 @@ Tensor *numbers(NodeBatch &nodes, double start, double step, std::int64_t n) {
 
 namespace {
 
-long long shown(std::int64_t n) noexcept { return n; }
-
 std::span<const std::int64_t> first_dims(const Extents &ne, std::int64_t n_dims) noexcept {
     return std::span(ne).first(static_cast<std::size_t>(std::clamp<std::int64_t>(n_dims, 1, max_dims)));
 }
 
-// The shape of `a` with a dimension of n elements inserted.
-Extents with_dim(const char *op, const Tensor &a, std::int64_t dim, std::int64_t n) {
+// The shape of `a` with a dimension of 1 element inserted.
+Extents with_dim(const char *op, const Tensor &a, std::int64_t dim) {
     if (a.layout.ne[max_dims - 1] != 1)
         fail(Status::shape_mismatch, "%s: a tensor is %s: at most 3 dimensions are valid, to which one is added", op,
              tensor_text(a).c_str());
     Extents ne = a.layout.ne;
     std::copy_backward(ne.begin() + dim, ne.end() - 1, ne.end());
-    ne[static_cast<std::size_t>(dim)] = n;
+    ne[static_cast<std::size_t>(dim)] = 1;
     return ne;
 }
 
@@ -69,7 +67,7 @@ void check_type(const OpFacts &def, std::span<Tensor *const> src, std::size_t i,
 
 Tensor *unsqueezed(NodeBatch &nodes, const char *op, Tensor *a, std::int64_t dim) {
     check_whole_blocks(op, *a, dim);
-    const Extents ne = with_dim(op, *a, dim, 1);
+    const Extents ne = with_dim(op, *a, dim);
     return shaped(nodes, a, first_dims(ne, std::max<std::int64_t>(a->layout.n_dims, dim) + 1));
 }
 

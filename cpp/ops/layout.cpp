@@ -11,8 +11,6 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-long long shown(std::int64_t n) { return static_cast<long long>(n); }
-
 // At least `least` dimensions; trailing dimensions of one element beyond these are not counted.
 Layout contiguous_like(const char *op, DType type, const Extents &ne, std::int32_t least) {
     auto n_dims = static_cast<std::size_t>(least);

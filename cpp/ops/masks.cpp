@@ -7,7 +7,6 @@ namespace tensorlib::core::ops {
 namespace {
 
 bool divides(std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; }
-long long shown(std::int64_t n) { return static_cast<long long>(n); }
 
 }  // namespace
 

@@ -85,9 +85,14 @@ double ceil_of(double x) { return __builtin_ceil(x); }
 double trunc_of(double x) { return __builtin_trunc(x); }
 double round_of(double x) { return math::round_f64(x); }
 
+// Sets the loops of some operations of a type.
+auto setter(SimdTable::NumberLoop *loops) {
+    return [loops](NumberOp op, SimdTable::NumberLoop loop) { loops[static_cast<int>(op)] = loop; };
+}
+
 template <class T>
 void fill_type(SimdTable::NumberLoop *loops) {
-    const auto set = [loops](NumberOp op, SimdTable::NumberLoop loop) { loops[static_cast<int>(op)] = loop; };
+    const auto set = setter(loops);
     set(NumberOp::add, binary<T, N<T>::add>);
     set(NumberOp::sub, binary<T, N<T>::sub>);
     set(NumberOp::mul, binary<T, N<T>::mul>);
@@ -112,7 +117,7 @@ void fill_type(SimdTable::NumberLoop *loops) {
 
 template <class T>
 void fill_bits(SimdTable::NumberLoop *loops) {
-    const auto set = [loops](NumberOp op, SimdTable::NumberLoop loop) { loops[static_cast<int>(op)] = loop; };
+    const auto set = setter(loops);
     set(NumberOp::bitwise_and, binary<T, N<T>::bitwise_and>);
     set(NumberOp::bitwise_or, binary<T, N<T>::bitwise_or>);
     set(NumberOp::bitwise_xor, binary<T, N<T>::bitwise_xor>);
@@ -131,7 +136,7 @@ void fill_numbers(SimdTable::Numbers &table) {
     fill_bits<int16_t>(table.i16);
     fill_bits<int32_t>(table.i32);
     fill_bits<int64_t>(table.i64);
-    const auto set = [&](NumberOp op, SimdTable::NumberLoop loop) { table.f64[static_cast<int>(op)] = loop; };
+    const auto set = setter(table.f64);
     set(NumberOp::sqrt, unary<double, root>);
     set(NumberOp::floor, unary<double, floor_of>);
     set(NumberOp::ceil, unary<double, ceil_of>);

@@ -17,23 +17,19 @@ using ops::NumberNode;
 struct Arguments {
     NumberNode node;
     View a, b, condition, c;
-    DType condition_type;
     std::size_t condition_size;
+    bool condition_is_float;
     std::uint64_t *fault;
 };
 
-// The position in a tensor, which repeats, of an element of the result.
+// Where a tensor, which repeats, has an element of the result.
 struct Place {
-    std::int64_t i0, i1, i2, i3;
+    std::int64_t i0;
+    RowIndex row;
 
-    __device__ Place in(const View &v) const { return {i0 % v.ne[0], i1 % v.ne[1], i2 % v.ne[2], i3 % v.ne[3]}; }
-    __device__ const char *address(const View &v) const {
-        const Place own = in(v);
-        return v.at(own.i1, own.i2, own.i3) + own.i0 * v.nb[0];
-    }
+    __device__ const char *address(const View &v) const { return v.repeated_at(row) + i0 % v.ne[0] * v.nb[0]; }
     __device__ std::int64_t position(const View &v) const {
-        const Place own = in(v);
-        return own.i0 + v.ne[0] * (own.i1 + v.ne[1] * (own.i2 + v.ne[2] * own.i3));
+        return i0 % v.ne[0] + v.ne[0] * (row.i1 % v.ne[1] + v.ne[1] * (row.i2 % v.ne[2] + v.ne[2] * (row.i3 % v.ne[3])));
     }
 };
 
@@ -41,9 +37,7 @@ __device__ bool is_true(const Arguments &all, const Place &place) {
     std::uint64_t bits = 0;
     const char *from = place.address(all.condition);
     for (std::size_t i = 0; i < all.condition_size; i++) bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(from[i])) << (8 * i);
-    const bool floating = all.condition_type == DType::f32 || all.condition_type == DType::f16 || all.condition_type == DType::bf16 ||
-                          all.condition_type == DType::f64;
-    return (floating ? bits << (65 - 8 * all.condition_size) : bits) != 0;
+    return (all.condition_is_float ? bits << (65 - 8 * all.condition_size) : bits) != 0;
 }
 
 // Products and sums are not fused, as on the CPU.
@@ -124,7 +118,7 @@ __global__ void compute_numbers(Arguments all, std::int64_t n_rows) {
         const RowIndex index = all.c.index(row);
         char *to = all.c.at(index);
         device::for_each_unit(all.c.ne[0], [&](std::int64_t i) {
-            const Place place{i, index.i1, index.i2, index.i3};
+            const Place place{i, index};
             if (is_comparison(all.node.op)) {
                 reinterpret_cast<float *>(to)[i] = compared<T>(all, place) ? 1.0f : 0.0f;
             } else {
@@ -137,15 +131,15 @@ __global__ void compute_numbers(Arguments all, std::int64_t n_rows) {
 cudaError_t launch_numbers(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_rows = step.node->layout.n_rows();
     if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
-    Arguments all{ops::number_node(*step.node), {}, {}, {}, device::view_of(step.dst), DType::f32, 4, step.fault};
+    Arguments all{ops::number_node(*step.node), {}, {}, {}, device::view_of(step.dst), 0, false, step.fault};
     const auto view_at = [&](int i) { return device::view_of(step.src[static_cast<std::size_t>(i)]); };
     const int operands = operands_of(all.node.op), first = all.node.first;
     if (operands > 0) all.a = view_at(first);
     if (operands > 1) all.b = view_at(first + 1);
     if (first > 0) {
         all.condition = view_at(0);
-        all.condition_type = step.src[0].type;
         all.condition_size = traits(step.src[0].type).size;
+        all.condition_is_float = traits(step.src[0].type).kind == Kind::floating;
     }
     const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
     const auto kernel = all.node.type == DType::i8    ? compute_numbers<std::int8_t>

@@ -38,10 +38,10 @@ fn scaled(t: &Tensor, factor: f64, addend: f64) -> Result<Tensor> {
     if factor.is_nan() || addend.is_nan() {
         return t.mul(&leaf(t, f64::NAN)?);
     }
-    // Numbers beyond F32 are infinite.
     if is_wide(t) {
         return t.scale(factor, ScaleOptions::new().bias(addend));
     }
+    // Numbers beyond F32 are infinite.
     t.scale(f64::from(factor as f32), ScaleOptions::new().bias(f64::from(addend as f32)))
 }
 
