@@ -218,17 +218,22 @@ func (f *fields) number() float64 {
 
 // values runs the generator of the grammar and then the set lines.
 func (l *leaf) values(n int64, typ Type) []float32 {
-	integer := typ == I8 || typ == I16 || typ == I32 || typ == I64
 	data := make([]float32, n)
 	for i := range data {
 		x := uint32(i) ^ l.seed*0x9E3779B1
 		x = (x ^ x>>16) * 0x7FEB352D
 		x = (x ^ x>>15) * 0x846CA68B
 		x ^= x >> 16
-		if integer {
-			data[i] = float32(int32((x>>8)%200) - 100)
-		} else {
-			data[i] = float32(int32((x>>8)%4096)-2048) / 512
+		x >>= 8
+		switch typ {
+		case Bool:
+			data[i] = float32(x % 2)
+		case U8:
+			data[i] = float32(x % 200)
+		case I8, I16, I32, I64:
+			data[i] = float32(int32(x%200) - 100)
+		default:
+			data[i] = float32(int32(x%4096)-2048) / 512
 		}
 	}
 	for i, v := range l.set {

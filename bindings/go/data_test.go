@@ -39,6 +39,8 @@ func TestElementTypes(t *testing.T) {
 	roundTrip[int16](t, I16, 1, -32768, 32767)
 	roundTrip[int32](t, I32, 1, math.MinInt32, math.MaxInt32)
 	roundTrip[int64](t, I64, 1, math.MinInt64, math.MaxInt64)
+	roundTrip[uint8](t, U8, 1, 0, 255)
+	roundTrip[bool](t, Bool, true, false, false)
 }
 
 func TestF32Conversion(t *testing.T) {

@@ -277,9 +277,9 @@ func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
 //     dimension their extents are equal, or 1, whose elements repeat. An extent
 //     of condition or b may also divide that of a, and its elements then repeat
 //     as tiles. A dimension that a shape lacks is 1.
-//   - Types: condition, a and b are each F32, F16 or BF16, and b is rounded to
-//     the type of a; or a and b are both I32, I64 or F64, and condition is a
-//     float or an integer. c has the type of a.
+//   - Types: condition is a float, an integer or BOOL. a and b have one type,
+//     which is not quantised; or all three are F32, F16 or BF16, and b is
+//     rounded to the type of a. c has the type of a.
 func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
 	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
 		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
@@ -353,8 +353,8 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 // A NaN in mask counts as not 0.
 //
 //   - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
-//   - Types: a and mask are each F32, F16 or BF16, and the value is rounded to
-//     the type of a; or a is I32, I64 or F64, and mask a float or an integer.
+//   - Types: a is F32, F16 or BF16, and the value is rounded to this type; or a
+//     is I32, I64 or F64. mask is a float, an integer or BOOL.
 //   - Result: The type of a.
 //   - value: the value. NaN and infinity are valid.
 func (c *Context) MaskedFill(a, mask *Tensor, value float64) (*Tensor, error) {
@@ -1445,8 +1445,9 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. The sum of
 //     no elements is 0.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16,
+//     F64 for F64, and otherwise I64, which wraps around where it overflows.
+//     F64 is computed in F64, in an order that depends on the shape alone.
 func (c *Context) Sum(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("sum")
 	if err != nil {
@@ -1465,8 +1466,9 @@ func (c *Context) Sum(a *Tensor, dims *Dims) (*Tensor, error) {
 // It is [Context.Sum] over dimension 0, which stays with 1 element.
 //
 //   - Shapes: a (n, m, x, y), c (1, m, x, y). The sum of an empty row is 0.
-//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum].
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16,
+//     F64 for F64, and otherwise I64, which wraps around where it overflows.
+//     F64 is computed in F64, in an order that depends on the shape alone.
 func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_sum_rows(c.ptr, a.ptr)
@@ -1483,9 +1485,9 @@ func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. The mean of
 //     no elements is NaN.
-//   - Types: a is F32, F16 or BF16. Summed as by [Context.Sum], divided in F64
-//     and rounded once.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. Summed as by [Context.Sum],
+//     integers in F64, and divided in F64. c is F32 for F32, F16 and BF16,
+//     rounded once, and F64 for other types.
 func (c *Context) Mean(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("mean")
 	if err != nil {
@@ -1530,7 +1532,7 @@ func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 //     none is left. If Keep is true, they stay with 1 element each. Each
 //     reduced dimension has 1 element or more, unless c is empty. At most
 //     2^31 - 1 elements are reduced to one.
-//   - Types: a is F32, F16 or BF16.
+//   - Types: a is a float, an integer or BOOL.
 //   - Result: I32.
 func (c *Context) Argmax(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("argmax")
@@ -1649,8 +1651,8 @@ func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. Each
 //     reduced dimension has 1 element or more, unless c is empty.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c has the type of a, but is F32
+//     if that is F16 or BF16.
 func (c *Context) Max(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("max")
 	if err != nil {
@@ -1672,8 +1674,8 @@ func (c *Context) Max(a *Tensor, dims *Dims) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. Each
 //     reduced dimension has 1 element or more, unless c is empty.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c has the type of a, but is F32
+//     if that is F16 or BF16.
 func (c *Context) Min(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("min")
 	if err != nil {
@@ -1699,7 +1701,7 @@ func (c *Context) Min(a *Tensor, dims *Dims) (*Tensor, error) {
 //     none is left. If Keep is true, they stay with 1 element each. Each
 //     reduced dimension has 1 element or more, unless c is empty. At most
 //     2^31 - 1 elements are reduced to one.
-//   - Types: a is F32, F16 or BF16.
+//   - Types: a is a float, an integer or BOOL.
 //   - Result: I32.
 func (c *Context) Argmin(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("argmin")
@@ -1724,8 +1726,8 @@ func (c *Context) Argmin(a *Tensor, dims *Dims) (*Tensor, error) {
 //
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. Integers are computed in F64. c
+//     is F32 for F32, F16 and BF16, rounded once, and F64 for other types.
 //   - correction: what is subtracted from the number of elements: 0 gives the
 //     variance of the elements, as in NumPy and JAX, and 1 estimates that of a
 //     population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
@@ -1750,9 +1752,9 @@ func (c *Context) Var(a *Tensor, correction int64, dims *Dims) (*Tensor, error) 
 //
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each.
-//   - Types: a is F32, F16 or BF16. Computed as [Context.Var], with the root in
-//     F64, and rounded once.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. Computed as [Context.Var], with
+//     the root in F64. c is F32 for F32, F16 and BF16, rounded once, and F64
+//     for other types.
 //   - correction: what is subtracted from the number of elements: 0 gives the
 //     variance of the elements, as in NumPy and JAX, and 1 estimates that of a
 //     population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
@@ -1772,13 +1774,15 @@ func (c *Context) Std(a *Tensor, correction int64, dims *Dims) (*Tensor, error) 
 // Computes c[k] = product over r of a[k, r].
 //
 // k is an index in the dimensions that stay, r one in the reduced dimensions.
-// Products are computed in F64, in an order that depends on the shape alone.
+// Products of floats are computed in F64, in an order that depends on the shape
+// alone.
 //
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. The product
 //     of no elements is 1.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16,
+//     F64 for F64, and otherwise I64, which wraps around where it overflows.
+//     F64 is computed in F64, in an order that depends on the shape alone.
 func (c *Context) Prod(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("prod")
 	if err != nil {
@@ -1800,8 +1804,8 @@ func (c *Context) Prod(a *Tensor, dims *Dims) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. No elements
 //     give 0.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c is BOOL if a is, and F32
+//     otherwise.
 func (c *Context) Any(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("any")
 	if err != nil {
@@ -1823,8 +1827,8 @@ func (c *Context) Any(a *Tensor, dims *Dims) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. No elements
 //     give 1.
-//   - Types: a is F32, F16 or BF16.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. c is BOOL if a is, and F32
+//     otherwise.
 func (c *Context) All(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("all")
 	if err != nil {
@@ -1847,9 +1851,10 @@ func (c *Context) All(a *Tensor, dims *Dims) (*Tensor, error) {
 //   - Shapes: c has the shape of a without the dimensions Dims, and is (1) if
 //     none is left. If Keep is true, they stay with 1 element each. No elements
 //     give -infinity.
-//   - Types: a is F32, F16 or BF16. Exponentials are computed in F32 and summed
-//     as by [Context.Sum], the logarithm in F64.
-//   - Result: F32.
+//   - Types: a is a float, an integer or BOOL. Exponentials are computed in
+//     F32, or in F64 for other types, and summed as by [Context.Sum]; the
+//     logarithm is computed in F64. c is F32 for F32, F16 and BF16, rounded
+//     once, and F64 for other types.
 func (c *Context) LogSumExp(a *Tensor, dims *Dims) (*Tensor, error) {
 	set, keep, err := dims.params("log_sum_exp")
 	if err != nil {
@@ -3095,7 +3100,7 @@ func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *S
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 //   - Result: The type of a.
 func (c *Context) BitwiseAnd(a, b *Tensor) (*Tensor, error) {
 	return c.construct("bitwise_and", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -3111,7 +3116,7 @@ func (c *Context) BitwiseAnd(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 //   - Result: The type of a.
 func (c *Context) BitwiseOr(a, b *Tensor) (*Tensor, error) {
 	return c.construct("bitwise_or", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -3127,7 +3132,7 @@ func (c *Context) BitwiseOr(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 //   - Result: The type of a.
 func (c *Context) BitwiseXor(a, b *Tensor) (*Tensor, error) {
 	return c.construct("bitwise_xor", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -3135,12 +3140,12 @@ func (c *Context) BitwiseXor(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// BitwiseNot inverts each bit of a.
+// BitwiseNot inverts each bit of a; BOOL has one.
 //
-// Computes c[i] = -1 - a[i].
+// Computes c[i] = ~a[i].
 //
 //   - Shapes: c has the shape of a.
-//   - Types: I8, I16, I32 or I64.
+//   - Types: I8, I16, I32, I64, U8 or BOOL.
 //   - Result: The type of a.
 func (c *Context) BitwiseNot(a *Tensor) (*Tensor, error) {
 	return c.construct("bitwise_not", []*Tensor{a}, func() *C.tl_tensor {
@@ -3159,7 +3164,7 @@ func (c *Context) BitwiseNot(a *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Types: a and b are both I8, I16, I32, I64 or U8.
 //   - Result: The type of a.
 func (c *Context) ShiftLeft(a, b *Tensor) (*Tensor, error) {
 	return c.construct("shift_left", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -3179,7 +3184,7 @@ func (c *Context) ShiftLeft(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are both I8, I16, I32 or I64.
+//   - Types: a and b are both I8, I16, I32, I64 or U8.
 //   - Result: The type of a.
 func (c *Context) ShiftRight(a, b *Tensor) (*Tensor, error) {
 	return c.construct("shift_right", []*Tensor{a, b}, func() *C.tl_tensor {
@@ -3198,8 +3203,8 @@ func (c *Context) ShiftRight(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
-//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+//   - Types: a and b are each a float, an integer or BOOL. c is BOOL if both
+//     are, has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
 func (c *Context) LogicalAnd(a, b *Tensor) (*Tensor, error) {
 	return c.construct("logical_and", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_logical_and(c.ptr, a.ptr, b.ptr)
@@ -3216,8 +3221,8 @@ func (c *Context) LogicalAnd(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
-//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+//   - Types: a and b are each a float, an integer or BOOL. c is BOOL if both
+//     are, has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
 func (c *Context) LogicalOr(a, b *Tensor) (*Tensor, error) {
 	return c.construct("logical_or", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_logical_or(c.ptr, a.ptr, b.ptr)
@@ -3235,8 +3240,8 @@ func (c *Context) LogicalOr(a, b *Tensor) (*Tensor, error) {
 //     extents are equal, or one of them is 1 and its elements repeat. An extent
 //     of b may also divide that of a, and its elements then repeat as tiles. A
 //     dimension that a shape lacks is 1.
-//   - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type
-//     of a if that is F32, F16 or BF16, and is F32 otherwise.
+//   - Types: a and b are each a float, an integer or BOOL. c is BOOL if both
+//     are, has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
 func (c *Context) LogicalXor(a, b *Tensor) (*Tensor, error) {
 	return c.construct("logical_xor", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_logical_xor(c.ptr, a.ptr, b.ptr)
@@ -3250,8 +3255,8 @@ func (c *Context) LogicalXor(a, b *Tensor) (*Tensor, error) {
 // NaN counts as not 0.
 //
 //   - Shapes: c has the shape of a.
-//   - Types: a is F32, F16, BF16, I32, I64 or F64. c has the type of a if that
-//     is F32, F16 or BF16, and is F32 otherwise.
+//   - Types: a is a float, an integer or BOOL. c has the type of a if that is
+//     BOOL, F32, F16 or BF16, and is F32 otherwise.
 func (c *Context) LogicalNot(a *Tensor) (*Tensor, error) {
 	return c.construct("logical_not", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_logical_not(c.ptr, a.ptr)

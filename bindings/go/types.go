@@ -10,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// Type is how elements are stored; the numbers are those of GGUF. There may be
-// more types than the constants below: ask for their traits.
+// Type is how elements are stored; the numbers are those of GGUF, and
+// from 1000 on those of types that GGUF does not have. There may be more types
+// than the constants below: ask for their traits.
 type Type int32
 
 const (
@@ -23,6 +24,8 @@ const (
 	I64  Type = C.TL_TYPE_I64  // 64-bit signed integer
 	F64  Type = C.TL_TYPE_F64  // IEEE 754 binary64
 	BF16 Type = C.TL_TYPE_BF16 // the upper half of an F32
+	U8   Type = C.TL_TYPE_U8   // 8-bit unsigned integer
+	Bool Type = C.TL_TYPE_BOOL // a byte that is 0 or 1; whatever is not 0 converts to 1
 
 	// Quantised types: rows are whole blocks.
 	Q4_0    Type = C.TL_TYPE_Q4_0    // 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element
@@ -59,7 +62,7 @@ type Kind int32
 
 const (
 	KindFloating   Kind = C.TL_KIND_FLOATING   // a plain float
-	KindInteger    Kind = C.TL_KIND_INTEGER    // indices and storage, not for arithmetic
+	KindInteger    Kind = C.TL_KIND_INTEGER    // an integer, or BOOL
 	KindWeight     Kind = C.TL_KIND_WEIGHT     // a quantised type for weights
 	KindActivation Kind = C.TL_KIND_ACTIVATION // a quantised type that products convert activations to
 )
@@ -115,7 +118,7 @@ func (t Type) Partner() Type { return Type(C.tl_type_partner(C.tl_type(t))) }
 // Element is a Go type whose values are stored unchanged in tensors of one
 // [Type]. Use the F32 methods, which convert, or bytes for other types.
 type Element interface {
-	float32 | float64 | int8 | int16 | int32 | int64
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | bool
 }
 
 // TypeOf returns the tensor type that stores T: F32 for float32.
@@ -132,6 +135,10 @@ func TypeOf[T Element]() Type {
 		return I16
 	case int32:
 		return I32
+	case uint8:
+		return U8
+	case bool:
+		return Bool
 	default:
 		return I64
 	}

@@ -45,6 +45,8 @@ static_assert(type_mxfp4 == TL_TYPE_MXFP4);
 static_assert(type_nvfp4 == TL_TYPE_NVFP4);
 static_assert(type_q1_0 == TL_TYPE_Q1_0);
 static_assert(type_q2_0 == TL_TYPE_Q2_0);
+static_assert(type_u8 == TL_TYPE_U8);
+static_assert(type_boolean == TL_TYPE_BOOL);
 static_assert(TL_KIND_FLOATING == static_cast<int>(core::Kind::floating) && TL_KIND_INTEGER == static_cast<int>(core::Kind::integer));
 static_assert(TL_KIND_WEIGHT == static_cast<int>(core::Kind::weight) && TL_KIND_ACTIVATION == static_cast<int>(core::Kind::activation));
 

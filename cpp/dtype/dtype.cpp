@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tensorlib::core {
@@ -100,13 +102,27 @@ const DTypeTraits &traits_numbered(const char *what, std::int32_t id) {
          nearest->name, static_cast<int>(nearest->type));
 }
 
+IntegerRange integer_range(DType type) noexcept {
+    return visit(type, [](auto format) -> IntegerRange {
+        using Format = decltype(format);
+        if constexpr (std::is_same_v<Format, Bool>) {
+            return {0, 1};
+        } else if constexpr (Format::kind == Kind::integer) {
+            using Limits = std::numeric_limits<typename Format::Block>;
+            return {Limits::min(), Limits::max()};
+        } else {
+            return {0, 0};
+        }
+    });
+}
+
 std::int64_t integer_value(DType type, const void *element) noexcept {
     return visit(type, [&](auto format) -> std::int64_t {
         using Format = decltype(format);
         if constexpr (Format::kind == Kind::integer) {
             typename Format::Block value;
             std::memcpy(&value, element, sizeof value);
-            return value;
+            return whole<Format>(value);
         } else {
             return 0;
         }

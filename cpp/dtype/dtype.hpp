@@ -16,6 +16,10 @@ enum class DType : std::int32_t {
 #undef TL_DTYPE
 };
 
+// GGUF numbers its types from 0 up. Those that it does not have are numbered from here.
+constexpr std::int32_t first_own_type = 1000;
+constexpr bool in_gguf(DType type) noexcept { return static_cast<std::int32_t>(type) < first_own_type; }
+
 // The type that a format struct stands for.
 template <class Format>
 constexpr DType dtype_of = DType::f32;
@@ -49,7 +53,11 @@ struct DTypeTraits {
 constexpr std::size_t largest_block = 292;
 constexpr std::int64_t longest_block = 256;
 
-// The value of an element of an integer type.
+// The value of an element of an integer type, and the smallest and the largest one.
+struct IntegerRange {
+    std::int64_t least, most;
+};
+IntegerRange integer_range(DType type) noexcept;
 std::int64_t integer_value(DType type, const void *element) noexcept;
 
 // The traits of a type, or nullptr if there is no type of this number, which may come from a caller or a file.

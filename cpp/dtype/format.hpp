@@ -25,7 +25,7 @@ namespace TL_FORMATS {
 
 enum class Kind : std::uint8_t {
     floating,   // a plain float
-    integer,    // indices and storage: not an operand of arithmetic
+    integer,    // an integer, or BOOL
     weight,     // blocks of quantised weights
     activation  // blocks to which activations are quantised for a product: not an operand
 };

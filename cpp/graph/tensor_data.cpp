@@ -5,6 +5,7 @@
 #include "graph/strided_bytes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace tensorlib::core {
 
@@ -27,6 +28,13 @@ void check_range(const char *what, const Tensor &t, std::size_t offset, std::siz
         fail(Status::invalid_argument, "%s: bytes %zu to %zu + %zu of %s, which has %zu", what, offset, offset, size,
              tensor_text(t).c_str(), nbytes);
     }
+}
+
+void check_bools(const char *what, const void *data, std::size_t offset, std::size_t size) {
+    const auto *bytes = static_cast<const std::uint8_t *>(data), *bad = std::find_if(bytes, bytes + size, [](auto b) { return b > 1; });
+    if (bad == bytes + size) return;
+    fail(Status::invalid_argument, "%s: byte %zu is %d: 0 and 1 are valid for bool", what, offset + static_cast<std::size_t>(bad - bytes),
+         *bad);
 }
 
 // Elements that are converted at a time. The buffer stays in the L1 cache. A multiple of every block size.
@@ -79,6 +87,7 @@ void write_bytes(Tensor &t, const void *data, std::size_t offset, std::size_t si
     check_range(what, t, offset, size);
     const DataLock lock(t, true, what);
     check_writable(what, t);
+    if (t.layout.type == DType::boolean) check_bools(what, data, offset, size);
     write_strided(t, data, offset, size);
 }
 
@@ -87,6 +96,10 @@ void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t siz
     check_pointer(what, data, size);
     check_range(what, t, offset, size);
     ReadAccess(t, what).reader().read(data, offset, size);
+    // Mapped memory may hold any bytes, and callers read these as their language's bool.
+    if (t.layout.type == DType::boolean)
+        std::ranges::transform(std::span(static_cast<std::uint8_t *>(data), size), static_cast<std::uint8_t *>(data),
+                               [](auto b) -> std::uint8_t { return b != 0; });
 }
 
 void write_f32(Tensor &t, const float *data, std::size_t n) {

@@ -167,7 +167,7 @@ void GgufReader::read_tensor() {
     const std::size_t type_field = reader_.at();
     const auto id = reader_.read<std::int32_t>("a tensor's type");
     const DTypeTraits *type = find_traits(id);
-    if (!type) {
+    if (!type || !in_gguf(type->type)) {
         const bool retired = (id >= 4 && id <= 5) || (id >= 31 && id <= 33) || (id >= 36 && id <= 38);
         reader_.fail_at(type_field, format_text("%s has type %d, which %s", text.c_str(), id,
                                                 retired ? "was retired: convert the file again with a present type" : "there is not"));

@@ -155,6 +155,10 @@ void GgufWriter::copy_keys(const Gguf &file) {
 void GgufWriter::declare(Declared tensor) {
     check_declaring("a tensor");
     check_name("tensor's name", tensor.name, longest_tensor_name);
+    if (!in_gguf(tensor.layout.type)) {
+        fail(Status::invalid_argument, "%s: tensor '%s' is %s, which is no type of GGUF: cast it to i8 or another one", what,
+             tensor.name.c_str(), traits(tensor.layout.type).name);
+    }
     if (tensor_names_.contains(tensor.name))
         fail(Status::invalid_argument, "%s: tensor '%s' is declared already", what, tensor.name.c_str());
     tensors_.push_back(std::move(tensor));

@@ -22,7 +22,9 @@ constexpr int number_op_count = 0
 
 constexpr TL_HOST_DEVICE bool is_comparison(NumberOp op) noexcept { return op >= NumberOp::eq && op <= NumberOp::ge; }
 
-// all: I32, I64 and F64. doubles: F64. integers: I8, I16, I32 and I64.
+constexpr TL_HOST_DEVICE bool is_bitwise(NumberOp op) noexcept { return op >= NumberOp::bitwise_and; }
+
+// all: I32, I64 and F64. doubles: F64. integers: I8, I16, I32, I64 and U8, and all but shifts BOOL.
 enum class NumberTypes : std::uint8_t { all, doubles, integers };
 constexpr NumberTypes types_of(NumberOp op) noexcept {
     switch (op) {

@@ -7,9 +7,21 @@
 #include "math/lanes.hpp"
 
 #include <math.h>
+#include <stdint.h>
 #include <type_traits>
 
 namespace TL_MATH {
+
+TL_MATH_INLINE uint64_t bits_of(double x) {
+    uint64_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+TL_MATH_INLINE double from_bits(uint64_t bits) {
+    double x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 template <class T>
 struct Numbers {
@@ -32,14 +44,14 @@ struct Numbers {
     TL_MATH_INLINE static T maximum(T a, T b) {
         if constexpr (!integer) {
             if (a != a || b != b) return a != a ? a : b;
-            if (a == 0 && b == 0) return 1 / a > 0 ? a : b;
+            if (a == b) return from_bits(bits_of(a) & bits_of(b));  // -0 has a bit, and 0 none
         }
         return a > b ? a : b;
     }
     TL_MATH_INLINE static T minimum(T a, T b) {
         if constexpr (!integer) {
             if (a != a || b != b) return a != a ? a : b;
-            if (a == 0 && b == 0) return 1 / a < 0 ? a : b;
+            if (a == b) return from_bits(bits_of(a) | bits_of(b));
         }
         return a < b ? a : b;
     }
@@ -59,15 +71,17 @@ struct Numbers {
         a = a < least ? least : a;
         return a > most ? most : a;
     }
-    TL_MATH_INLINE static T bitwise_and(T a, T b) { return static_cast<T>(a & b); }
-    TL_MATH_INLINE static T bitwise_or(T a, T b) { return static_cast<T>(a | b); }
-    TL_MATH_INLINE static T bitwise_xor(T a, T b) { return static_cast<T>(a ^ b); }
-    TL_MATH_INLINE static T bitwise_not(T a) { return static_cast<T>(~a); }
+    TL_MATH_INLINE static T bits_and(T a, T b) { return static_cast<T>(a & b); }
+    TL_MATH_INLINE static T bits_or(T a, T b) { return static_cast<T>(a | b); }
+    TL_MATH_INLINE static T bits_xor(T a, T b) { return static_cast<T>(a ^ b); }
+    // Inverts the bits of `bits`, which are all of the type's.
+    TL_MATH_INLINE static T bits_not(T a, T bits) { return static_cast<T>(a ^ bits); }
     // A count that is none of the type's bits moves all of them out.
     TL_MATH_INLINE static bool stays(T count) { return static_cast<U>(count) < 8 * sizeof(T); }
     TL_MATH_INLINE static T shift_left(T a, T count) { return stays(count) ? static_cast<T>(static_cast<U>(a) << count) : T{0}; }
     TL_MATH_INLINE static T shift_right(T a, T count) {
-        return static_cast<T>(a >> (stays(count) ? count : static_cast<T>(8 * sizeof(T) - 1)));
+        if (!stays(count)) return a < 0 ? static_cast<T>(-1) : T{0};
+        return static_cast<T>(a >> count);
     }
     TL_MATH_INLINE static T scale(T a, T factor, T added) { return add(mul(a, factor), added); }
 };

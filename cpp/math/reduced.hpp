@@ -14,8 +14,9 @@ TL_MATH_INLINE float larger(float a, float b) {
 }
 
 // An element and its index, which is -1 if there is none.
+template <class V>
 struct Placed {
-    double value, index;
+    V value, index;
 
     // A later element is taken only if it is better, and NaN never is.
     TL_MATH_INLINE void take(Placed later, bool least) {
@@ -29,9 +30,9 @@ struct Deviations {
     double n, mean, squares;
 
     // Elements whose distances from c have the sum d and the squares q.
-    TL_MATH_INLINE static Deviations around(double n, float c, double d, double q) {
+    TL_MATH_INLINE static Deviations around(double n, double c, double d, double q) {
         const double squares = q - d * d / n;
-        return {n, static_cast<double>(c) + d / n, squares < 0 ? 0 : squares};
+        return {n, c + d / n, squares < 0 ? 0 : squares};
     }
     // T. F. Chan, G. H. Golub and R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample
     // variances, 1979.
@@ -54,10 +55,13 @@ struct Exponentials {
     double largest, sum;
 
     // What exponentials are relative to, so that a block has no NaN but those of its elements.
-    TL_MATH_INLINE static float base(float largest) { return largest - largest == 0 ? largest : 0; }
-    TL_MATH_INLINE static Exponentials around(float largest, double sum) {
+    template <class T>
+    TL_MATH_INLINE static T base(T largest) {
+        return largest - largest == 0 ? largest : T{0};
+    }
+    TL_MATH_INLINE static Exponentials around(double largest, double sum) {
         if (largest - largest == 0) return {largest, sum};
-        return {largest, largest > 0 ? 1.0 : largest < 0 ? 0.0 : static_cast<double>(largest)};
+        return {largest, largest > 0 ? 1.0 : largest < 0 ? 0.0 : largest};
     }
     // exp computes e^x in F64.
     template <class Exp>

@@ -1,4 +1,5 @@
-// What groups of elements are reduced to. A group has a state while it is reduced: up to three numbers in F64.
+// What groups of elements are reduced to. A group has a state while it is reduced: up to three numbers, in F64, or in I64 if
+// the elements are integers.
 #pragma once
 
 #include <stdint.h>

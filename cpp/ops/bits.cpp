@@ -10,10 +10,11 @@ namespace {
 void bits_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
     const DType type = src[0]->layout.type;
+    const bool shifts = result.op == Op::shift_left || result.op == Op::shift_right;
     for (const Tensor *operand : src) {
-        if (traits(type).kind == Kind::integer && operand->layout.type == type) continue;
-        fail(Status::type_mismatch, "%s: %s: %s must be i8, i16, i32 or i64", def.name, operands_text(def, src).c_str(),
-             src.size() > 1 ? "both" : "it");
+        if (traits(type).kind == Kind::integer && operand->layout.type == type && !(shifts && type == DType::boolean)) continue;
+        fail(Status::type_mismatch, "%s: %s: %s must be i8, i16, i32, i64%s", def.name, operands_text(def, src).c_str(),
+             src.size() > 1 ? "both" : "it", shifts ? " or u8" : ", u8 or bool");
     }
     result.layout = broadcast_layout(def, src, 0, type);
 }

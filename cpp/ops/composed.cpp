@@ -181,11 +181,10 @@ Tensor *index_select_compose(NodeBatch &nodes, std::span<Tensor *const> src, con
 
 Tensor *masked_fill_compose(NodeBatch &nodes, std::span<Tensor *const> src, const MaskedFillAttrs &attrs) {
     Tensor *a = src[0], *mask = src[1];
-    const DType type = a->layout.type, of_mask = mask->layout.type;
-    const Kind kind = traits(of_mask).kind;
+    const DType type = a->layout.type;
+    const Kind kind = traits(mask->layout.type).kind;
     check_type(facts::masked_fill, src, 0, is_float(type) || is_number(type), "f32, f16 or bf16, or i32, i64 or f64");
-    check_type(facts::masked_fill, src, 1, is_float(of_mask) || (is_number(type) && (kind == Kind::floating || kind == Kind::integer)),
-               is_number(type) ? "a float or an integer" : "f32, f16 or bf16");
+    check_type(facts::masked_fill, src, 1, kind == Kind::floating || kind == Kind::integer, "a float, an integer or bool");
     for (std::size_t d = 0; d < max_dims; d++) {
         if (mask->layout.ne[d] == 1 || mask->layout.ne[d] == a->layout.ne[d]) continue;
         fail(Status::shape_mismatch, "masked_fill: %s: each extent of mask is that of a, or 1",
@@ -198,8 +197,7 @@ Tensor *masked_fill_compose(NodeBatch &nodes, std::span<Tensor *const> src, cons
 Tensor *one_hot_compose(NodeBatch &nodes, std::span<Tensor *const> src, const OneHotAttrs &attrs) {
     Tensor *indices = src[0];
     const DType type = indices->layout.type;
-    check_type(facts::one_hot, src, 0, type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::i64,
-               "i8, i16, i32 or i64");
+    check_type(facts::one_hot, src, 0, traits(type).kind == Kind::integer, "i8, i16, i32, i64, u8 or bool");
     // F32 represents all classes, and no other integer is rounded to one of them.
     Tensor *as_f32 = nodes.make(Op::cast, {indices}, {Attr::of_text("to", "f32")});
     return nodes.make(Op::eq, {numbers(nodes, 0, 1, attrs.classes), unsqueezed(nodes, "one_hot", as_f32, 0)});
@@ -207,16 +205,25 @@ Tensor *one_hot_compose(NodeBatch &nodes, std::span<Tensor *const> src, const On
 
 // 1 where an element is not 0, otherwise 0; or the opposite.
 Tensor *compared_with_0(NodeBatch &nodes, Tensor *a, Op op) {
+    const DType type = a->layout.type;
+    // All integers of smaller types have a number in F32.
+    if (!is_number(type) && traits(type).kind == Kind::integer) a = nodes.make(Op::cast, {a}, {Attr::of_text("to", "f32")});
     return nodes.make(op, {a, nodes.make(Op::fill, {a}, {Attr::of_number("value", 0)})});
 }
 
-template <Op joined>
+bool are_bools(std::span<Tensor *const> src) noexcept {
+    return std::ranges::all_of(src, [](const Tensor *t) { return t->layout.type == DType::boolean; });
+}
+
+template <Op joined, Op bits>
 Tensor *logical_compose(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &) {
+    if (are_bools(src)) return nodes.make(bits, {src[0], src[1]});
     Tensor *a = compared_with_0(nodes, src[0], Op::ne), *b = compared_with_0(nodes, src[1], Op::ne);
     return nodes.make(joined, {a, b});
 }
 
 Tensor *logical_not_compose(NodeBatch &nodes, std::span<Tensor *const> src, const Attrs &) {
+    if (are_bools(src)) return nodes.make(Op::bitwise_not, {src[0]});
     return compared_with_0(nodes, src[0], Op::eq);
 }
 
@@ -296,11 +303,11 @@ constexpr OpDef masked_fill{facts::masked_fill, {.compose = composed<MaskedFillA
 
 constexpr OpDef one_hot{facts::one_hot, {.compose = composed<OneHotAttrs, one_hot_compose>}};
 
-constexpr OpDef logical_and{facts::logical_and, {.compose = logical_compose<Op::mul>}};
+constexpr OpDef logical_and{facts::logical_and, {.compose = logical_compose<Op::mul, Op::bitwise_and>}};
 
-constexpr OpDef logical_or{facts::logical_or, {.compose = logical_compose<Op::maximum>}};
+constexpr OpDef logical_or{facts::logical_or, {.compose = logical_compose<Op::maximum, Op::bitwise_or>}};
 
-constexpr OpDef logical_xor{facts::logical_xor, {.compose = logical_compose<Op::ne>}};
+constexpr OpDef logical_xor{facts::logical_xor, {.compose = logical_compose<Op::ne, Op::bitwise_xor>}};
 
 constexpr OpDef logical_not{facts::logical_not, {.compose = logical_not_compose}};
 

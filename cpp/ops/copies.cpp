@@ -47,7 +47,11 @@ bool may_refuse(DType from, DType to) noexcept {
     const DTypeTraits &source = traits(from), &target = traits(to);
     switch (target.kind) {
         case Kind::floating: return false;
-        case Kind::integer: return source.kind != Kind::integer || source.size > target.size;
+        case Kind::integer: {
+            if (to == DType::boolean) return false;
+            const IntegerRange there = integer_range(from), here = integer_range(to);
+            return source.kind != Kind::integer || there.least < here.least || there.most > here.most;
+        }
         // Quantised types hold only finite numbers. Every I64 is finite.
         case Kind::weight:
         case Kind::activation: return source.kind != Kind::integer;
@@ -58,9 +62,8 @@ bool may_refuse(DType from, DType to) noexcept {
 std::string values_of(DType type) {
     const DTypeTraits &t = traits(type);
     if (t.kind != Kind::integer) return std::string("finite numbers are valid for ") + t.name;
-    const int bits = static_cast<int>(t.size * 8 - 1);
-    const std::int64_t largest = INT64_MAX >> (63 - bits);
-    return format_text("%s holds %lld to %lld", t.name, static_cast<long long>(-largest - 1), static_cast<long long>(largest));
+    const IntegerRange range = integer_range(type);
+    return format_text("%s holds %lld to %lld", t.name, static_cast<long long>(range.least), static_cast<long long>(range.most));
 }
 
 constexpr OpDef cont{facts::cont, {.infer = cont_infer, .cost = copy_cost}};

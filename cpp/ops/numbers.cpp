@@ -1,8 +1,10 @@
 #include "ops/numbers.hpp"
 
 #include "base/fail.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/gen/op_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tensorlib::core::ops {
@@ -24,6 +26,16 @@ std::int64_t to_bound(DType type, double bound, bool upper) noexcept {
     return whole >= -static_cast<double>(least) ? most : static_cast<std::int64_t>(whole);
 }
 
+// An integer of as many bits.
+DType bits_of(DType type) noexcept {
+    switch (traits(type).size) {
+        case 1: return DType::u8;
+        case 2: return DType::i16;
+        case 4: return DType::i32;
+        default: return DType::i64;
+    }
+}
+
 int first_operand(Op op) noexcept { return op == Op::where ? 1 : 0; }
 
 }  // namespace
@@ -41,15 +53,18 @@ int number_op(Op op) noexcept {
 
 bool has_numbers(Op op, std::span<Tensor *const> src) noexcept {
     if (number_op(op) < 0) return false;
-    for (std::size_t i = static_cast<std::size_t>(first_operand(op)); i < src.size(); i++) {
-        if (is_number(src[i]->layout.type)) return true;
-    }
-    return false;
+    // `where` selects bits, unless all of its operands are floats.
+    const auto in_f32 = [op](const Tensor *t) { return op == Op::where ? is_float(t->layout.type) : !is_number(t->layout.type); };
+    return !std::ranges::all_of(src, in_f32);
 }
 
 NumberNode number_node(const Tensor &node) noexcept {
     NumberNode made{static_cast<NumberOp>(number_op(node.op)), DType::f64, first_operand(node.op), {}};
     made.type = node.src[made.first]->layout.type;
+    if (made.op == NumberOp::where) made.type = bits_of(made.type);
+    if (made.op == NumberOp::bitwise_not) made.parameters.i64[0] = made.type == DType::boolean ? 1 : -1;
+    if (made.type == DType::boolean) made.type = DType::u8;
+    if (is_bitwise(made.op)) return made;
     double given[2] = {0, 0};
     switch (node.op) {
         case Op::clamp: given[0] = attrs_of<ClampAttrs>(node).min, given[1] = attrs_of<ClampAttrs>(node).max; break;
@@ -72,20 +87,28 @@ NumberNode number_node(const Tensor &node) noexcept {
     return made;
 }
 
+namespace {
+
+// The operands of `where`, which are not all F32, F16 or BF16.
+void check_selected(const OpFacts &def, std::span<Tensor *const> src) {
+    const DType type = src[1]->layout.type;
+    const Kind kind = traits(src[0]->layout.type).kind;
+    if (traits(type).block_size != 1 || src[2]->layout.type != type) {
+        fail(Status::type_mismatch, "%s: %s: a and b must be of one type that is not quantised", def.name, operands_text(def, src).c_str());
+    }
+    if (kind == Kind::floating || kind == Kind::integer) return;
+    fail(Status::type_mismatch, "%s: %s: condition must be a float, an integer or bool", def.name, operands_text(def, src).c_str());
+}
+
+}  // namespace
+
 void check_numbers(const OpFacts &def, std::span<Tensor *const> src, const Attrs &attrs) {
-    const auto first = static_cast<std::size_t>(first_operand(def.op));
-    const DType type = src[first]->layout.type;
-    for (const Tensor *other : src.subspan(first)) {
+    if (def.op == Op::where) return check_selected(def, src);
+    const DType type = src[0]->layout.type;
+    for (const Tensor *other : src) {
         if (other->layout.type == type) continue;
         fail(Status::type_mismatch, "%s: %s: each must be f32, f16 or bf16, or all must be i32, i64 or f64", def.name,
              operands_text(def, src).c_str());
-    }
-    if (first > 0) {
-        const Kind kind = traits(src[0]->layout.type).kind;
-        if (kind != Kind::floating && kind != Kind::integer) {
-            fail(Status::type_mismatch, "%s: %s: %s must be a float or an integer", def.name, operands_text(def, src).c_str(),
-                 def.operands[0].name);
-        }
     }
     if (type != DType::f64 && types_of(static_cast<NumberOp>(number_op(def.op))) == NumberTypes::doubles) {
         fail(Status::type_mismatch, "%s: %s: %s must be f32, f16 or bf16, or f64", def.name, operands_text(def, src).c_str(),

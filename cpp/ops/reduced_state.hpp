@@ -3,16 +3,26 @@
 #pragma once
 
 #include "dtype/host_device.hpp"
+#include "math/numbers.hpp"
 #include "math/reduced.hpp"
 #include "math/reduced_kind.hpp"
 
 #include <math.h>
+#include <limits>
+#include <type_traits>
 
 namespace tensorlib::core::ops {
 
+// The type of a state's numbers, for elements that are computed with as E: float, double, int32_t or int64_t.
+template <class E>
+using StateNumber = std::conditional_t<std::is_integral_v<E>, int64_t, double>;
+
+template <class V>
 struct ReducedState {
-    double numbers[most_reduced_numbers];
+    V numbers[most_reduced_numbers];
 };
+template <class E>
+using StateOf = ReducedState<StateNumber<E>>;
 
 constexpr TL_HOST_DEVICE int reduced_numbers(Reduced kind) {
     switch (kind) {
@@ -24,50 +34,76 @@ constexpr TL_HOST_DEVICE int reduced_numbers(Reduced kind) {
     }
 }
 
+// Integers have neither deviations nor exponentials.
+template <class E>
+constexpr bool has_reduction(Reduced kind) {
+    return !std::is_integral_v<E> || (kind != Reduced::deviations && kind != Reduced::exponentials);
+}
+
+// What every element is at least, and at most.
+template <class E>
+constexpr TL_HOST_DEVICE StateNumber<E> least_of() {
+    if constexpr (std::is_integral_v<E>) {
+        return std::numeric_limits<E>::min();
+    } else {
+        return -__builtin_inf();
+    }
+}
+template <class E>
+constexpr TL_HOST_DEVICE StateNumber<E> most_of() {
+    if constexpr (std::is_integral_v<E>) {
+        return std::numeric_limits<E>::max();
+    } else {
+        return __builtin_inf();
+    }
+}
+
 // The state of no elements.
-constexpr TL_HOST_DEVICE ReducedState begun(Reduced kind) {
-    constexpr double infinity = __builtin_inf();
+template <class E>
+constexpr TL_HOST_DEVICE StateOf<E> begun(Reduced kind) {
     switch (kind) {
         case Reduced::product:
         case Reduced::all: return {{1, 0, 0}};
         case Reduced::largest:
-        case Reduced::exponentials: return {{-infinity, 0, 0}};
-        case Reduced::smallest: return {{infinity, 0, 0}};
-        case Reduced::largest_at: return {{-infinity, -1, 0}};
-        case Reduced::smallest_at: return {{infinity, -1, 0}};
+        case Reduced::exponentials: return {{least_of<E>(), 0, 0}};
+        case Reduced::smallest: return {{most_of<E>(), 0, 0}};
+        case Reduced::largest_at: return {{least_of<E>(), -1, 0}};
+        case Reduced::smallest_at: return {{most_of<E>(), -1, 0}};
         default: return {{0, 0, 0}};
     }
 }
 
 // Adds the elements of a later part of the group.
-TL_HOST_DEVICE inline void join(Reduced kind, ReducedState &state, const ReducedState &later) {
-    double *a = state.numbers;
-    const double *b = later.numbers;
+template <class V>
+TL_HOST_DEVICE inline void join(Reduced kind, ReducedState<V> &state, const ReducedState<V> &later) {
+    using N = math::Numbers<V>;
+    V *a = state.numbers;
+    const V *b = later.numbers;
     switch (kind) {
-        case Reduced::sum: a[0] += b[0]; break;
-        case Reduced::product: a[0] *= b[0]; break;
-        case Reduced::largest: a[0] = static_cast<double>(math::larger(static_cast<float>(a[0]), static_cast<float>(b[0]))); break;
-        case Reduced::smallest: a[0] = -static_cast<double>(math::larger(static_cast<float>(-a[0]), static_cast<float>(-b[0]))); break;
-        case Reduced::any: a[0] = b[0] > a[0] ? b[0] : a[0]; break;
-        case Reduced::all: a[0] = b[0] < a[0] ? b[0] : a[0]; break;
+        case Reduced::sum: a[0] = N::add(a[0], b[0]); return;
+        case Reduced::product: a[0] = N::mul(a[0], b[0]); return;
+        case Reduced::largest: a[0] = N::maximum(a[0], b[0]); return;
+        case Reduced::smallest: a[0] = N::minimum(a[0], b[0]); return;
+        case Reduced::any: a[0] = b[0] > a[0] ? b[0] : a[0]; return;
+        case Reduced::all: a[0] = b[0] < a[0] ? b[0] : a[0]; return;
         case Reduced::largest_at:
         case Reduced::smallest_at: {
-            math::Placed placed{a[0], a[1]};
+            math::Placed<V> placed{a[0], a[1]};
             placed.take({b[0], b[1]}, kind == Reduced::smallest_at);
             a[0] = placed.value, a[1] = placed.index;
-            break;
+            return;
         }
-        case Reduced::deviations: {
+        default: break;
+    }
+    if constexpr (std::is_same_v<V, double>) {
+        if (kind == Reduced::deviations) {
             math::Deviations all{a[0], a[1], a[2]};
             all.join({b[0], b[1], b[2]});
             a[0] = all.n, a[1] = all.mean, a[2] = all.squares;
-            break;
-        }
-        case Reduced::exponentials: {
+        } else {
             math::Exponentials all{a[0], a[1]};
             all.join({b[0], b[1]}, [](double x) { return ::exp(x); });
             a[0] = all.largest, a[1] = all.sum;
-            break;
         }
     }
 }
@@ -80,19 +116,23 @@ struct ReducedResult {
 };
 
 // The element of the result; for an index, the index.
-TL_HOST_DEVICE inline double result_of(const ReducedResult &result, const ReducedState &state) {
-    const double *a = state.numbers;
-    switch (result.kind) {
-        case Reduced::sum: return result.mean ? a[0] / result.divisor : a[0];
-        case Reduced::deviations: {
-            const double variance = a[2] / result.divisor;
-            return result.root ? ::sqrt(variance) : variance;
+template <class V>
+TL_HOST_DEVICE inline V result_of(const ReducedResult &result, const ReducedState<V> &state) {
+    const V *a = state.numbers;
+    // A group of NaN alone has no place.
+    if (result.kind == Reduced::largest_at || result.kind == Reduced::smallest_at) return a[1] < 0 ? V{0} : a[1];
+    if constexpr (std::is_same_v<V, double>) {
+        switch (result.kind) {
+            case Reduced::sum: return result.mean ? a[0] / result.divisor : a[0];
+            case Reduced::deviations: {
+                const double variance = a[2] / result.divisor;
+                return result.root ? ::sqrt(variance) : variance;
+            }
+            case Reduced::exponentials: return a[0] + ::log(a[1]);
+            default: break;
         }
-        case Reduced::exponentials: return a[0] + ::log(a[1]);
-        case Reduced::largest_at:
-        case Reduced::smallest_at: return a[1] < 0 ? 0 : a[1];  // a group of NaN alone has no place
-        default: return a[0];
     }
+    return a[0];
 }
 
 }  // namespace tensorlib::core::ops

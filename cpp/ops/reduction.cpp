@@ -1,6 +1,7 @@
 #include "ops/reduction.hpp"
 
 #include "base/checked.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/gen/op_facts.hpp"
 
 #include <algorithm>
@@ -87,6 +88,31 @@ ReducedResult reduced_result(const Tensor &node) noexcept {
                                                          : 0;
     const double divisor = std::max(length - static_cast<double>(correction), 0.0);
     return {kind(), divisor, node.op == Op::mean, node.op == Op::std};
+}
+
+DType computed_type(const ReducedResult &result, DType type) noexcept {
+    if (is_float(type)) return DType::f32;
+    if (type == DType::f64 || result.mean || !has_reduction<std::int64_t>(result.kind)) return DType::f64;
+    return type == DType::i64 ? DType::i64 : DType::i32;
+}
+
+DType reduced_type(Op op, DType type) noexcept {
+    switch (op) {
+        case Op::argmax:
+        case Op::argmin: return DType::i32;
+        case Op::max:
+        case Op::min: return is_float(type) ? DType::f32 : type;
+        // Truth values, as comparisons and logical operations give them.
+        case Op::any:
+        case Op::all: return type == DType::boolean ? type : DType::f32;
+        case Op::sum:
+        case Op::sum_rows:
+        case Op::prod:
+            if (traits(type).kind == Kind::integer) return DType::i64;
+            break;
+        default: break;
+    }
+    return is_float(type) ? DType::f32 : DType::f64;
 }
 
 }  // namespace tensorlib::core::ops

@@ -68,6 +68,13 @@ ReducedDims reduced_dims(const Tensor &node) noexcept;
 
 inline Reduction reduction_of(const Tensor &node) noexcept { return {node.src[0]->layout, reduced_dims(node).set}; }
 
+// The type in which elements of a type are reduced: F32, I32, I64 or F64. F32 is for F16 and BF16 too, I32 for smaller
+// integers. Means, deviations and exponentials of integers are computed in F64.
+DType computed_type(const ReducedResult &result, DType type) noexcept;
+
+// The type of the result.
+DType reduced_type(Op op, DType type) noexcept;
+
 // What the operation is made of.
 ReducedResult reduced_result(const Tensor &node) noexcept;
 

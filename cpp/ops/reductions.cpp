@@ -24,18 +24,25 @@ void reduced_layout(const OpDef &def, DType type, unsigned set, bool keep, NodeS
     result.layout = contiguous_layout(def.name, type, {ne.data(), std::max<std::size_t>(n, 1)});
 }
 
+// Floats, integers and bool.
+void check_reduced(const OpDef &def, std::span<Tensor *const> src) {
+    const Kind kind = traits(src[0]->layout.type).kind;
+    if (kind == Kind::floating || kind == Kind::integer) return;
+    fail(Status::type_mismatch, "%s: %s: it must be a float, an integer or bool", def.name, operands_text(def, src).c_str());
+}
+
 template <class A>
 void sum_infer(std::span<Tensor *const> src, const A &attrs, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
-    check_floats(def, src);
+    check_reduced(def, src);
     const ReducedDims dims = dims_in(attrs);
-    reduced_layout(def, DType::f32, dims.set, dims.keep, result);
+    reduced_layout(def, reduced_type(result.op, src[0]->layout.type), dims.set, dims.keep, result);
 }
 
 void sum_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
-    check_floats(def, src);
-    reduced_layout(def, DType::f32, 1, true, result);
+    check_reduced(def, src);
+    reduced_layout(def, reduced_type(result.op, src[0]->layout.type), 1, true, result);
 }
 
 // No element of an empty group is the largest or the smallest.
@@ -88,7 +95,7 @@ void check_places(const OpDef &def, std::span<Tensor *const> src) {
 template <class A>
 void place_infer(std::span<Tensor *const> src, const A &attrs, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
-    check_floats(def, src);
+    check_reduced(def, src);
     const ReducedDims dims = dims_in(attrs);
     check_not_empty(def, src, dims.set);
     if (Reduction(src[0]->layout, dims.set).length > most_places) {

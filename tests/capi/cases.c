@@ -104,12 +104,15 @@ static tl_type to_type(const Run *run, const char *word) {
     return type;
 }
 
-static float generated(uint32_t seed, uint32_t i, bool integer) {
+static float generated(uint32_t seed, uint32_t i, const char *type) {
     uint32_t x = i ^ (seed * 0x9E3779B1u);
     x = (x ^ (x >> 16)) * 0x7FEB352Du;
     x = (x ^ (x >> 15)) * 0x846CA68Bu;
     x ^= x >> 16;
-    return integer ? (float)((int)((x >> 8) % 200) - 100) : (float)((int)((x >> 8) % 4096) - 2048) / 512.0f;
+    x >>= 8;
+    if (strcmp(type, "bool") == 0) return (float)(x % 2);
+    if (type[0] == 'u') return (float)(x % 200);
+    return type[0] == 'i' ? (float)((int)(x % 200) - 100) : (float)((int)(x % 4096) - 2048) / 512.0f;
 }
 
 static void on_case(Run *run, char **words, int n) {
@@ -137,7 +140,6 @@ static void on_leaf(Run *run, char **words, int n) {
     if (n != 8) bad_line(run, "leaf ID TYPE NE0 NE1 NE2 NE3 SEED");
     Slot *slot = new_slot(run, words[1]);
     tl_type type = to_type(run, words[2]);
-    bool integer = words[2][0] == 'i';
     uint32_t seed = (uint32_t)to_int(run, words[7]);
     int64_t ne[4];
     slot->n = 1;
@@ -145,7 +147,7 @@ static void on_leaf(Run *run, char **words, int n) {
     slot->tensor = tl_tensor_new(next_context(run), type, 4, ne);
     slot->data = malloc(slot->n ? slot->n * sizeof(float) : 1);
     if (!slot->tensor || !slot->data) bad_line(run, "this leaf could not be made");
-    for (size_t i = 0; i < slot->n; i++) slot->data[i] = generated(seed, (uint32_t)i, integer);
+    for (size_t i = 0; i < slot->n; i++) slot->data[i] = generated(seed, (uint32_t)i, words[2]);
 }
 
 static void on_blocks(Run *run, char **words, int n) {

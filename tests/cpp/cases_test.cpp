@@ -95,9 +95,8 @@ private:
         const tl::Tensor t = next_context().zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])});
         std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
         for (std::size_t i = 0; i < values.size(); i++) {
-            const float x = support::value(seed, static_cast<std::uint32_t>(i));
-            // Integers read the generator's bits as a number of 0 .. 199 less 100.
-            values[i] = w[2][0] == 'i' ? integer(seed, static_cast<std::uint32_t>(i)) : x;
+            const auto at = static_cast<std::uint32_t>(i);
+            values[i] = w[2].find('f') != std::string::npos ? support::value(seed, at) : integer(w[2], seed, at);
         }
         tensors_.insert({w[1], t});
         data_[w[1]] = std::move(values);
@@ -111,12 +110,14 @@ private:
         return others_[part - 1];
     }
 
-    static float integer(std::uint32_t seed, std::uint32_t i) {
+    static float integer(const std::string &type, std::uint32_t seed, std::uint32_t i) {
         std::uint32_t x = i ^ (seed * 0x9E3779B1u);
         x = (x ^ (x >> 16)) * 0x7FEB352Du;
         x = (x ^ (x >> 15)) * 0x846CA68Bu;
         x ^= x >> 16;
-        return static_cast<float>(static_cast<int>((x >> 8) % 200) - 100);
+        const auto value = static_cast<int>(x >> 8);
+        if (type == "bool") return static_cast<float>(value % 2);
+        return static_cast<float>(type[0] == 'u' ? value % 200 : value % 200 - 100);
     }
 
     void blocks(const std::vector<std::string> &w) {

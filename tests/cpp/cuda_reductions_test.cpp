@@ -103,6 +103,48 @@ TEST_F(Reductions, over_any_dimensions) {
     }
 }
 
+// Integers, bool and F64, with the CPU's bits but for exponentials.
+TEST_F(Reductions, of_numbers) {
+    const auto device = support::gpu();
+    struct Over {
+        tl::Shape shape;
+        std::vector<std::int64_t> dims;
+    };
+    const Over all[] = {{{31, 3}, {0}},   {{1025, 2}, {0}},       {{65537, 2}, {0}}, {{33, 9, 5}, {1}},
+                        {{7, 1100}, {1}}, {{6, 5, 4, 3}, {0, 2}}, {{3, 0}, {0}}};
+    for (const tl::Type type :
+         {tl::Type::i8, tl::Type::i16, tl::Type::i32, tl::Type::i64, tl::Type::u8, tl::Type::boolean, tl::Type::f64}) {
+        for (const auto &[shape, dims] : all) {
+            const auto make = [&](const std::string &op, const tl::Context &ctx) {
+                tl::Tensor a = ctx.zeros(type, shape);
+                std::vector<float> values(static_cast<std::size_t>(a.n_elements()));
+                for (std::size_t i = 0; i < values.size(); i++) {
+                    const float x = support::value(3, static_cast<std::uint32_t>(i)) * 20;
+                    values[i] = type == tl::Type::boolean ? static_cast<float>(x > -60) : type == tl::Type::u8 ? std::fabs(x) : x;
+                }
+                a.write_f32(values);
+                if (op == "prod" && type == tl::Type::f64) a = sqrt(sqrt(abs(a))).scale(0.5);
+                std::vector<tl::Attribute> attrs{{"dims", dims, ""}};
+                if (op == "var" || op == "std") attrs.push_back({"correction", {1}, ""});
+                return ctx.op(op, std::vector<std::optional<tl::Tensor>>{a}, attrs);
+            };
+            for (const char *op : {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "prod", "any", "all"}) {
+                expect_the_cpus_bits(
+                    "reduce", [&](const tl::Context &ctx) { return make(op, ctx); }, device,
+                    std::string(op) + " of " + tl::type_name(type) + ", " + std::to_string(shape[0]));
+            }
+            static const tl::Backend cpu("cpu");
+            const tl::Context here, there(device);
+            const tl::Tensor want = make("log_sum_exp", here), made = make("log_sum_exp", there);
+            tl::Graph({want}).compute(cpu);
+            support::compute(made, "reduce", device);
+            const std::vector<double> w = want.read<double>(), g = made.read<double>();
+            for (std::size_t i = 0; i < w.size(); i++)
+                ASSERT_TRUE(w[i] == g[i] || std::fabs(w[i] - g[i]) <= 0x1p-48 * std::fabs(w[i])) << g[i] << " " << w[i];
+        }
+    }
+}
+
 // Around a warp, a tile of 2048 and its multiples; rows that share values, and NaN.
 TEST_F(Reductions, places_of_all_shapes) {
     const auto device = support::gpu();
@@ -133,13 +175,16 @@ TEST_F(Reductions, places_of_all_shapes) {
 
 TEST_F(Reductions, counts_of_all_types) {
     const auto device = support::gpu();
-    for (const tl::Type type :
-         {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64, tl::Type::i8, tl::Type::i16, tl::Type::i32, tl::Type::i64}) {
+    for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64, tl::Type::i8, tl::Type::i16, tl::Type::i32,
+                                tl::Type::i64, tl::Type::u8, tl::Type::boolean}) {
         for (const tl::Shape &shape : {tl::Shape{1}, tl::Shape{300, 7}, tl::Shape{5, 0}, tl::Shape{33, 41, 3}}) {
             const auto some = [&](const tl::Context &ctx, std::uint32_t seed) {
                 tl::Tensor t = ctx.zeros(type, shape);
                 std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
-                for (std::size_t i = 0; i < values.size(); i++) values[i] = std::round(support::value(seed, static_cast<std::uint32_t>(i)));
+                for (std::size_t i = 0; i < values.size(); i++) {
+                    const float x = std::round(support::value(seed, static_cast<std::uint32_t>(i)));
+                    values[i] = type == tl::Type::u8 ? std::fabs(x) : x;
+                }
                 t.write_f32(values);
                 return t;
             };

@@ -88,6 +88,43 @@ TEST(Data, integers_refuse_and_then_nothing_is_written) {
     EXPECT_EQ(t.read<std::int8_t>()[2999], -128);
 }
 
+TEST(Data, bools_are_0_and_1) {
+    tl::Context ctx;
+    const tl::Tensor t = ctx.tensor({4}, std::vector<bool>{true, false, true, true});
+    EXPECT_EQ(t.type(), tl::Type::boolean);
+    EXPECT_EQ(t.read<bool>(), (std::vector<bool>{true, false, true, true}));
+    EXPECT_EQ(t.read_f32(), (std::vector<float>{1, 0, 1, 1}));
+    // Another byte is refused, and nothing is written.
+    const std::uint8_t bytes[] = {0, 1, 2};
+    support::expect_error(tl::Status::invalid_argument, {"byte 3 is 2", "0 and 1"}, [&] { t.write_bytes(bytes, 1, 3); });
+    EXPECT_EQ(t.read<bool>(), (std::vector<bool>{true, false, true, true}));
+    t.write_f32(std::vector<float>{0, 0.25f, std::numeric_limits<float>::quiet_NaN(), -0.0f});
+    EXPECT_EQ(t.read<bool>(), (std::vector<bool>{false, true, true, false}));
+    t.set({0}, true);
+    EXPECT_TRUE(t.get<bool>({0}));
+    EXPECT_EQ(t.get<float>({0}), 1.0f);
+    // Whoever maps it may write anything; it is read as bools all the same.
+    const auto context = tl::core::Context::create({});
+    auto *mapped = context->new_leaf(tl::core::contiguous_layout("test", tl::core::DType::boolean, std::vector<std::int64_t>{2}));
+    *static_cast<std::uint8_t *>(tl::core::map(*mapped, true)) = 7;
+    tl::core::unmap(*mapped, true);
+    std::uint8_t read[2];
+    tl::core::read_bytes(*mapped, read, 0, 2);
+    EXPECT_EQ(read[0], 1);
+    EXPECT_EQ(read[1], 0);
+    support::expect_error(tl::Status::invalid_argument, {"2 values", "4 elements"},
+                          [&] { ctx.tensor({4}, std::vector<bool>{true, false}); });
+}
+
+TEST(Data, u8_holds_0_to_255) {
+    tl::Context ctx;
+    const tl::Tensor t = ctx.tensor({3}, std::vector<std::uint8_t>{0, 128, 255});
+    EXPECT_EQ(t.read_f32(), (std::vector<float>{0, 128, 255}));
+    support::expect_error(tl::Status::invalid_argument, {"value 1", "256", "u8"}, [&] { t.write_f32(std::vector<float>{0, 256, 0}); });
+    support::expect_error(tl::Status::invalid_argument, {"value 2", "-1", "u8"}, [&] { t.write_f32(std::vector<float>{0, 2, -1}); });
+    EXPECT_EQ(t.read<std::uint8_t>(), (std::vector<std::uint8_t>{0, 128, 255}));
+}
+
 TEST(Data, one_element_at_a_time) {
     const auto context = tl::core::Context::create({});
     auto *t = context->new_leaf(tl::core::contiguous_layout("test", tl::core::DType::f16, std::vector<std::int64_t>{3, 2}));

@@ -136,10 +136,34 @@ TEST(Integers, round_to_even_and_refuse_the_rest) {
     EXPECT_FALSE(encode(DType::i8, 127.6f, got));
 }
 
+TEST(Integers, u8_and_bool) {
+    const auto encode = [](DType type, float x, std::uint8_t &out) { return traits(type).encode(&x, nullptr, &out, 1) < 0; };
+    std::uint8_t got = 77;
+    for (const auto &[x, want] : {std::pair{-0.5f, 0}, {0.5f, 0}, {1.5f, 2}, {254.5f, 254}, {255.0f, 255}, {255.49f, 255}}) {
+        EXPECT_TRUE(encode(DType::u8, x, got));
+        EXPECT_EQ(got, want) << x;
+    }
+    for (const float x : {-0.51f, 255.5f, -1.0f, INFINITY, NAN}) EXPECT_FALSE(encode(DType::u8, x, got)) << x;
+    for (const auto &[x, want] : {std::pair{0.0f, 0}, {-0.0f, 0}, {1.0f, 1}, {0x1p-149f, 1}, {-3.0f, 1}, {INFINITY, 1}, {NAN, 1}}) {
+        EXPECT_TRUE(encode(DType::boolean, x, got));
+        EXPECT_EQ(got, want) << x;
+    }
+    float value;
+    for (const std::uint8_t byte : {0, 1, 2, 255}) {
+        traits(DType::boolean).decode(&byte, &value, 1);
+        EXPECT_EQ(value, byte != 0 ? 1.0f : 0.0f);
+        EXPECT_EQ(integer_value(DType::boolean, &byte), byte != 0);
+        traits(DType::u8).decode(&byte, &value, 1);
+        EXPECT_EQ(value, static_cast<float>(byte));
+    }
+    for (std::size_t i = 0; i < dtype_count(); i++)
+        EXPECT_EQ(in_gguf(dtype_at(i).type), dtype_at(i).type != DType::u8 && dtype_at(i).type != DType::boolean);
+}
+
 TEST(Traits, by_name_and_number) {
     EXPECT_STREQ(find_traits("BF16")->name, "bf16");
     EXPECT_STREQ(find_traits("Q4_k")->name, "q4_K");
-    for (const int retired : {-1, 4, 5, 31, 32, 33, 36, 37, 38, 1000}) EXPECT_EQ(find_traits(retired), nullptr);
+    for (const int retired : {-1, 4, 5, 31, 32, 33, 36, 37, 38, 999, 1002}) EXPECT_EQ(find_traits(retired), nullptr);
     EXPECT_EQ(find_traits("q9_9"), nullptr);
     EXPECT_EQ(find_traits(""), nullptr);
     // The visitor reaches the same format.

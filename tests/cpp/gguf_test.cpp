@@ -253,6 +253,7 @@ std::vector<Hostile> hostile_tensors() {
         {"too many elements behind a zero", one_tensor(Bytes().tensor("t", {0, big, big}, 0, 0)), {"'t'", "more bytes than"}},
         {"too many bytes", one_tensor(Bytes().tensor("t", {big}, 28, 0)), {"'t'", "more bytes than"}},
         {"a type that is none", one_tensor(Bytes().tensor("t", {1}, 9999, 0)), {"byte 45", "'t'", "type 9999", "there is not"}},
+        {"a type that GGUF does not have", one_tensor(Bytes().tensor("t", {1}, 1000, 0)), {"byte 45", "'t'", "type 1000", "there is not"}},
         {"a negative type", one_tensor(Bytes().tensor("t", {1}, ~0u, 0)), {"'t'", "type -1"}},
         {"an odd offset", one_tensor(Bytes().tensor("t", {1}, 0, 4)), {"byte 49", "'t'", "offset 4", "alignment 32"}},
         {"data behind the end", one_tensor(Bytes().tensor("t", {1}, 0, 256)), {"byte 49", "'t'", "offset 256", "which have 256"}},

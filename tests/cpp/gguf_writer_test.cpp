@@ -236,6 +236,8 @@ TEST(GgufWriter, misuse_says_what_would_be_valid) {
         {[&] { writer->add_tensor(*leaf(*ctx, "", {1}, 0)); }, {"a tensor's name is empty"}},
         {[&] { writer->declare_tensor(std::string(65, 't'), core::DType::f32, ne); }, {"65 bytes", "64"}},
         {[&] { writer->declare_tensor("u", core::DType::f32, five); }, {"5 dimensions"}},
+        {[&] { writer->declare_tensor("u", core::DType::u8, ne); }, {"'u' is u8", "no type of GGUF", "i8"}},
+        {[&] { writer->declare_tensor("u", core::DType::boolean, ne); }, {"'u' is bool", "no type of GGUF"}},
         {[&] { writer->write_data(nullptr, 4); }, {"NULL"}},
         {[&] { writer->write_data(ne, 17); }, {"17 bytes", "'t'", "lacks 16"}},
         {[&] { writer->finish(); }, {"'t'", "lacks 16"}},

@@ -1,11 +1,9 @@
 // Elementwise operations in I32, I64 and F64: every bit, over random shapes, views and whole ranges of values, on every ISA and with 1 to
 // 8 threads. Integers are compared with arithmetic in 128 bits.
-#include "random_tensors.hpp"
+#include "number_tensors.hpp"
 
-#include "cpu/cpu_backend.hpp"
 #include "ops/numbers.hpp"
 
-#include <cstring>
 #include <functional>
 
 namespace {
@@ -15,38 +13,13 @@ using core::Attr;
 using core::DType;
 using core::Op;
 using core::Tensor;
+using support::elements_of;
 using support::Ne;
 using support::Random;
+using support::same;
+using support::type_of;
 
 __extension__ using Wide = __int128;
-
-template <class T>
-constexpr DType type_of = sizeof(T) == 4 ? DType::i32 : DType::i64;
-template <>
-constexpr DType type_of<double> = DType::f64;
-
-// Any bits, small numbers, and the ends of the range.
-template <class T>
-T drawn(Random &random) {
-    constexpr T ends[] = {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max(), 0, 1, static_cast<T>(-1), 2};
-    const int how = static_cast<int>(random() % 4);
-    if constexpr (std::is_same_v<T, double>) {
-        constexpr double special[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 5e-324, -1e308, 1e308, 0.5, -2.5, 4503599627370497.5};
-        if (how == 0) return special[random() % std::size(special)];
-        return (static_cast<double>(random()) - 2147483648.0) / (how == 1 ? 1 : 1 << 20);
-    } else {
-        if (how == 0) return ends[random() % std::size(ends)];
-        if (how == 1) return static_cast<T>(static_cast<std::int64_t>(random() % 41) - 20);
-        return static_cast<T>(static_cast<std::uint64_t>(random()) << 32 ^ random());
-    }
-}
-
-template <class T>
-std::vector<T> elements_of(const Tensor &t) {
-    std::vector<T> values(static_cast<std::size_t>(t.layout.n_elements()));
-    core::read_bytes(t, values.data(), 0, values.size() * sizeof(T));
-    return values;
-}
 
 // An operation, its attributes, and what it makes of elements; `wanted` of a comparison gives 0 or 1.
 template <class T>
@@ -136,40 +109,13 @@ std::vector<Number<T>> of_all_types() {
     return all;
 }
 
-bool same(double a, double b) {
-    return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
-}
 template <class T>
-    requires(!std::is_same_v<T, double>)
-bool same(T a, T b) {
-    return a == b;
-}
-
-template <class T>
-class Numbers : public testing::Test {
+class Numbers : public testing::Test, protected support::NumberTensors<T> {
 protected:
-    // A tensor of this shape with any values: a leaf, or a view with strides of its own.
-    Tensor *operand(const Ne &ne, bool no_zeros) {
-        Ne axes{0, 1, 2, 3}, from = ne;
-        const int how = static_cast<int>(random() % 3);
-        if (how == 1) std::ranges::shuffle(axes, random);
-        for (std::size_t i = 0; i < 4; i++) from[i] = ne[static_cast<std::size_t>(axes[i])];
-        if (how == 2) from[0] += 3;
-        Tensor *leaf = build.leaf(from, type_of<T>);
-        std::vector<T> values(static_cast<std::size_t>(support::count_of(from)));
-        for (T &value : values) {
-            value = drawn<T>(random);
-            if (no_zeros && value == 0) value = 7;
-        }
-        core::write_bytes(*leaf, values.data(), 0, values.size() * sizeof(T));
-        if (how == 1) return build.node(Op::permute, {leaf}, {Attr::of_ints("axes", axes)});
-        if (how == 2) return build.node(Op::view, {leaf}, {Attr::of_ints("ne", ne), Attr::of_ints("start", Ne{2, 0, 0, 0})});
-        return leaf;
-    }
     // Each extent, or 1.
     Ne broadcast(const Ne &ne) {
         Ne to = ne;
-        for (std::int64_t &n : to) n = random() % 3 == 0 ? 1 : n;
+        for (std::int64_t &n : to) n = this->random() % 3 == 0 ? 1 : n;
         return to;
     }
     static std::size_t place(const Ne &of, const Ne &index) {
@@ -177,26 +123,6 @@ protected:
         for (std::size_t d = 0; d < 4; d++) at += index[d] % std::max<std::int64_t>(of[d], 1) * stride, stride *= of[d];
         return static_cast<std::size_t>(at);
     }
-    // Computed by every backend, with the same bits.
-    template <class R>
-    std::vector<R> computed(Tensor *node) {
-        std::vector<R> first;
-        for (const std::string &isa : support::isas()) {
-            for (const int threads : {1, 2, 3, 8}) {
-                const support::Environment chosen("TENSORLIB_ISA", isa.c_str());
-                core::Ref<core::Graph> graph = core::Graph::create(*build.context, {&node, 1});
-                core::compute(*graph, *core::cpu_device().open({threads, false}));
-                const std::vector<R> got = elements_of<R>(*node);
-                if (first.empty()) first = got;
-                EXPECT_TRUE(std::ranges::equal(got, first, [](R a, R b) { return same(a, b) || (a != a && b != b); }))
-                    << isa << ", " << threads;
-            }
-        }
-        return first;
-    }
-
-    Random random{11};
-    support::Builder build;
 };
 
 using Types = testing::Types<std::int32_t, std::int64_t, double>;

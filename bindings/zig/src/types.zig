@@ -4,8 +4,8 @@ const std = @import("std");
 const c = @import("c.zig");
 const status = @import("status.zig");
 
-/// How elements are stored; the numbers are those of GGUF. The library may have more types than these: ask for
-/// their traits.
+/// How elements are stored; the numbers are those of GGUF, and from 1000 on those of types that GGUF does not
+/// have. The library may have more types than these: ask for their traits.
 pub const Type = enum(c.tl_type) {
     f32 = c.TL_TYPE_F32,
     f16 = c.TL_TYPE_F16,
@@ -42,6 +42,8 @@ pub const Type = enum(c.tl_type) {
     nvfp4 = c.TL_TYPE_NVFP4,
     q1_0 = c.TL_TYPE_Q1_0,
     q2_0 = c.TL_TYPE_Q2_0,
+    u8 = c.TL_TYPE_U8,
+    bool = c.TL_TYPE_BOOL,
     _,
 
     /// The type that stores values of T unchanged. BF16 has none: write and read it as f32, or as bytes.
@@ -54,7 +56,9 @@ pub const Type = enum(c.tl_type) {
             i16 => .i16,
             i32 => .i32,
             i64 => .i64,
-            else => @compileError("no tensor type stores " ++ @typeName(T) ++ ": f16, f32, f64, i8, i16, i32, i64"),
+            u8 => .u8,
+            bool => .bool,
+            else => @compileError("no tensor type stores " ++ @typeName(T) ++ ": f16, f32, f64, i8, i16, i32, i64, u8, bool"),
         };
     }
 
@@ -107,7 +111,7 @@ pub const Type = enum(c.tl_type) {
 pub const Kind = enum(c.tl_kind) {
     /// A plain float.
     floating = c.TL_KIND_FLOATING,
-    /// A plain integer: for indices and storage, not for arithmetic.
+    /// An integer, or BOOL.
     integer = c.TL_KIND_INTEGER,
     /// A quantised type for weights.
     weight = c.TL_KIND_WEIGHT,

@@ -38,6 +38,10 @@ pub const Leaf = struct {
             const bits: i32 = @intCast(x >> 8);
             v.* = if (integer)
                 @floatFromInt(@rem(bits, 200) - 100)
+            else if (self.dtype[0] == 'u')
+                @floatFromInt(@rem(bits, 200))
+            else if (std.mem.eql(u8, self.dtype, "bool"))
+                @floatFromInt(@rem(bits, 2))
             else
                 @as(f32, @floatFromInt(@rem(bits, 4096) - 2048)) / 512;
         }

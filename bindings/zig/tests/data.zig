@@ -14,7 +14,7 @@ fn context() !tl.Context {
 test "every element type goes in and comes out as it is" {
     var ctx = try context();
     defer ctx.deinit();
-    inline for (.{ f16, f32, f64, i8, i16, i32, i64 }) |T| {
+    inline for (.{ f16, f32, f64, i8, i16, i32, i64, u8 }) |T| {
         const least: T = if (@typeInfo(T) == .float) -std.math.floatMax(T) else std.math.minInt(T);
         const values = [_]T{ 1, least, 3 };
         const t = try ctx.tensorFrom(T, &.{3}, &values);
@@ -30,6 +30,19 @@ test "every element type goes in and comes out as it is" {
         try t.readAt(T, 1, &part);
         try expectEqualSlices(T, &.{ least, 1 }, &part);
     }
+}
+
+test "bools go in and come out, and no other bytes" {
+    var ctx = try context();
+    defer ctx.deinit();
+    const t = try ctx.tensorFrom(bool, &.{3}, &.{ true, false, true });
+    try expectEqual(tl.Type.bool, t.dtype());
+    var got: [3]bool = undefined;
+    try t.read(bool, &got);
+    try expectEqualSlices(bool, &.{ true, false, true }, &got);
+    var numbers: [3]f32 = undefined;
+    try t.readF32(&numbers);
+    try expectEqualSlices(f32, &.{ 1, 0, 1 }, &numbers);
 }
 
 test "f32 is converted" {

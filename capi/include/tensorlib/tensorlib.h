@@ -166,11 +166,11 @@ TL_API const char *tl_status_name(tl_status status);
 /* ====================================================================================================
  * Storage types
  *
- * How elements are stored. The numbers are those of GGUF. Later versions add types: ask for a type's traits, or
+ * How elements are stored. The numbers are those of GGUF, and from 1000 on those of types that GGUF does not have. Later versions add types: ask for a type's traits, or
  * iterate with `tl_type_at`, instead of listing numbers. Quantised types store rows of whole blocks only.
  * docs/formats.md says which type suits which purpose. */
 
-/// A storage type, by its GGUF number.
+/// A storage type, by its number.
 typedef int32_t tl_type;
 
 /// IEEE 754 binary32.
@@ -278,13 +278,20 @@ typedef int32_t tl_type;
 /// -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
 #define TL_TYPE_Q2_0 42
 
+/// 8-bit unsigned integer.
+#define TL_TYPE_U8 1000
+
+/// A truth value: a byte that is 0 or 1. Whatever is not 0 converts to 1. `tl_tensor_write` refuses other bytes, and
+/// memory that is mapped for writing must not be given any.
+#define TL_TYPE_BOOL 1001
+
 /// What a type may be used for.
 typedef int32_t tl_kind;
 
 /// A plain float.
 #define TL_KIND_FLOATING 0
 
-/// A plain integer: for indices and storage, not for arithmetic.
+/// An integer, or BOOL.
 #define TL_KIND_INTEGER 1
 
 /// A quantised type for weights.
@@ -1830,8 +1837,8 @@ TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
 ///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
 ///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`;
-///   or `a` and `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the
+/// - Types: `condition` is a float, an integer or BOOL. `a` and `b` have one type, which is not
+///   quantised; or all three are F32, F16 or BF16, and `b` is rounded to the type of `a`. `c` has the
 ///   type of `a`.
 ///
 /// Since 0.1.
@@ -1883,8 +1890,8 @@ TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or
-///   `a` is I32, I64 or F64, and `mask` a float or an integer.
+/// - Types: `a` is F32, F16 or BF16, and the value is rounded to this type; or `a` is I32, I64 or F64.
+///   `mask` is a float, an integer or BOOL.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 ///
@@ -2612,8 +2619,9 @@ TL_API tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k,
 /// positions of the elements alone.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. The sum of no elements is 0.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+///   depends on the shape alone.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a, const tl_sum_params *params);
@@ -2624,8 +2632,9 @@ TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a, const tl_sum_params *par
 ///
 /// It is tl_sum() over dimension 0, which stays with 1 element.
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
-/// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+///   depends on the shape alone.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
@@ -2638,8 +2647,8 @@ TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
 /// elements.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. The mean of no elements is NaN.
-/// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. Summed as by tl_sum(), integers in F64, and divided in
+///   F64. `c` is F32 for F32, F16 and BF16, rounded once, and F64 for other types.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a, const tl_mean_params *params);
@@ -2670,7 +2679,7 @@ TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
 ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
-/// - Types: `a` is F32, F16 or BF16.
+/// - Types: `a` is a float, an integer or BOOL.
 /// - Result: I32.
 ///
 /// Since 0.1.
@@ -2740,8 +2749,8 @@ TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
 ///   unless `c` is empty.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or
+///   BF16.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_max(tl_context *ctx, tl_tensor *a, const tl_max_params *params);
@@ -2755,8 +2764,8 @@ TL_API tl_tensor *tl_max(tl_context *ctx, tl_tensor *a, const tl_max_params *par
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
 ///   unless `c` is empty.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or
+///   BF16.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_min(tl_context *ctx, tl_tensor *a, const tl_min_params *params);
@@ -2772,7 +2781,7 @@ TL_API tl_tensor *tl_min(tl_context *ctx, tl_tensor *a, const tl_min_params *par
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
 ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
-/// - Types: `a` is F32, F16 or BF16.
+/// - Types: `a` is a float, an integer or BOOL.
 /// - Result: I32.
 ///
 /// Since 0.1.
@@ -2788,8 +2797,8 @@ TL_API tl_tensor *tl_argmin(tl_context *ctx, tl_tensor *a, const tl_argmin_param
 /// joined in F64. The divisor is 0 where n is less than `correction`, and 0 / 0 is NaN.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. Integers are computed in F64. `c` is F32 for F32, F16
+///   and BF16, rounded once, and F64 for other types.
 /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
 ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
 ///   and candle. Range: 0 to 2^31 - 1.
@@ -2805,8 +2814,8 @@ TL_API tl_tensor *tl_var(tl_context *ctx, tl_tensor *a, int64_t correction, cons
 /// elements.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each.
-/// - Types: `a` is F32, F16 or BF16. Computed as tl_var(), with the root in F64, and rounded once.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. Computed as tl_var(), with the root in F64. `c` is F32
+///   for F32, F16 and BF16, rounded once, and F64 for other types.
 /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
 ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
 ///   and candle. Range: 0 to 2^31 - 1.
@@ -2818,12 +2827,13 @@ TL_API tl_tensor *tl_std(tl_context *ctx, tl_tensor *a, int64_t correction, cons
 ///
 /// Computes `c[k] = product over r of a[k, r]`.
 ///
-/// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in
-/// F64, in an order that depends on the shape alone.
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. Products of floats are
+/// computed in F64, in an order that depends on the shape alone.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. The product of no elements is 1.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+///   depends on the shape alone.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_prod(tl_context *ctx, tl_tensor *a, const tl_prod_params *params);
@@ -2835,8 +2845,7 @@ TL_API tl_tensor *tl_prod(tl_context *ctx, tl_tensor *a, const tl_prod_params *p
 /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. No elements give 0.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_any(tl_context *ctx, tl_tensor *a, const tl_any_params *params);
@@ -2848,8 +2857,7 @@ TL_API tl_tensor *tl_any(tl_context *ctx, tl_tensor *a, const tl_any_params *par
 /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. No elements give 1.
-/// - Types: `a` is F32, F16 or BF16.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_all(tl_context *ctx, tl_tensor *a, const tl_all_params *params);
@@ -2862,9 +2870,9 @@ TL_API tl_tensor *tl_all(tl_context *ctx, tl_tensor *a, const tl_all_params *par
 /// relative to the largest, so no exponential overflows.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
 ///   `keep` is true, they stay with 1 element each. No elements give -infinity.
-/// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by tl_sum(), the
-///   logarithm in F64.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. Exponentials are computed in F32, or in F64 for other
+///   types, and summed as by tl_sum(); the logarithm is computed in F64. `c` is F32 for F32, F16 and
+///   BF16, rounded once, and F64 for other types.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_log_sum_exp(tl_context *ctx, tl_tensor *a, const tl_log_sum_exp_params *params);
@@ -3494,7 +3502,7 @@ TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, 
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both I8, I16, I32 or I64.
+/// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -3506,7 +3514,7 @@ TL_API tl_tensor *tl_bitwise_and(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both I8, I16, I32 or I64.
+/// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -3518,17 +3526,17 @@ TL_API tl_tensor *tl_bitwise_or(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both I8, I16, I32 or I64.
+/// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_bitwise_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
-/// Inverts each bit of `a`.
+/// Inverts each bit of `a`; BOOL has one.
 ///
-/// Computes `c[i] = -1 - a[i]`.
+/// Computes `c[i] = ~a[i]`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: I8, I16, I32 or I64.
+/// - Types: I8, I16, I32, I64, U8 or BOOL.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -3543,7 +3551,7 @@ TL_API tl_tensor *tl_bitwise_not(tl_context *ctx, tl_tensor *a);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both I8, I16, I32 or I64.
+/// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -3557,7 +3565,7 @@ TL_API tl_tensor *tl_shift_left(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both I8, I16, I32 or I64.
+/// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
 /// - Result: The type of `a`.
 ///
 /// Since 0.1.
@@ -3571,8 +3579,8 @@ TL_API tl_tensor *tl_shift_right(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-///   F32, F16 or BF16, and is F32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_logical_and(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -3585,8 +3593,8 @@ TL_API tl_tensor *tl_logical_and(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-///   F32, F16 or BF16, and is F32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_logical_or(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -3599,8 +3607,8 @@ TL_API tl_tensor *tl_logical_or(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
 ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-///   F32, F16 or BF16, and is F32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_logical_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b);
@@ -3611,7 +3619,7 @@ TL_API tl_tensor *tl_logical_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// NaN counts as not 0.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: `a` is F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+/// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a` if that is BOOL, F32, F16 or
 ///   BF16, and is F32 otherwise.
 ///
 /// Since 0.1.

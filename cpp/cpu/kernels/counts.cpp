@@ -16,7 +16,9 @@ constexpr std::int64_t stage = 512;
 
 simd::SimdTable::Comparisons::CountEqual equal_of(DType type, const simd::SimdTable &simd) noexcept {
     switch (type) {
-        case DType::i8: return simd.comparisons.equal_i8;
+        case DType::i8:
+        case DType::u8:
+        case DType::boolean: return simd.comparisons.equal_i8;
         case DType::i16: return simd.comparisons.equal_i16;
         case DType::i32: return simd.comparisons.equal_i32;
         case DType::i64: return simd.comparisons.equal_i64;

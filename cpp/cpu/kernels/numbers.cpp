@@ -103,6 +103,7 @@ void run_numbers(const Step &step, const Slice &slice) noexcept {
         case DType::i16: return run_pieces<std::int16_t>(step, node, loops.i16[op], range);
         case DType::i32: return run_pieces<std::int32_t>(step, node, loops.i32[op], range);
         case DType::i64: return run_pieces<std::int64_t>(step, node, loops.i64[op], range);
+        case DType::u8: return run_pieces<std::uint8_t>(step, node, loops.u8[op], range);
         default: return run_pieces<double>(step, node, loops.f64[op], range);
     }
 }

@@ -22,6 +22,7 @@ void fill(SimdTable &table) {
     fill_integer(table.integer);
     fill_columns(table.integer);
     fill_formats(table);
+    fill_number_reductions(table);
     fill_float_panels(table);
     fill_panels(table);
     fill_packed_rows(table);

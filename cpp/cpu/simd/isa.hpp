@@ -15,7 +15,7 @@ void fill_norms(SimdTable::Norms &table);
 void fill_rotations(SimdTable::Rotations &table);
 void fill_attention(SimdTable::Attention &table);
 void fill_sums(SimdTable::Sums &table);
-void fill_reductions(SimdTable::Reductions &table);
+void fill_reductions(SimdTable::Reductions<float> &table);
 void fill_losses(SimdTable::Losses &table);
 void fill_comparisons(SimdTable::Comparisons &table);
 void fill_numbers(SimdTable::Numbers &table);
@@ -27,6 +27,7 @@ void fill_integer(SimdTable::Integer &table);
 void fill_columns(SimdTable::Integer &table);
 // These fill entries per type, in several tables.
 void fill_formats(SimdTable &table);
+void fill_number_reductions(SimdTable &table);
 void fill_float_panels(SimdTable &table);
 void fill_panels(SimdTable &table);
 void fill_packed_rows(SimdTable &table);

@@ -72,6 +72,14 @@ void filled(int64_t n, const void *const *, const void *params, void *dst) {
 }
 
 template <class T>
+void inverted(int64_t n, const void *const *src, const void *params, void *dst) {
+    const auto *a = static_cast<const T *>(src[0]);
+    auto *c = static_cast<T *>(dst);
+    const T bits = *static_cast<const T *>(params);
+    for (int64_t i = 0; i < n; i++) c[i] = N<T>::bits_not(a[i], bits);
+}
+
+template <class T>
 void scaled(int64_t n, const void *const *src, const void *params, void *dst) {
     const auto *a = static_cast<const T *>(src[0]), *given = static_cast<const T *>(params);
     auto *c = static_cast<T *>(dst);
@@ -105,7 +113,6 @@ void fill_type(SimdTable::NumberLoop *loops) {
     set(NumberOp::le, compared<T, Le>);
     set(NumberOp::gt, compared<T, Gt>);
     set(NumberOp::ge, compared<T, Ge>);
-    set(NumberOp::where, selected<T>);
     set(NumberOp::abs, unary<T, N<T>::abs>);
     set(NumberOp::neg, unary<T, N<T>::neg>);
     set(NumberOp::sqr, unary<T, N<T>::sqr>);
@@ -115,13 +122,15 @@ void fill_type(SimdTable::NumberLoop *loops) {
     set(NumberOp::scale, scaled<T>);
 }
 
+// Bits of any type of the size can be selected.
 template <class T>
 void fill_bits(SimdTable::NumberLoop *loops) {
     const auto set = setter(loops);
-    set(NumberOp::bitwise_and, binary<T, N<T>::bitwise_and>);
-    set(NumberOp::bitwise_or, binary<T, N<T>::bitwise_or>);
-    set(NumberOp::bitwise_xor, binary<T, N<T>::bitwise_xor>);
-    set(NumberOp::bitwise_not, unary<T, N<T>::bitwise_not>);
+    set(NumberOp::where, selected<T>);
+    set(NumberOp::bitwise_and, binary<T, N<T>::bits_and>);
+    set(NumberOp::bitwise_or, binary<T, N<T>::bits_or>);
+    set(NumberOp::bitwise_xor, binary<T, N<T>::bits_xor>);
+    set(NumberOp::bitwise_not, inverted<T>);
     set(NumberOp::shift_left, binary<T, N<T>::shift_left>);
     set(NumberOp::shift_right, binary<T, N<T>::shift_right>);
 }
@@ -136,6 +145,7 @@ void fill_numbers(SimdTable::Numbers &table) {
     fill_bits<int16_t>(table.i16);
     fill_bits<int32_t>(table.i32);
     fill_bits<int64_t>(table.i64);
+    fill_bits<uint8_t>(table.u8);
     const auto set = setter(table.f64);
     set(NumberOp::sqrt, unary<double, root>);
     set(NumberOp::floor, unary<double, floor_of>);

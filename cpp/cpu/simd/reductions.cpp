@@ -22,7 +22,7 @@ namespace {
 
 constexpr int W = Vec::width;
 using Number = math::Real<Vec>;
-using math::Deviations, math::Exponentials, math::Placed;
+using math::Deviations, math::Exponentials;
 
 using math::infinity;
 
@@ -364,7 +364,7 @@ void exponentials_across(int64_t n, int64_t count, const float *const *rows, int
 
 }  // namespace
 
-void fill_reductions(SimdTable::Reductions &table) {
+void fill_reductions(SimdTable::Reductions<float> &table) {
     table = {.along = {sum_along, product_along, extreme_along<false>, extreme_along<true>, place_along<false>, place_along<true>,
                        test_along<true>, test_along<false>, deviations_along, exponentials_along},
              .across = {sum_across, product_across, extreme_across<false>, extreme_across<true>, place_across<false>, place_across<true>,

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <type_traits>
 
 namespace tensorlib::core {
 struct RandomSource;  // math/random.hpp
@@ -294,17 +295,36 @@ struct SimdTable {
         void (*running)(int64_t n, const float *x, double before, float *to, bool stream);
     } sums;
 
-    // Reductions of floats to a state for each group, by Reduced, in a fixed order (math/reduced_kind.hpp).
+    // Reductions to a state for each group, by Reduced, in a fixed order (math/reduced_kind.hpp). E: what elements are
+    // computed with as; null where integers have no such reduction.
+    template <class E>
     struct Reductions {
+        using Number = std::conditional_t<std::is_integral_v<E>, int64_t, double>;
         // Adds n elements of a group to its state. The first one has the index `first` in its group.
-        using Along = void (*)(int64_t n, const float *x, int64_t first, double *state);
+        using Along = void (*)(int64_t n, const E *x, int64_t first, Number *state);
         // Adds an element to each of n groups, up to reduced_columns, from each of `count` rows, up to reduced_rows. The
         // first row has the index `first` in all groups. Number i of the state of group j is state[i n + j]. Uses `room`,
-        // three floats for each of n groups, rounded up to 16.
-        using Across = void (*)(int64_t n, int64_t count, const float *const *rows, int64_t first, double *state, float *room);
+        // three elements for each of n groups, rounded up to 16.
+        using Across = void (*)(int64_t n, int64_t count, const E *const *rows, int64_t first, Number *state, E *room);
         Along along[n_reduced];
         Across across[n_reduced];
-    } reductions;
+    };
+    Reductions<float> reductions;
+    Reductions<int32_t> reductions_i32;
+    Reductions<int64_t> reductions_i64;
+    Reductions<double> reductions_f64;
+    template <class E>
+    const Reductions<E> &reductions_of() const {
+        if constexpr (std::is_same_v<E, float>) {
+            return reductions;
+        } else if constexpr (std::is_same_v<E, int32_t>) {
+            return reductions_i32;
+        } else if constexpr (std::is_same_v<E, int64_t>) {
+            return reductions_i64;
+        } else {
+            return reductions_f64;
+        }
+    }
 
     // Parts of a loss, in the order of Sums::sum.
     struct Losses {
@@ -350,7 +370,8 @@ struct SimdTable {
     using NumberLoop = void (*)(int64_t n, const void *const *src, const void *params, void *dst);
     // By NumberOp; null where a type does not have an operation.
     struct Numbers {
-        NumberLoop i8[number_op_count], i16[number_op_count], i32[number_op_count], i64[number_op_count], f64[number_op_count];
+        NumberLoop i8[number_op_count], i16[number_op_count], i32[number_op_count], i64[number_op_count], f64[number_op_count],
+            u8[number_op_count];
     } numbers;
 
     // For windows that slide over rows (cpu/simd/windows_f32.cpp).

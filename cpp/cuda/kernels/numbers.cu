@@ -76,10 +76,10 @@ __device__ T number_of(const Arguments &all, const T *parameters, const Place &p
     }
     if constexpr (N::integer) {
         switch (all.node.op) {
-            case NumberOp::bitwise_and: return N::bitwise_and(a, b);
-            case NumberOp::bitwise_or: return N::bitwise_or(a, b);
-            case NumberOp::bitwise_xor: return N::bitwise_xor(a, b);
-            case NumberOp::bitwise_not: return N::bitwise_not(a);
+            case NumberOp::bitwise_and: return N::bits_and(a, b);
+            case NumberOp::bitwise_or: return N::bits_or(a, b);
+            case NumberOp::bitwise_xor: return N::bits_xor(a, b);
+            case NumberOp::bitwise_not: return N::bits_not(a, parameters[0]);
             case NumberOp::shift_left: return N::shift_left(a, b);
             case NumberOp::shift_right: return N::shift_right(a, b);
             default: break;
@@ -146,6 +146,7 @@ cudaError_t launch_numbers(const Step &step, const CudaStream &stream) noexcept 
                         : all.node.type == DType::i16 ? compute_numbers<std::int16_t>
                         : all.node.type == DType::i32 ? compute_numbers<std::int32_t>
                         : all.node.type == DType::i64 ? compute_numbers<std::int64_t>
+                        : all.node.type == DType::u8  ? compute_numbers<std::uint8_t>
                                                       : compute_numbers<double>;
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, kernel, all, n_rows);
 }

@@ -6,8 +6,11 @@
 //   across   a lane owns a segment of a group, and its warp 32 consecutive groups: 32 rows in F32, which are joined in F64
 //   joined   a second launch joins the segments of a group, a thread a group; only if there are several
 //
+// I32, I64 and F64 are computed in themselves, sums and products of integers in I64 (ops/reduction.hpp).
+//
 // Deviations and exponentials read a block twice or three times, from the L1 cache but once.
 #include "cuda/cuda_kernel.hpp"
+#include "cuda/device/convert.cuh"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/lane.cuh"
@@ -17,6 +20,7 @@
 
 #include "base/checked.hpp"
 #include "math/exponential.hpp"
+#include "math/numbers.hpp"
 #include "ops/reduction.hpp"
 
 #include <algorithm>
@@ -27,9 +31,22 @@ namespace {
 
 using Number = math::Real<device::Lane>;
 using ops::ReducedResult;
-using State = ops::ReducedState;
+using ops::StateNumber, ops::StateOf;
 
 constexpr std::int64_t block_elements = 1024;
+
+template <class E>
+__device__ E load_number(DType type, const char *from) {
+    switch (type) {
+        case DType::i32: return static_cast<E>(*reinterpret_cast<const std::int32_t *>(from));
+        case DType::i64: return static_cast<E>(*reinterpret_cast<const std::int64_t *>(from));
+        case DType::i16: return static_cast<E>(*reinterpret_cast<const std::int16_t *>(from));
+        case DType::i8: return static_cast<E>(*reinterpret_cast<const std::int8_t *>(from));
+        case DType::u8: return static_cast<E>(*reinterpret_cast<const std::uint8_t *>(from));
+        case DType::boolean: return static_cast<E>(*reinterpret_cast<const std::uint8_t *>(from) != 0);
+        default: return static_cast<E>(*reinterpret_cast<const double *>(from));
+    }
+}
 
 // The operand's groups, cut into segments.
 struct Groups {
@@ -39,7 +56,16 @@ struct Groups {
     std::int64_t segment, segments;
 
     __device__ const char *group(std::int64_t number) const { return data + reduction.kept.offset(number); }
-    __device__ float at(const char *group, std::int64_t i) const { return device::load_element(type, group + reduction.reduced.offset(i)); }
+    // An element as E: float, or a number that holds it.
+    template <class E>
+    __device__ E at(const char *group, std::int64_t i) const {
+        const char *from = group + reduction.reduced.offset(i);
+        if constexpr (std::is_same_v<E, float>) {
+            return device::load_element(type, from);
+        } else {
+            return load_number<E>(type, from);
+        }
+    }
     __device__ std::int64_t begin(std::int64_t part) const { return part * segment; }
     __device__ std::int64_t end(std::int64_t part) const { return min(begin(part) + segment, reduction.length); }
 };
@@ -57,23 +83,35 @@ void plan_states(const Problem &p, KernelPlan &plan) noexcept {
             static_cast<std::size_t>(segments * reduction.count * ops::reduced_numbers(ops::reduced_result(p.node).kind)) * sizeof(double);
 }
 
-// Where states and results go. Number i of part p of group g is at [(p numbers + i) groups + g].
+// Where states, of numbers V, and results go. Number i of part p of group g is at [(p numbers + i) groups + g].
+template <class V>
 struct Results {
+    using State = ops::ReducedState<V>;
+
     void *c;
-    double *states;  // null if groups have one part
+    V *states;  // null if groups have one part
     std::int64_t groups;
     ReducedResult result;
-    bool indices;
+    DType type;
 
+    template <class T>
+    __device__ void put_as(std::int64_t group, V value) const {
+        static_cast<T *>(c)[group] = static_cast<T>(value);
+    }
     __device__ void store(std::int64_t group, const State &state) const {
-        const double value = ops::result_of(result, state);
-        if (indices) {
-            static_cast<std::int32_t *>(c)[group] = static_cast<std::int32_t>(value);
-        } else {
-            static_cast<float *>(c)[group] = static_cast<float>(value);
+        const V value = ops::result_of(result, state);
+        switch (type) {
+            case DType::i32: return put_as<std::int32_t>(group, value);
+            case DType::i64: return put_as<std::int64_t>(group, value);
+            case DType::f64: return put_as<double>(group, value);
+            case DType::i16: return put_as<std::int16_t>(group, value);
+            case DType::i8: return put_as<std::int8_t>(group, value);
+            case DType::u8:
+            case DType::boolean: return put_as<std::uint8_t>(group, value);
+            default: return put_as<float>(group, value);
         }
     }
-    __device__ double &number(std::int64_t part, int i, std::int64_t group) const {
+    __device__ V &number(std::int64_t part, int i, std::int64_t group) const {
         return states[(part * ops::reduced_numbers(result.kind) + i) * groups + group];
     }
     __device__ void put(std::int64_t part, std::int64_t group, const State &state) const {
@@ -88,38 +126,56 @@ struct Results {
 // ---- What the elements of a block become. Each thread has elements of its own: those for which `each(f)` calls
 // f(index, x), in order. `all(value, join)` combines a value with those of the threads that share the block.
 
-// The largest element, or the smallest one negated.
-template <bool negated, class Each, class All>
-__device__ float extreme(Each each, All all) {
-    float most = -math::infinity;
-    each([&](std::int64_t, float x) { most = math::larger(most, negated ? -x : x); });
-    return all(most, [](float a, float b) { return math::larger(a, b); });
+// The better one; NaN if one of the two is NaN.
+template <class E, bool least>
+__device__ E better(E a, E b) {
+    return least ? math::Numbers<E>::minimum(a, b) : math::Numbers<E>::maximum(a, b);
+}
+template <>
+__device__ float better<float, false>(float a, float b) {
+    return math::larger(a, b);
+}
+template <>
+__device__ float better<float, true>(float a, float b) {
+    return -math::larger(-a, -b);
 }
 
-template <Reduced kind, class Each, class All>
-__device__ State block_state(std::int64_t count, Each each, All all) {
-    const auto plus = [](float a, float b) { return a + b; };
+template <class E, bool least, class Each, class All>
+__device__ E extreme(Each each, All all) {
+    E best = static_cast<E>(least ? ops::most_of<E>() : ops::least_of<E>());
+    each([&](std::int64_t, E x) { best = better<E, least>(best, x); });
+    return all(best, [](E a, E b) { return better<E, least>(a, b); });
+}
+
+__device__ inline float exponential(float x) { return exp(Number(x)).reg; }
+__device__ inline double exponential(double x) { return ::exp(x); }
+
+template <Reduced kind, class E, class Each, class All>
+__device__ StateOf<E> block_state(std::int64_t count, Each each, All all) {
+    using V = StateNumber<E>;
+    // What a block is summed in.
+    using Sum = std::conditional_t<std::is_same_v<E, float>, float, V>;
+    const auto plus = [](Sum a, Sum b) { return math::Numbers<Sum>::add(a, b); };
     if constexpr (kind == Reduced::sum) {
-        float sum = 0;
-        each([&](std::int64_t, float x) { sum += x; });
-        return {{static_cast<double>(all(sum, plus)), 0, 0}};
+        Sum sum = 0;
+        each([&](std::int64_t, E x) { sum = plus(sum, static_cast<Sum>(x)); });
+        return {{static_cast<V>(all(sum, plus)), 0, 0}};
     } else if constexpr (kind == Reduced::product) {
-        double product = 1;
-        each([&](std::int64_t, float x) { product *= static_cast<double>(x); });
-        return {{all(product, [](double a, double b) { return a * b; }), 0, 0}};
+        const auto times = [](V a, V b) { return math::Numbers<V>::mul(a, b); };
+        V product = 1;
+        each([&](std::int64_t, E x) { product = times(product, static_cast<V>(x)); });
+        return {{all(product, times), 0, 0}};
     } else if constexpr (kind == Reduced::largest || kind == Reduced::smallest) {
-        constexpr bool negated = kind == Reduced::smallest;
-        const float most = extreme<negated>(each, all);
-        return {{static_cast<double>(negated ? -most : most), 0, 0}};
+        return {{static_cast<V>(extreme<E, kind == Reduced::smallest>(each, all)), 0, 0}};
     } else if constexpr (kind == Reduced::largest_at || kind == Reduced::smallest_at) {
         constexpr bool least = kind == Reduced::smallest_at;
-        math::Placed best{least ? math::infinity : -math::infinity, -1};
-        each([&](std::int64_t i, float x) {
-            if (x == x) best.take({static_cast<double>(x), static_cast<double>(i)}, least);
+        math::Placed<V> best{least ? ops::most_of<E>() : ops::least_of<E>(), -1};
+        each([&](std::int64_t i, E x) {
+            if (x == x) best.take({static_cast<V>(x), static_cast<V>(i)}, least);
         });
-        best = all(best, [](math::Placed a, math::Placed b) {
+        best = all(best, [](math::Placed<V> a, math::Placed<V> b) {
             const bool swapped = a.index < 0 || (b.index >= 0 && b.index < a.index);
-            math::Placed first = swapped ? b : a;
+            math::Placed<V> first = swapped ? b : a;
             first.take(swapped ? a : b, least);
             return first;
         });
@@ -127,28 +183,28 @@ __device__ State block_state(std::int64_t count, Each each, All all) {
     } else if constexpr (kind == Reduced::any || kind == Reduced::all) {
         constexpr bool any = kind == Reduced::any;
         float found = 0;
-        each([&](std::int64_t, float x) { found = (x != 0) == any ? 1.0f : found; });
+        each([&](std::int64_t, E x) { found = (x != 0) == any ? 1.0f : found; });
         found = all(found, [](float a, float b) { return a > b ? a : b; });
-        return {{(found > 0) == any ? 1.0 : 0.0, 0, 0}};
+        return {{static_cast<V>((found > 0) == any ? 1 : 0), 0, 0}};
     } else if constexpr (kind == Reduced::deviations) {
-        float sum = 0, distances = 0, squares = 0;
-        each([&](std::int64_t, float x) { sum += x; });
-        const float mean = all(sum, plus) / static_cast<float>(count);
-        each([&](std::int64_t, float x) {
-            const float d = x - mean;
+        E sum = 0, distances = 0, squares = 0;
+        each([&](std::int64_t, E x) { sum += x; });
+        const E mean = all(sum, plus) / static_cast<E>(count);
+        each([&](std::int64_t, E x) {
+            const E d = x - mean;
             distances += d;
             squares += d * d;
         });
         distances = all(distances, plus);
         squares = all(squares, plus);
-        const auto around =
-            math::Deviations::around(static_cast<double>(count), mean, static_cast<double>(distances), static_cast<double>(squares));
+        const auto around = math::Deviations::around(static_cast<double>(count), static_cast<double>(mean), static_cast<double>(distances),
+                                                     static_cast<double>(squares));
         return {{around.n, around.mean, around.squares}};
     } else {
-        const float largest = extreme<false>(each, all), base = math::Exponentials::base(largest);
-        float sum = 0;
-        each([&](std::int64_t, float x) { sum += exp(Number(x - base)).reg; });
-        const auto around = math::Exponentials::around(largest, static_cast<double>(all(sum, plus)));
+        const E largest = extreme<E, false>(each, all), base = math::Exponentials::base(largest);
+        E sum = 0;
+        each([&](std::int64_t, E x) { sum += exponential(x - base); });
+        const auto around = math::Exponentials::around(static_cast<double>(largest), static_cast<double>(all(sum, plus)));
         return {{around.largest, around.sum, 0}};
     }
 }
@@ -160,38 +216,43 @@ __device__ T joined_lanes(T value, Join join) {
     for (int distance = 16; distance > 0; distance /= 2) value = join(value, __shfl_xor_sync(device::all_lanes, value, distance));
     return value;
 }
-template <class Join>
-__device__ math::Placed joined_lanes(math::Placed value, Join join) {
+template <class V, class Join>
+__device__ math::Placed<V> joined_lanes(math::Placed<V> value, Join join) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) {
-        const math::Placed other{__shfl_xor_sync(device::all_lanes, value.value, distance),
-                                 __shfl_xor_sync(device::all_lanes, value.index, distance)};
+        const math::Placed<V> other{__shfl_xor_sync(device::all_lanes, value.value, distance),
+                                    __shfl_xor_sync(device::all_lanes, value.index, distance)};
         value = join(value, other);
     }
     return value;
 }
 
-template <Reduced kind>
-__global__ void reduce_along(Groups groups, Results results) {
+template <Reduced kind, class E>
+__global__ void reduce_along(Groups groups, Results<StateNumber<E>> results) {
     const int lane = static_cast<int>(threadIdx.x);
     device::for_each_unit_of_warp(groups.reduction.count * groups.segments, [&](std::int64_t unit) {
         const std::int64_t number = unit / groups.segments, part = unit % groups.segments, end = groups.end(part);
         const char *group = groups.group(number);
-        State state = ops::begun(kind);
+        StateOf<E> state = ops::begun<E>(kind);
         for (std::int64_t from = groups.begin(part); from < end; from += block_elements) {
             const std::int64_t block_end = min(from + block_elements, end);
             const auto each = [&](auto f) {
-                for (std::int64_t i = from + lane; i < block_end; i += device::warp_size) f(i, groups.at(group, i));
+                for (std::int64_t i = from + lane; i < block_end; i += device::warp_size) f(i, groups.at<E>(group, i));
             };
             const auto all = [](auto value, auto join) { return joined_lanes(value, join); };
-            ops::join(kind, state, block_state<kind>(block_end - from, each, all));
+            ops::join(kind, state, block_state<kind, E>(block_end - from, each, all));
         }
         if (lane == 0) results.put(part, number, state);
     });
 }
 
-template <Reduced kind>
-__global__ void reduce_across(Groups groups, Results results) {
+// Sums of floats are joined by blocks of rows, as extremes and deviations are. Other sums, and products, take row after row.
+template <Reduced kind, class E>
+constexpr bool row_by_row = kind == Reduced::product || (kind == Reduced::sum && !std::is_same_v<E, float>);
+
+template <Reduced kind, class E>
+__global__ void reduce_across(Groups groups, Results<StateNumber<E>> results) {
+    using V = StateNumber<E>;
     const std::int64_t width = groups.reduction.kept.ne[0], tiles = (width + device::warp_size - 1) / device::warp_size;
     const std::int64_t outer = groups.reduction.count / width;
     device::for_each_unit_of_warp(outer * tiles * groups.segments, [&](std::int64_t unit) {
@@ -199,29 +260,31 @@ __global__ void reduce_across(Groups groups, Results results) {
         if (column >= width) return;
         const std::int64_t number = unit / tiles / groups.segments * width + column, end = groups.end(part);
         const char *group = groups.group(number);
-        State state = ops::begun(kind);
+        StateOf<E> state = ops::begun<E>(kind);
         for (std::int64_t from = groups.begin(part); from < end; from += reduced_rows) {
             const std::int64_t block_end = min(from + reduced_rows, end);
-            if constexpr (kind == Reduced::product) {
-                for (std::int64_t i = from; i < block_end; i++) state.numbers[0] *= static_cast<double>(groups.at(group, i));
+            if constexpr (row_by_row<kind, E>) {
+                for (std::int64_t i = from; i < block_end; i++)
+                    ops::join(kind, state, StateOf<E>{{static_cast<V>(groups.at<E>(group, i)), 0, 0}});
             } else {
                 const auto each = [&](auto f) {
-                    for (std::int64_t i = from; i < block_end; i++) f(i, groups.at(group, i));
+                    for (std::int64_t i = from; i < block_end; i++) f(i, groups.at<E>(group, i));
                 };
                 const auto all = [](auto value, auto) { return value; };
-                ops::join(kind, state, block_state<kind>(block_end - from, each, all));
+                ops::join(kind, state, block_state<kind, E>(block_end - from, each, all));
             }
         }
         results.put(part, number, state);
     });
 }
 
-__global__ void join_parts(Results results, std::int64_t parts) {
+template <class E>
+__global__ void join_parts(Results<StateNumber<E>> results, std::int64_t parts) {
     const Reduced kind = results.result.kind;
     device::for_each_unit(results.groups, [&](std::int64_t group) {
-        State state = ops::begun(kind);
+        StateOf<E> state = ops::begun<E>(kind);
         for (std::int64_t part = 0; part < parts; part++) {
-            State later{};
+            StateOf<E> later{};
             for (int i = 0; i < ops::reduced_numbers(kind); i++) later.numbers[i] = results.number(part, i, group);
             ops::join(kind, state, later);
         }
@@ -229,12 +292,12 @@ __global__ void join_parts(Results results, std::int64_t parts) {
     });
 }
 
-template <bool along>
-auto kernel_of(Reduced kind) noexcept -> void (*)(Groups, Results) {
+template <class E, bool along>
+auto kernel_of(Reduced kind) noexcept -> void (*)(Groups, Results<StateNumber<E>>) {
     const auto chosen = [](auto a, auto b) { return along ? a : b; };
     switch (kind) {
 #define TL_KIND(kind_) \
-    case Reduced::kind_: return chosen(reduce_along<Reduced::kind_>, reduce_across<Reduced::kind_>);
+    case Reduced::kind_: return chosen(reduce_along<Reduced::kind_, E>, reduce_across<Reduced::kind_, E>);
         TL_KIND(sum)
         TL_KIND(product)
         TL_KIND(largest)
@@ -243,28 +306,45 @@ auto kernel_of(Reduced kind) noexcept -> void (*)(Groups, Results) {
         TL_KIND(smallest_at)
         TL_KIND(any)
         TL_KIND(all)
-        TL_KIND(deviations)
-        TL_KIND(exponentials)
+        default: break;
+    }
+    if constexpr (!std::is_integral_v<E>) {
+        switch (kind) {
+            TL_KIND(deviations)
+            TL_KIND(exponentials)
 #undef TL_KIND
+            default: break;
+        }
     }
     return nullptr;
 }
 
-cudaError_t launch_reduction(const Step &step, const CudaStream &stream) noexcept {
+template <class E>
+cudaError_t launch_as(const Step &step, const CudaStream &stream, const ReducedResult &result) noexcept {
     const Groups groups = groups_of(step);
     const ops::Reduction &reduction = groups.reduction;
     if (reduction.count == 0) return cudaSuccess;
     const bool along = reduction.along(), cut = groups.segments > 1;
-    const Results results{step.dst.data, cut ? reinterpret_cast<double *>(step.workspace) : nullptr, reduction.count,
-                          ops::reduced_result(*step.node), step.dst.type == DType::i32};
+    auto *states = reinterpret_cast<StateNumber<E> *>(step.workspace);
+    const Results<StateNumber<E>> results{step.dst.data, cut ? states : nullptr, reduction.count, result, step.dst.type};
     const std::int64_t width = reduction.kept.ne[0];
     const std::int64_t warps =
         (along ? reduction.count : reduction.count / width * ceil_div(width, std::int64_t{device::warp_size})) * groups.segments;
-    const auto kernel = along ? kernel_of<true>(results.result.kind) : kernel_of<false>(results.result.kind);
+    const auto kernel = along ? kernel_of<E, true>(result.kind) : kernel_of<E, false>(result.kind);
     const cudaError_t error = launch(stream, {step.kernel->name, device::warp_grid(warps), device::warp_block()}, kernel, groups, results);
     if (error != cudaSuccess || !cut) return error;
     const device::RowGrid rows = device::row_grid(reduction.count, 1);
-    return launch(stream, {step.kernel->name, rows.grid, rows.block}, join_parts, results, groups.segments);
+    return launch(stream, {step.kernel->name, rows.grid, rows.block}, join_parts<E>, results, groups.segments);
+}
+
+cudaError_t launch_reduction(const Step &step, const CudaStream &stream) noexcept {
+    const ReducedResult result = ops::reduced_result(*step.node);
+    switch (ops::computed_type(result, step.src[0].type)) {
+        case DType::i32: return launch_as<std::int32_t>(step, stream, result);
+        case DType::i64: return launch_as<std::int64_t>(step, stream, result);
+        case DType::f64: return launch_as<double>(step, stream, result);
+        default: return launch_as<float>(step, stream, result);
+    }
 }
 
 constexpr CudaKernel reduction(Op op) { return {{.op = op, .name = "reduce", .plan = plan_always<plan_states>}, launch_reduction}; }

@@ -27,6 +27,7 @@
 #include <tensorlib/error.hpp>
 #include <tensorlib/gen/op_functions.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -93,6 +94,8 @@ enum class Type : std::int32_t {
     nvfp4 = 40,
     q1_0 = 41,
     q2_0 = 42,
+    u8 = 1000,
+    boolean = 1001,  // "bool": bytes that are 0 or 1
 };
 
 // The type's name, "f32".
@@ -100,7 +103,7 @@ const char *type_name(Type type);
 // Finds a type by name, ignoring case. Throws Error(invalid_argument), listing all types, if there is none.
 Type type_from_name(std::string_view name);
 
-// The storage type of a C++ element type: float, double and the signed integers. F16 and BF16 have no C++ type: use
+// The storage type of a C++ element type: float, double, the signed integers, std::uint8_t and bool. F16 and BF16 have no C++ type: use
 // write_f32() and read_f32().
 template <class T>
 constexpr Type type_of() {
@@ -114,6 +117,10 @@ constexpr Type type_of() {
         return Type::i16;
     else if constexpr (std::is_same_v<T, std::int32_t>)
         return Type::i32;
+    else if constexpr (std::is_same_v<T, std::uint8_t>)
+        return Type::u8;
+    else if constexpr (std::is_same_v<T, bool>)
+        return Type::boolean;
     else {
         static_assert(std::is_same_v<T, std::int64_t>, "no storage type has these elements");
         return Type::i64;
@@ -538,7 +545,14 @@ Tensor Context::tensor(const Shape &shape, std::span<const T> values) const {
 
 template <class T>
 Tensor Context::tensor(const Shape &shape, const std::vector<T> &values) const {
-    return tensor<T>(shape, std::span<const T>(values));
+    if constexpr (std::is_same_v<T, bool>) {
+        // A vector of bool has bits.
+        const auto copy = std::make_unique<bool[]>(values.size());
+        std::copy(values.begin(), values.end(), copy.get());
+        return tensor<bool>(shape, std::span<const bool>(copy.get(), values.size()));
+    } else {
+        return tensor<T>(shape, std::span<const T>(values));
+    }
 }
 
 template <class T>
@@ -549,9 +563,14 @@ Tensor Context::tensor(const Shape &shape, std::initializer_list<T> values) cons
 template <class T>
 std::vector<T> Tensor::read() const {
     check_type(type_of<T>());
-    std::vector<T> values = room<T>();
+    // A vector of bool has bits.
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>> values = room<typename decltype(values)::value_type>();
     read_bytes(values.data(), 0, values.size() * sizeof(T));
-    return values;
+    if constexpr (std::is_same_v<T, bool>) {
+        return std::vector<bool>(values.begin(), values.end());
+    } else {
+        return values;
+    }
 }
 
 template <class T>

@@ -837,7 +837,6 @@ inline constexpr OpFacts sum{
     .name = "sum",
     .operands = sum_operands,
     .attrs = sum_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
@@ -845,7 +844,6 @@ inline constexpr OpFacts sum_rows{
     .op = Op::sum_rows,
     .name = "sum_rows",
     .operands = sum_rows_operands,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
@@ -858,7 +856,6 @@ inline constexpr OpFacts mean{
     .name = "mean",
     .operands = mean_operands,
     .attrs = mean_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
@@ -934,7 +931,6 @@ inline constexpr OpFacts max{
     .name = "max",
     .operands = max_operands,
     .attrs = max_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand min_operands[] = {{.name = "a", .role = Role::read}};
@@ -947,7 +943,6 @@ inline constexpr OpFacts min{
     .name = "min",
     .operands = min_operands,
     .attrs = min_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand argmin_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
@@ -974,7 +969,6 @@ inline constexpr OpFacts var{
     .name = "var",
     .operands = var_operands,
     .attrs = var_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand std_operands[] = {{.name = "a", .role = Role::read}};
@@ -988,7 +982,6 @@ inline constexpr OpFacts std{
     .name = "std",
     .operands = std_operands,
     .attrs = std_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand prod_operands[] = {{.name = "a", .role = Role::read}};
@@ -1001,7 +994,6 @@ inline constexpr OpFacts prod{
     .name = "prod",
     .operands = prod_operands,
     .attrs = prod_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand any_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -1014,7 +1006,6 @@ inline constexpr OpFacts any{
     .name = "any",
     .operands = any_operands,
     .attrs = any_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand all_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result is piecewise constant"}};
@@ -1027,7 +1018,6 @@ inline constexpr OpFacts all{
     .name = "all",
     .operands = all_operands,
     .attrs = all_attrs,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand log_sum_exp_operands[] = {{.name = "a", .role = Role::read}};
@@ -1040,7 +1030,6 @@ inline constexpr OpFacts log_sum_exp{
     .name = "log_sum_exp",
     .operands = log_sum_exp_operands,
     .attrs = log_sum_exp_attrs,
-    .result = ResultType::f32,
 };
 
 // ---- layout

@@ -210,7 +210,7 @@ fn with_code(text: &str) -> String {
 
 /// Writes types in lower case, as Zig does.
 fn with_small_types(text: &str) -> String {
-    const TYPES: [&str; 8] = ["F32", "F16", "BF16", "F64", "I8", "I16", "I32", "I64"];
+    const TYPES: [&str; 10] = ["F32", "F16", "BF16", "F64", "I8", "I16", "I32", "I64", "U8", "BOOL"];
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::new();
     let mut rest = text;

@@ -1,13 +1,13 @@
 //! # Storage types
 //!
-//! How elements are stored. The numbers are those of GGUF. Later versions add types: ask for a type's traits, or
+//! How elements are stored. The numbers are those of GGUF, and from 1000 on those of types that GGUF does not have. Later versions add types: ask for a type's traits, or
 //! iterate with `tl_type_at`, instead of listing numbers. Quantised types store rows of whole blocks only.
 //! docs/formats.md says which type suits which purpose.
 
 use crate::{tl_error, tl_status};
 use core::ffi::c_char;
 
-/// A storage type, by its GGUF number.
+/// A storage type, by its number.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct tl_type(pub i32);
@@ -82,6 +82,11 @@ pub const TL_TYPE_NVFP4: tl_type = tl_type(40);
 pub const TL_TYPE_Q1_0: tl_type = tl_type(41);
 /// -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
 pub const TL_TYPE_Q2_0: tl_type = tl_type(42);
+/// 8-bit unsigned integer.
+pub const TL_TYPE_U8: tl_type = tl_type(1000);
+/// A truth value: a byte that is 0 or 1. Whatever is not 0 converts to 1. `tl_tensor_write` refuses other bytes, and
+/// memory that is mapped for writing must not be given any.
+pub const TL_TYPE_BOOL: tl_type = tl_type(1001);
 
 /// What a type may be used for.
 #[repr(transparent)]
@@ -90,7 +95,7 @@ pub struct tl_kind(pub i32);
 
 /// A plain float.
 pub const TL_KIND_FLOATING: tl_kind = tl_kind(0);
-/// A plain integer: for indices and storage, not for arithmetic.
+/// An integer, or BOOL.
 pub const TL_KIND_INTEGER: tl_kind = tl_kind(1);
 /// A quantised type for weights.
 pub const TL_KIND_WEIGHT: tl_kind = tl_kind(2);

@@ -62,6 +62,8 @@ impl Tensor {
             DType::I16 => i16::from_ne_bytes(self.bytes_at(position)?).to_string(),
             DType::I32 => i32::from_ne_bytes(self.bytes_at(position)?).to_string(),
             DType::I64 => i64::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::U8 => u8::from_ne_bytes(self.bytes_at(position)?).to_string(),
+            DType::Bool => (self.bytes_at::<1>(position)? != [0]).to_string(),
             DType::F64 => format!("{:.precision$}", f64::from_ne_bytes(self.bytes_at(position)?)),
             _ => format!("{:.precision$}", self.get(&index.map(|i| i as i64))?),
         })

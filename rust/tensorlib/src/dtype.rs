@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use tensorlib_sys as sys;
 
-/// How elements are stored. The numbers are those of GGUF.
+/// How elements are stored. The numbers are those of GGUF, and from 1000 on those of types that GGUF does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(i32)]
@@ -83,6 +83,10 @@ pub enum DType {
     Q1_0 = 41,
     /// -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
     Q2_0 = 42,
+    /// 8-bit unsigned integer.
+    U8 = 1000,
+    /// A truth value: a byte that is 0 or 1. Whatever is not 0 converts to 1.
+    Bool = 1001,
 }
 
 /// What a type may be used for.
@@ -91,7 +95,7 @@ pub enum DType {
 pub enum Kind {
     /// A plain float.
     Floating,
-    /// A plain integer: for indices and storage, not for arithmetic.
+    /// An integer, or `Bool`.
     Integer,
     /// A quantised type for weights.
     Weight,
@@ -101,7 +105,7 @@ pub enum Kind {
 
 impl DType {
     /// All types that this version knows.
-    pub const ALL: [DType; 35] = [
+    pub const ALL: [DType; 37] = [
         DType::F32,
         DType::F16,
         DType::Q4_0,
@@ -137,6 +141,8 @@ impl DType {
         DType::NVFP4,
         DType::Q1_0,
         DType::Q2_0,
+        DType::U8,
+        DType::Bool,
     ];
 
     pub(crate) fn raw(self) -> sys::tl_type {

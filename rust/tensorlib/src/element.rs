@@ -3,11 +3,16 @@
 use crate::DType;
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Whether bytes represent elements.
+        fn are_valid(_bytes: &[u8]) -> bool {
+            true
+        }
+    }
 }
 
-/// A Rust type that represents the elements of a storage type bit for bit: `f32`, `f64`, `i8` to `i64`, and with
-/// the feature `half` also `f16` and `bf16`.
+/// A Rust type that represents the elements of a storage type bit for bit: `f32`, `f64`, `i8` to `i64`, `u8`, `bool`,
+/// and with the feature `half` also `f16` and `bf16`.
 ///
 /// Sealed: the engine defines the list.
 ///
@@ -31,12 +36,25 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + Default + std::fmt::Deb
 macro_rules! elements {
     ($($t:ty => $dtype:ident),* $(,)?) => {$(
         impl sealed::Sealed for $t {}
-        impl Element for $t {
-            const DTYPE: DType = DType::$dtype;
-        }
+        element!($t => $dtype);
     )*};
 }
 
-elements!(f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64);
+macro_rules! element {
+    ($t:ty => $dtype:ident) => {
+        impl Element for $t {
+            const DTYPE: DType = DType::$dtype;
+        }
+    };
+}
+
+elements!(f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8);
 #[cfg(feature = "half")]
 elements!(half::f16 => F16, half::bf16 => BF16);
+
+element!(bool => Bool);
+impl sealed::Sealed for bool {
+    fn are_valid(bytes: &[u8]) -> bool {
+        bytes.iter().all(|b| *b <= 1)
+    }
+}

@@ -38,6 +38,12 @@ impl<'a, T: Element> Mapping<'a, T> {
             let message = "tensor_map: the data is not aligned for its elements: use to_vec".to_string();
             return Err(Error::new(sys::TL_STATUS_UNSUPPORTED.0, message, vec![tensor.shape()]));
         }
+        // SAFETY: the mapping has as many bytes, each of which was initialised when the context made the memory.
+        let bytes = unsafe { std::slice::from_raw_parts(mapping.data.as_ptr().cast(), tensor.nbytes()) };
+        if !T::are_valid(bytes) {
+            let message = "tensor_map: bytes other than 0 and 1 are no elements of bool: use to_vec".to_string();
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, vec![tensor.shape()]));
+        }
         Ok(mapping)
     }
 }

@@ -32,8 +32,8 @@
 //!   Calls wait for it as long as [`Context::set_busy_timeout`] says, by default not at all: overlap is
 //!   [`Error::Busy`], never a race.
 //! - Guards borrow their tensor; a slice cannot leave its closure or outlive its guard.
-//! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
-//!   is valid.
+//! - [`Element`] is sealed: every implementation has the size and alignment of its storage type. Every bit pattern is
+//!   valid, except for `bool`: the engine reads BOOL as 0 and 1, and a guard checks the bytes.
 //! - A callback's panic is caught before it could cross C, stops the run, and continues after the C call has returned.
 //!
 //! # Features

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tensorlib_sys as sys;
 
-const TYPES: [(Dtype, DType); 8] = [
+const TYPES: [(Dtype, DType); 10] = [
     (Dtype::F64, DType::F64),
     (Dtype::F32, DType::F32),
     (Dtype::F16, DType::F16),
@@ -22,6 +22,8 @@ const TYPES: [(Dtype, DType); 8] = [
     (Dtype::I16, DType::I16),
     (Dtype::I32, DType::I32),
     (Dtype::I64, DType::I64),
+    (Dtype::U8, DType::U8),
+    (Dtype::BOOL, DType::Bool),
 ];
 
 /// A file's tensors, as leafs, and its metadata.

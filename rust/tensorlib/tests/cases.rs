@@ -11,15 +11,17 @@ use std::fs;
 use std::path::PathBuf;
 use tensorlib::{Backend, BackendOptions, Context, Error, Index, Result, Tensor};
 
-fn generated(seed: u32, i: u32, integer: bool) -> f32 {
+fn generated(seed: u32, i: u32, type_name: &str) -> f32 {
     let mut x = i ^ seed.wrapping_mul(0x9E37_79B1);
     x = (x ^ (x >> 16)).wrapping_mul(0x7FEB_352D);
     x = (x ^ (x >> 15)).wrapping_mul(0x846C_A68B);
     x ^= x >> 16;
-    if integer {
-        ((x >> 8) % 200) as f32 - 100.0
-    } else {
-        (((x >> 8) % 4096) as i32 - 2048) as f32 / 512.0
+    x >>= 8;
+    match type_name {
+        "bool" => (x % 2) as f32,
+        "u8" => (x % 200) as f32,
+        _ if type_name.starts_with('i') => (x % 200) as f32 - 100.0,
+        _ => ((x % 4096) as i32 - 2048) as f32 / 512.0,
     }
 }
 
@@ -155,8 +157,7 @@ impl<'a> Runner<'a> {
     fn leaf(&mut self, w: &[&str]) -> Result<()> {
         let shape: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
         let tensor = self.new_leaf(w[2], &shape)?;
-        let values =
-            (0..tensor.n_elements()).map(|i| generated(number(w[7]), i as u32, w[2].starts_with('i'))).collect();
+        let values = (0..tensor.n_elements()).map(|i| generated(number(w[7]), i as u32, w[2])).collect();
         self.tensors.insert(w[1].into(), tensor);
         self.data.insert(w[1].into(), values);
         Ok(())

@@ -32,6 +32,8 @@ fn every_type_goes_out_and_comes_back() -> tensorlib::Result<()> {
         ctx.tensor_of([2], &[i16::MIN, i16::MAX])?,
         ctx.tensor_of([2], &[i32::MIN, i32::MAX])?,
         ctx.tensor_of([2], &[i64::MIN, i64::MAX])?,
+        ctx.tensor_of([3], &[0u8, 1, 255])?,
+        ctx.tensor_of([2], &[true, false])?,
         ctx.zeros(DType::F32, [4, 0])?,
         ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.])?.transpose()?,
     ];

@@ -268,6 +268,8 @@ fn every_element_type_goes_in_and_comes_out() {
     check(&[1i16, -32768]);
     check(&[1i32, i32::MIN]);
     check(&[1i64, i64::MIN]);
+    check(&[1u8, 0, 255]);
+    check(&[true, false, true]);
     #[cfg(feature = "half")]
     {
         check(&[tensorlib::f16::from_f32(1.5), tensorlib::f16::MAX]);

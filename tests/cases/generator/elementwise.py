@@ -108,7 +108,9 @@ def where():
     c = Case("elementwise/where_error_b")
     yield c.fails("SHAPE_MISMATCH", ("where", "b has 3", "of a"), "where", c.leaf(4), c.leaf(4), c.leaf(3, 2))
     c = Case("elementwise/where_error_type")
-    yield c.fails("TYPE_MISMATCH", ("where", "condition is [4] i32"), "where", c.leaf(4, dtype="i32"), c.leaf(4), c.leaf(4))
+    yield c.fails("TYPE_MISMATCH", ("where", "condition must be a float, an integer or bool"), "where", c.zero_blocks("q4_0", 32), c.leaf(32), c.leaf(32))
+    c = Case("elementwise/where_error_types")
+    yield c.fails("TYPE_MISMATCH", ("where", "a and b must be of one type"), "where", c.leaf(4, dtype="i32"), c.leaf(4), c.leaf(4, dtype="f16"))
 
 
 def attributes():

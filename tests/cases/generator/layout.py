@@ -3,7 +3,7 @@
 from .model import Case
 
 INF, NAN = float("inf"), float("nan")
-TYPES = ("f16", "bf16", "f64", "i8", "i16", "i32", "i64")
+TYPES = ("f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "bool")
 SPECIAL = {0: NAN, 1: INF, 2: -INF, 3: -0.0, 4: 2.0**-149}
 
 

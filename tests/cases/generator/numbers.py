@@ -12,8 +12,8 @@ import struct
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f64": 2.0**-53}
 # Half the smallest denormal: the absolute error of one rounding near zero is at most this.
 TINY = {"f32": 2.0**-150, "f16": 2.0**-25, "bf16": 2.0**-134, "f64": 0.0}
-INTEGERS = ("i8", "i16", "i32", "i64")
-SIZE = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+INTEGERS = ("i8", "i16", "i32", "i64", "u8", "bool")
+SIZE = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "bool": 1}
 
 
 def _by_struct(code):
@@ -40,6 +40,7 @@ def _bf16(v):
 
 ROUND = {"f32": _by_struct("f"), "f16": _by_struct("e"), "bf16": _bf16, "f64": float}
 ROUND.update({name: float for name in INTEGERS})
+ROUND["bool"] = lambda v: float(v != 0)
 
 
 def element(seed, i, dtype):
@@ -48,8 +49,10 @@ def element(seed, i, dtype):
     x = ((x ^ x >> 16) * 0x7FEB352D) & 0xFFFFFFFF
     x = ((x ^ x >> 15) * 0x846CA68B) & 0xFFFFFFFF
     x ^= x >> 16
+    if dtype == "bool":
+        return float((x >> 8) % 2)
     if dtype in INTEGERS:
-        return float((x >> 8) % 200 - 100)
+        return float((x >> 8) % 200 - (0 if dtype == "u8" else 100))
     return ROUND[dtype](((x >> 8) % 4096 - 2048) / 512)
 
 

@@ -9,7 +9,7 @@ rounds the sum, and adds the elements after that in fewer additions: gamma_39. A
 import itertools
 import math
 
-from .numbers import TINY, UNIT
+from .numbers import INTEGERS, TINY, UNIT
 from .tensors import Tensor, mul_mat, permute
 
 U = UNIT["f32"]
@@ -41,12 +41,23 @@ def grouped(ident, a, dims, keep, reduce, dtype="f32"):
     return Tensor(ident, dtype, shape, [a], at)
 
 
+def type_of(a, whole="f64"):
+    """The type of a result that is computed in floats; `whole` if a has integers."""
+    return "f32" if a.dtype in ("f32", "f16", "bf16") else whole if a.dtype in INTEGERS else a.dtype
+
+
 def rounded(value, error=0.0):
     return value, error + (U * abs(value) + TINY["f32"] if math.isfinite(value) else 0.0)
 
 
 def sum_of(ident, a, dims=(), keep=0):
-    return grouped(ident, a, dims, keep, lambda elements: total(elements, 38))
+    def of(elements):
+        if a.dtype in INTEGERS or a.dtype == "f64":
+            value, error = total(elements, 0)
+            return (value, error) if a.dtype in INTEGERS else rounded(value, error)
+        return total(elements, 38)
+
+    return grouped(ident, a, dims, keep, of, type_of(a, "i64"))
 
 
 def sum_rows(ident, a):
@@ -60,7 +71,7 @@ def mean(ident, a, dims=(), keep=0):
         value, error = total(elements, 38)
         return rounded(value / len(elements), error / len(elements))
 
-    return grouped(ident, a, dims, keep, of)
+    return grouped(ident, a, dims, keep, of, type_of(a))
 
 
 def extreme(sign):
@@ -73,7 +84,7 @@ def extreme(sign):
             best = max((v for v, _ in elements), key=lambda v: (sign * v, sign * math.copysign(1, v)))
             return best, max(e for _, e in elements)
 
-        return grouped(ident, a, dims, keep, of)
+        return grouped(ident, a, dims, keep, of, type_of(a, a.dtype))
 
     return made
 
@@ -109,7 +120,7 @@ def variance(elements, correction):
 
 
 def var(ident, a, correction, dims=(), keep=0):
-    return grouped(ident, a, dims, keep, lambda elements: rounded(*variance(elements, correction)))
+    return grouped(ident, a, dims, keep, lambda elements: rounded(*variance(elements, correction)), type_of(a))
 
 
 def std(ident, a, correction, dims=(), keep=0):
@@ -121,7 +132,7 @@ def std(ident, a, correction, dims=(), keep=0):
         off = max(math.sqrt(value + error) - root, root - math.sqrt(max(value - error, 0.0)))
         return rounded(root, off)
 
-    return grouped(ident, a, dims, keep, of)
+    return grouped(ident, a, dims, keep, of, type_of(a))
 
 
 def prod(ident, a, dims=(), keep=0):
@@ -131,7 +142,7 @@ def prod(ident, a, dims=(), keep=0):
             value, low, high = value * v, low * max(abs(v) - e, 0.0), high * (abs(v) + e)
         return rounded(value, 1e-9 * abs(value) + (high - low if high > low else 0.0)) if math.isfinite(value) else (value, 0.0)
 
-    return grouped(ident, a, dims, keep, of)
+    return grouped(ident, a, dims, keep, of, type_of(a, "i64"))
 
 
 def tested(any_of):
@@ -140,7 +151,7 @@ def tested(any_of):
             assert not any(e and abs(v) <= e for v, e in elements), "a test of what is not exact"
             return float((any if any_of else all)(v != 0 for v, _ in elements)), 0.0
 
-        return grouped(ident, a, dims, keep, of)
+        return grouped(ident, a, dims, keep, of, "bool" if a.dtype == "bool" else "f32")
 
     return made
 
@@ -160,7 +171,7 @@ def log_sum_exp(ident, a, dims=(), keep=0):
         off = sum(p * (abs(v - largest) * U + 4 * U + e) for p, (v, e) in zip(powers, elements) if p)
         return rounded(largest + math.log(size), gamma(38) + 1.01 * off / size)
 
-    return grouped(ident, a, dims, keep, of)
+    return grouped(ident, a, dims, keep, of, type_of(a))
 
 
 def cumsum(ident, a):

@@ -3,7 +3,8 @@
 from .formats import FORMATS
 from .model import Case
 
-INTS = ("i8", "i16", "i32", "i64")
+INF, NAN = float("inf"), float("nan")
+INTS = ("i8", "i16", "i32", "i64", "u8", "bool")
 
 
 def gets():
@@ -122,7 +123,16 @@ def set_refusals():
                   c.leaf(2, dtype="i32"))
 
 
-LIMITS = {"i8": 2.0**7, "i16": 2.0**15, "i32": 2.0**31, "i64": 2.0**63}
+LIMITS = {"i8": 2.0**7, "i16": 2.0**15, "i32": 2.0**31, "i64": 2.0**63, "u8": 2.0**8}
+
+
+def fits(source, to, n, put=None):
+    """`put`, and no negative numbers in the n elements of a leaf if `to` lacks them."""
+    if source == "u8" and to == "i8":
+        return {i: 3 * i % 128 for i in range(n)}
+    if to != "u8" or source in ("u8", "bool"):
+        return put
+    return {i: i % 9 for i in range(n)} | {i: v for i, v in (put or {}).items() if v >= -0.5}
 
 
 def integers():
@@ -130,12 +140,17 @@ def integers():
         for to in (*INTS, "f32", "f16", "bf16", "f64"):
             if source != to:
                 c = Case(f"cast/{source}_to_{to}")
-                yield c.out(c.cast(c.leaf(19, 2, dtype=source), to))
+                yield c.out(c.cast(c.leaf(19, 2, dtype=source, put=fits(source, to, 38)), to))
     ties = {0: 0.5, 1: 1.5, 2: -2.5, 3: 3.49, 4: -0.5, 5: 127.49, 6: -128.25, 7: 99.99}
     for source in ("f32", "f16", "bf16", "f64"):
         for to in INTS:
             c = Case(f"cast/{source}_to_{to}")
-            yield c.out(c.cast(c.leaf(9, 3, dtype=source, put=ties if source in ("f32", "f64") else None), to))
+            yield c.out(c.cast(c.leaf(9, 3, dtype=source, put=fits(source, to, 27, ties if source in ("f32", "f64") else None)), to))
+    for source in ("f32", "f64"):
+        c = Case(f"cast/{source}_special_to_bool")
+        yield c.out(c.cast(c.leaf(7, dtype=source, put={0: NAN, 1: INF, 2: -INF, 3: -0.0, 4: 2.0**-149, 5: 0.25, 6: 0}), "bool"))
+    c = Case("cast/i64_large_to_bool")
+    yield c.out(c.cast(c.leaf(3, dtype="i64", put={0: 2.0**40, 1: -(2.0**63), 2: 0}), "bool"))
     for source in ("f32", "f16", "bf16"):
         c = Case(f"cast/{source}_to_f64")
         yield c.out(c.cast(c.leaf(11, 3, dtype=source), "f64"))
@@ -145,13 +160,17 @@ def integers():
     yield c.out(c.cpy(c.leaf(5, 7, dtype="i32"), c.transpose(c.leaf(7, 5, dtype="f16"))))
     c = Case("cpy/i64_to_i8_of_another_shape")
     yield c.out(c.cpy(c.leaf(6, 4, dtype="i64"), c.leaf(8, 3, dtype="i8")))
-    for to in INTS:
+    for to in LIMITS:
         for label, value in (("nan", float("nan")), ("inf", float("inf")), ("beyond", LIMITS[to]), ("below", -2 * LIMITS[to])):
             c = Case(f"cast/error_{label}_to_{to}")
-            a = c.leaf(13, 3, put={17: value, 30: value})
+            a = c.leaf(13, 3, put={**(fits("f32", to, 39) or {}), 17: value, 30: value})
             yield c.fails_computing(c.cast(a, to), "INVALID_ARGUMENT", ("cast", "element 17 of a is", f"{to} holds"))
     c = Case("cast/error_i32_to_i8")
     yield c.fails_computing(c.cast(c.leaf(4, dtype="i32", put={2: -129}), "i8"), "INVALID_ARGUMENT", ("element 2 of a is -129", "-128 to 127"))
+    c = Case("cast/error_i8_to_u8")
+    yield c.fails_computing(c.cast(c.leaf(4, dtype="i8", put={0: 1, 1: 0, 2: -1}), "u8"), "INVALID_ARGUMENT", ("element 2 of a is -1", "0 to 255"))
+    c = Case("cast/error_u8_to_i8")
+    yield c.fails_computing(c.cast(c.leaf(4, dtype="u8", put={0: 1, 1: 127, 2: 128}), "i8"), "INVALID_ARGUMENT", ("element 2 of a is 128",))
     c = Case("cpy/error_value")
     a = c.transpose(c.leaf(3, 4, put={7: 1e6}))
     # Element 7 of the leaf is element 2 + 4 * 1 of its transpose.

@@ -3,7 +3,7 @@
 from .model import Case
 
 INF, NAN = float("inf"), float("nan")
-TYPES = ("f16", "bf16", "f64", "i8", "i16", "i32", "i64")
+TYPES = ("f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "bool")
 SHAPE = (3, 2, 4, 2)
 
 
@@ -170,22 +170,22 @@ def values():
         yield made(dtype, "masked_fill", (5, 3), (5, 3), dtype=dtype, put={1: 0, 3: 0}, value=0.1)
     yield refused("shape", "masked_fill", "SHAPE_MISMATCH", ("[4, 3]", "[2, 3]", "that of a, or 1"), (4, 3), (2, 3), value=1)
     yield refused("larger", "masked_fill", "SHAPE_MISMATCH", ("[4]", "[4, 3]"), (4,), (4, 3), value=1)
-    for dtype, of in [("i32", "i8"), ("i64", "f32"), ("f64", "i64")]:
+    for dtype, of in [("i32", "i8"), ("i64", "f32"), ("f64", "i64"), ("f32", "bool"), ("f16", "i32"), ("bf16", "u8")]:
         c = Case(f"shapes/masked_fill_{dtype}_{of}")
         yield c.out(c.shaped("masked_fill", c.leaf(5, 3, dtype=dtype), c.leaf(5, dtype=of, put={1: 0, 3: 0}), value=-7))
     yield refused("type", "masked_fill", "TYPE_MISMATCH", ("i8", "f32, f16 or bf16"), (4, 3), (4, 3), dtype="i8", value=1)
     c = Case("shapes/masked_fill_error_mask")
-    yield c.fails("TYPE_MISMATCH", ("masked_fill", "mask must be f32, f16 or bf16"), "masked_fill", c.leaf(4), c.leaf(4, dtype="i32"), value=1)
-    for dtype in ("i8", "i16", "i32", "i64"):
+    yield c.fails("TYPE_MISMATCH", ("masked_fill", "mask must be a float, an integer or bool"), "masked_fill", c.leaf(32), c.zero_blocks("q4_0", 32), value=1)
+    for dtype in ("i8", "i16", "i32", "i64", "u8", "bool"):
         c = Case(f"shapes/one_hot_{dtype}")
-        yield c.out(c.shaped("one_hot", c.numbers(0, 3, -1, 5, 1, 4, dtype=dtype, shape=(3, 2)), classes=5))
+        yield c.out(c.shaped("one_hot", c.numbers(*((0, 3, -1, 5, 1, 4) if dtype[0] == "i" else (0, 1, 0, 0, 1, 1)), dtype=dtype, shape=(3, 2)), classes=5))
     c = Case("shapes/one_hot_none")
     yield c.out(c.shaped("one_hot", c.numbers(0, 1), classes=0))
     c = Case("shapes/one_hot_of_none")
     yield c.out(c.shaped("one_hot", c.leaf(0, dtype="i32"), classes=3))
     c = Case("shapes/one_hot_large_indices")
     yield c.out(c.shaped("one_hot", c.numbers(16777217, 4294967296, 2, dtype="i64"), classes=4))
-    yield refused("type", "one_hot", "TYPE_MISMATCH", ("f32", "i8, i16, i32 or i64"), (4,), classes=3)
+    yield refused("type", "one_hot", "TYPE_MISMATCH", ("f32", "i8, i16, i32, i64, u8 or bool"), (4,), classes=3)
     yield refused("4_dimensions", "one_hot", "SHAPE_MISMATCH", ("at most 3",), SHAPE, dtype="i32", classes=3)
     yield refused("classes", "one_hot", "INVALID_ARGUMENT", ("classes is -1",), (4,), dtype="i32", classes=-1)
     for n in (0, 1, 7):

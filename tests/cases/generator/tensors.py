@@ -127,6 +127,8 @@ def convert(value, error, dtype):
     """A value stored into another type: rounded where it is exact, else one rounding more in the bound."""
     if dtype in INTEGERS:
         assert error == 0.0, "a rounding to integers of what is not exact"
+        if dtype == "bool":
+            return float(value != 0), error
         return float(round(value)), error
     if error == 0.0 or not math.isfinite(value):
         return ROUND[dtype](value), error

@@ -4,8 +4,8 @@ from itertools import permutations
 
 from .model import Case
 
-TYPES = ("f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64")
-BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
+TYPES = ("f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64", "u8", "bool")
+BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "bool": 1}
 
 
 def windows():

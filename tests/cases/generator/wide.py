@@ -5,10 +5,12 @@ import math
 from .numbers import ROUND
 from .tensors import Tensor
 
-BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
+BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "bool": 1}
 
 
 def wrapped(value, dtype):
+    if dtype in ("u8", "bool"):
+        return value % (1 << BITS[dtype])
     half = 1 << (BITS[dtype] - 1)
     return (value + half) % (2 * half) - half
 
@@ -104,5 +106,6 @@ def elementwise(ident, op, *operands, **attrs):
         # Results are read as F32.
         return float(ROUND["f32"](float(wrapped(int(result), dtype) if dtype in BITS else result))), 0.0
 
-    tests = op in COMPARISONS or (op in LOGICAL and dtype not in ("f16", "bf16"))
+    bools = all(t.dtype == "bool" for t in operands)
+    tests = op in COMPARISONS or (op in LOGICAL and dtype not in ("f16", "bf16") and not bools)
     return Tensor(ident, "f32" if tests else dtype, ne, list(operands), at)

@@ -55,15 +55,20 @@ def operations():
 
 def bits():
     binary = ("bitwise_and", "bitwise_or", "bitwise_xor")
-    for dtype in ("i8", "i16", "i32", "i64"):
+    for dtype in ("i8", "i16", "i32", "i64", "u8", "bool"):
         for op in binary:
             yield made("values", op, dtype, (37, 3), (37, 3))
         yield made("values", "bitwise_not", dtype, (37, 3))
-        size = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}[dtype]
+        if dtype == "bool":
+            continue
+        size = {"u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}[dtype]
         # Below 2^24 where they stay, so that F32 has them.
         counts = {0: 0, 1: 1, 2: 2, 3: size - 1, 4: size, 5: -1, 6: 100, 7: 3, 8: -128}
+        values = {0: 5, 1: -5, 2: -1, 3: -1, 4: 1, 5: -7, 6: -7, 7: 9, 8: 3}
+        if dtype == "u8":
+            values, counts = ({i: v % 256 for i, v in one.items()} for one in (values, counts))
         for op in ("shift_left", "shift_right"):
-            yield made("counts", op, dtype, (9,), (9,), puts=({0: 5, 1: -5, 2: -1, 3: -1, 4: 1, 5: -7, 6: -7, 7: 9, 8: 3}, counts))
+            yield made("counts", op, dtype, (9,), (9,), puts=(values, counts))
             yield made("by_one", op, dtype, (37, 3), (1,), puts=(None, {0: 2}))
     yield made("row", "bitwise_and", "i32", (9, 4), (9,))
     yield made("both_sides", "bitwise_or", "i8", (1, 4), (5, 1))
@@ -71,20 +76,23 @@ def bits():
     c = Case("wide_types/bitwise_xor_i64_views")
     yield c.out(c.wide("bitwise_xor", c.transpose(c.leaf(3, 5, dtype="i64")), c.leaf(5, dtype="i64")))
     truths = {0: 0, 1: -0.0, 2: NAN, 3: 1, 4: 0, 5: -2, 6: INF}
-    for dtype in ("f32", "f16", "bf16", "i32", "i64", "f64"):
-        put = {i: v for i, v in truths.items() if dtype[0] != "i" or (v == v and abs(v) != INF)}
+    for dtype in ("f32", "f16", "bf16", "i32", "i64", "f64", "i8", "u8", "bool"):
+        whole = dtype[0] in "iu" or dtype == "bool"
+        put = {i: abs(v) if dtype == "u8" else v for i, v in truths.items() if not whole or (v == v and abs(v) != INF)}
         for op in ("logical_and", "logical_or", "logical_xor"):
             yield made("values", op, dtype, (9, 3), (9,), puts=({2: 0, 4: 0, 9: 0, 13: 0}, put))
         yield made("values", "logical_not", dtype, (9,), puts=(put,))
+    c = Case("wide_types/logical_and_bool_f16")
+    yield c.out(c.wide("logical_and", c.leaf(7, dtype="bool"), c.leaf(7, dtype="f16", put={0: 0, 1: 0})))
     c = Case("wide_types/logical_or_mixed")
     yield c.out(c.wide("logical_or", c.leaf(7, put={0: 0, 1: 0}), c.leaf(7, dtype="i64", put={0: 0, 2: 0})))
-    for op, *operands in [("bitwise_and", "i32", "i64"), ("bitwise_or", "f32", "f32"), ("bitwise_not", "f64"), ("shift_left", "i32", "i8")]:
+    for op, *operands in [("bitwise_and", "i32", "i64"), ("bitwise_or", "f32", "f32"), ("bitwise_not", "f64"), ("shift_left", "i32", "i8"), ("shift_right", "bool", "bool")]:
         c = Case(f"wide_types/{op}_error_type")
-        yield c.fails("TYPE_MISMATCH", (op, "i8, i16, i32 or i64"), op, *[c.leaf(4, dtype=dtype) for dtype in operands])
+        yield c.fails("TYPE_MISMATCH", (op, "i8, i16, i32, i64"), op, *[c.leaf(4, dtype=dtype) for dtype in operands])
     c = Case("wide_types/bitwise_and_error_shape")
     yield c.fails("SHAPE_MISMATCH", ("bitwise_and", "[4]", "[3]"), "bitwise_and", c.leaf(4, dtype="i8"), c.leaf(3, dtype="i8"))
     c = Case("wide_types/logical_and_error_type")
-    yield c.fails("TYPE_MISMATCH", ("logical_and", "i8"), "logical_and", c.leaf(4, dtype="i8"), c.leaf(4, dtype="i8"))
+    yield c.fails("TYPE_MISMATCH", ("logical_and", "q4_0"), "logical_and", c.zero_blocks("q4_0", 32), c.leaf(32, dtype="i8"))
 
 
 def shapes():
@@ -114,9 +122,12 @@ def shapes():
     a, b = c.leaf(17, 3, dtype="i32"), c.leaf(17, dtype="i32")
     yield c.out(c.elementwise("mul", c.wide("lt", a, b), c.elementwise("sqr", c.cast(a, "f32"))))
     condition = {0: 0, 1: 1, 2: 0}
-    for dtype, of in [("i32", "f32"), ("i64", "f16"), ("f64", "i8"), ("i32", "i64"), ("f64", "f64")]:
+    for dtype, of in [("i32", "f32"), ("i64", "f16"), ("f64", "i8"), ("i32", "i64"), ("f64", "f64"), ("f32", "bool"), ("f16", "u8"), ("bf16", "i32"),
+                      ("u8", "f32"), ("bool", "bool"), ("i8", "f64"), ("i16", "i64")]:
         c = Case(f"wide_types/where_{dtype}_{of}")
         yield c.out(c.wide("where", c.leaf(9, dtype=of, put=condition), c.leaf(9, 3, dtype=dtype), c.leaf(1, 3, dtype=dtype)))
+    c = Case("wide_types/where_nan_stays")
+    yield c.out(c.wide("where", c.leaf(4, dtype="bool"), c.leaf(4, put={0: NAN, 1: INF, 2: -0.0, 3: NAN}), c.leaf(4, put={0: NAN, 1: NAN, 2: 0, 3: -INF})))
     c = Case("wide_types/where_f64_special")
     yield c.out(c.wide("where", c.leaf(5, put={0: NAN, 1: -0.0, 2: 0, 3: INF}), c.leaf(5, dtype="f64"), c.leaf(5, dtype="f64")))
 

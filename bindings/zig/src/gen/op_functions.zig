@@ -218,8 +218,8 @@ pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are
 ///   equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its
 ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-/// - Types: `condition`, `a` and `b` are each f32, f16 or bf16, and `b` is rounded to the type of `a`; or `a` and
-///   `b` are both i32, i64 or f64, and `condition` is a float or an integer. `c` has the type of `a`.
+/// - Types: `condition` is a float, an integer or bool. `a` and `b` have one type, which is not quantised; or all
+///   three are f32, f16 or bf16, and `b` is rounded to the type of `a`. `c` has the type of `a`.
 pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
 }
@@ -278,8 +278,8 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` and `mask` are each f32, f16 or bf16, and the value is rounded to the type of `a`; or `a` is i32,
-///   i64 or f64, and `mask` a float or an integer.
+/// - Types: `a` is f32, f16 or bf16, and the value is rounded to this type; or `a` is i32, i64 or f64. `mask` is a
+///   float, an integer or bool.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 pub fn maskedFill(self: Context, a: Tensor, mask: Tensor, value: f64) Error!Tensor {
@@ -1111,8 +1111,8 @@ pub const SumOptions = struct {
 /// sum of the magnitudes. The order depends on the shape and on the positions of the elements alone.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. The sum of no elements is 0.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is f32 for f32, f16 and bf16, f64 for f64, and otherwise i64,
+///   which wraps around where it overflows. f64 is computed in f64, in an order that depends on the shape alone.
 pub fn sum(self: Context, a: Tensor, options: SumOptions) Error!Tensor {
     const params: c.tl_sum_params = .{
         .dims = setOf(options.dims),
@@ -1127,8 +1127,8 @@ pub fn sum(self: Context, a: Tensor, options: SumOptions) Error!Tensor {
 ///
 /// It is `sum` over dimension 0, which stays with 1 element.
 /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
-/// - Types: `a` is f32, f16 or bf16. Summed as by `sum`.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is f32 for f32, f16 and bf16, f64 for f64, and otherwise i64,
+///   which wraps around where it overflows. f64 is computed in f64, in an order that depends on the shape alone.
 pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_sum_rows, .{a.handle});
 }
@@ -1148,8 +1148,8 @@ pub const MeanOptions = struct {
 /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. The mean of no elements is NaN.
-/// - Types: `a` is f32, f16 or bf16. Summed as by `sum`, divided in f64 and rounded once.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. Summed as by `sum`, integers in f64, and divided in f64. `c` is
+///   f32 for f32, f16 and bf16, rounded once, and f64 for other types.
 pub fn mean(self: Context, a: Tensor, options: MeanOptions) Error!Tensor {
     const params: c.tl_mean_params = .{
         .dims = setOf(options.dims),
@@ -1191,7 +1191,7 @@ pub const ArgmaxOptions = struct {
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
 ///   most 2^31 - 1 elements are reduced to one.
-/// - Types: `a` is f32, f16 or bf16.
+/// - Types: `a` is a float, an integer or bool.
 /// - Result: i32.
 pub fn argmax(self: Context, a: Tensor, options: ArgmaxOptions) Error!Tensor {
     const params: c.tl_argmax_params = .{
@@ -1286,8 +1286,7 @@ pub const MaxOptions = struct {
 /// 0 counts as larger than -0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` has the type of `a`, but is f32 if that is f16 or bf16.
 pub fn max(self: Context, a: Tensor, options: MaxOptions) Error!Tensor {
     const params: c.tl_max_params = .{
         .dims = setOf(options.dims),
@@ -1312,8 +1311,7 @@ pub const MinOptions = struct {
 /// 0 counts as larger than -0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` has the type of `a`, but is f32 if that is f16 or bf16.
 pub fn min(self: Context, a: Tensor, options: MinOptions) Error!Tensor {
     const params: c.tl_min_params = .{
         .dims = setOf(options.dims),
@@ -1340,7 +1338,7 @@ pub const ArgminOptions = struct {
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
 ///   most 2^31 - 1 elements are reduced to one.
-/// - Types: `a` is f32, f16 or bf16.
+/// - Types: `a` is a float, an integer or bool.
 /// - Result: i32.
 pub fn argmin(self: Context, a: Tensor, options: ArgminOptions) Error!Tensor {
     const params: c.tl_argmin_params = .{
@@ -1368,8 +1366,8 @@ pub const VarOptions = struct {
 /// 0 where n is less than `correction`, and 0 / 0 is NaN.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. Integers are computed in f64. `c` is f32 for f32, f16 and bf16,
+///   rounded once, and f64 for other types.
 /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
 ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
 ///   2^31 - 1.
@@ -1396,8 +1394,8 @@ pub const StdOptions = struct {
 /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each.
-/// - Types: `a` is f32, f16 or bf16. Computed as `variance`, with the root in f64, and rounded once.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. Computed as `variance`, with the root in f64. `c` is f32 for f32,
+///   f16 and bf16, rounded once, and f64 for other types.
 /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
 ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
 ///   2^31 - 1.
@@ -1421,12 +1419,12 @@ pub const ProdOptions = struct {
 ///
 /// Computes `c[k] = product over r of a[k, r]`.
 ///
-/// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in f64, in an
-/// order that depends on the shape alone.
+/// k is an index in the dimensions that stay, r one in the reduced dimensions. Products of floats are computed in
+/// f64, in an order that depends on the shape alone.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. The product of no elements is 1.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is f32 for f32, f16 and bf16, f64 for f64, and otherwise i64,
+///   which wraps around where it overflows. f64 is computed in f64, in an order that depends on the shape alone.
 pub fn prod(self: Context, a: Tensor, options: ProdOptions) Error!Tensor {
     const params: c.tl_prod_params = .{
         .dims = setOf(options.dims),
@@ -1450,8 +1448,7 @@ pub const AnyOptions = struct {
 /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. No elements give 0.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is bool if `a` is, and f32 otherwise.
 pub fn any(self: Context, a: Tensor, options: AnyOptions) Error!Tensor {
     const params: c.tl_any_params = .{
         .dims = setOf(options.dims),
@@ -1475,8 +1472,7 @@ pub const AllOptions = struct {
 /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. No elements give 1.
-/// - Types: `a` is f32, f16 or bf16.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is bool if `a` is, and f32 otherwise.
 pub fn all(self: Context, a: Tensor, options: AllOptions) Error!Tensor {
     const params: c.tl_all_params = .{
         .dims = setOf(options.dims),
@@ -1501,9 +1497,9 @@ pub const LogSumExpOptions = struct {
 /// largest, so no exponential overflows.
 /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If `keep` is
 ///   true, they stay with 1 element each. No elements give -infinity.
-/// - Types: `a` is f32, f16 or bf16. Exponentials are computed in f32 and summed as by `sum`, the logarithm in
-///   f64.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. Exponentials are computed in f32, or in f64 for other types, and
+///   summed as by `sum`; the logarithm is computed in f64. `c` is f32 for f32, f16 and bf16, rounded once, and f64
+///   for other types.
 pub fn logSumExp(self: Context, a: Tensor, options: LogSumExpOptions) Error!Tensor {
     const params: c.tl_log_sum_exp_params = .{
         .dims = setOf(options.dims),
@@ -2474,7 +2470,7 @@ pub fn sparseFfn(
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Types: `a` and `b` are both i8, i16, i32, i64, u8 or bool.
 /// - Result: The type of `a`.
 pub fn bitwiseAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_bitwise_and, .{ a.handle, b.handle });
@@ -2486,7 +2482,7 @@ pub fn bitwiseAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Types: `a` and `b` are both i8, i16, i32, i64, u8 or bool.
 /// - Result: The type of `a`.
 pub fn bitwiseOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_bitwise_or, .{ a.handle, b.handle });
@@ -2498,17 +2494,17 @@ pub fn bitwiseOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Types: `a` and `b` are both i8, i16, i32, i64, u8 or bool.
 /// - Result: The type of `a`.
 pub fn bitwiseXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_bitwise_xor, .{ a.handle, b.handle });
 }
 
-/// Inverts each bit of `a`.
+/// Inverts each bit of `a`; bool has one.
 ///
-/// Computes `c[i] = -1 - a[i]`.
+/// Computes `c[i] = ~a[i]`.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: i8, i16, i32 or i64.
+/// - Types: i8, i16, i32, i64, u8 or bool.
 /// - Result: The type of `a`.
 pub fn bitwiseNot(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_bitwise_not, .{a.handle});
@@ -2523,7 +2519,7 @@ pub fn bitwiseNot(self: Context, a: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Types: `a` and `b` are both i8, i16, i32, i64 or u8.
 /// - Result: The type of `a`.
 pub fn shiftLeft(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_shift_left, .{ a.handle, b.handle });
@@ -2537,7 +2533,7 @@ pub fn shiftLeft(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are both i8, i16, i32 or i64.
+/// - Types: `a` and `b` are both i8, i16, i32, i64 or u8.
 /// - Result: The type of `a`.
 pub fn shiftRight(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_shift_right, .{ a.handle, b.handle });
@@ -2551,8 +2547,8 @@ pub fn shiftRight(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
-///   bf16, and is f32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or bool. `c` is bool if both are, has the type of `a` if that
+///   is f32, f16 or bf16, and is f32 otherwise.
 pub fn logicalAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_logical_and, .{ a.handle, b.handle });
 }
@@ -2565,8 +2561,8 @@ pub fn logicalAnd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
-///   bf16, and is f32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or bool. `c` is bool if both are, has the type of `a` if that
+///   is f32, f16 or bf16, and is f32 otherwise.
 pub fn logicalOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_logical_or, .{ a.handle, b.handle });
 }
@@ -2579,8 +2575,8 @@ pub fn logicalOr(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or
-///   bf16, and is f32 otherwise.
+/// - Types: `a` and `b` are each a float, an integer or bool. `c` is bool if both are, has the type of `a` if that
+///   is f32, f16 or bf16, and is f32 otherwise.
 pub fn logicalXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_logical_xor, .{ a.handle, b.handle });
 }
@@ -2591,7 +2587,7 @@ pub fn logicalXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// NaN counts as not 0.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: `a` is f32, f16, bf16, i32, i64 or f64. `c` has the type of `a` if that is f32, f16 or bf16, and is
+/// - Types: `a` is a float, an integer or bool. `c` has the type of `a` if that is bool, f32, f16 or bf16, and is
 ///   f32 otherwise.
 pub fn logicalNot(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_logical_not, .{a.handle});

@@ -870,8 +870,8 @@ Tensor add1(const Tensor &a, const Tensor &b);
 // A NaN in condition counts as not 0.
 // - Shapes: condition, a and b are broadcast to the shape of c. In each dimension their extents are equal, or 1, whose elements repeat. An
 //   extent of condition or b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: condition, a and b are each F32, F16 or BF16, and b is rounded to the type of a; or a and b are both I32, I64 or F64, and
-//   condition is a float or an integer. c has the type of a.
+// - Types: condition is a float, an integer or BOOL. a and b have one type, which is not quantised; or all three are F32, F16 or BF16, and
+//   b is rounded to the type of a. c has the type of a.
 Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b);
 // Multiplies each element by scale and adds bias.
 //
@@ -908,8 +908,7 @@ Tensor fill(const Tensor &a, double value);
 //
 // A NaN in mask counts as not 0.
 // - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
-// - Types: a and mask are each F32, F16 or BF16, and the value is rounded to the type of a; or a is I32, I64 or F64, and mask a float or an
-//   integer.
+// - Types: a is F32, F16 or BF16, and the value is rounded to this type; or a is I32, I64 or F64. mask is a float, an integer or BOOL.
 // - Result: The type of a.
 // - value: the value. NaN and infinity are valid.
 Tensor masked_fill(const Tensor &a, const Tensor &mask, double value);
@@ -1417,8 +1416,8 @@ Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const s
 // elements alone.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   The sum of no elements is 0.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64, which wraps around where it
+//   overflows. F64 is computed in F64, in an order that depends on the shape alone.
 Tensor sum(const Tensor &a, const SumOptions &options = {});
 // Sums each row of a.
 //
@@ -1426,8 +1425,8 @@ Tensor sum(const Tensor &a, const SumOptions &options = {});
 //
 // It is sum() over dimension 0, which stays with 1 element.
 // - Shapes: a {n, m, x, y}, c {1, m, x, y}. The sum of an empty row is 0.
-// - Types: a is F32, F16 or BF16. Summed as by sum().
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64, which wraps around where it
+//   overflows. F64 is computed in F64, in an order that depends on the shape alone.
 Tensor sum_rows(const Tensor &a);
 // Computes the mean of a over dimensions.
 //
@@ -1436,8 +1435,8 @@ Tensor sum_rows(const Tensor &a);
 // k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   The mean of no elements is NaN.
-// - Types: a is F32, F16 or BF16. Summed as by sum(), divided in F64 and rounded once.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. Summed as by sum(), integers in F64, and divided in F64. c is F32 for F32, F16 and BF16,
+//   rounded once, and F64 for other types.
 Tensor mean(const Tensor &a, const MeanOptions &options = {});
 // Computes the running sums of each row of a.
 //
@@ -1458,7 +1457,7 @@ Tensor cumsum(const Tensor &a);
 // else, so NaN alone gives 0. -0 and 0 are equal.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   Each reduced dimension has 1 element or more, unless c is empty. At most 2^31 - 1 elements are reduced to one.
-// - Types: a is F32, F16 or BF16.
+// - Types: a is a float, an integer or BOOL.
 // - Result: I32.
 Tensor argmax(const Tensor &a, const ArgmaxOptions &options = {});
 // Computes the indices that sort each row of a.
@@ -1507,8 +1506,7 @@ Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
 // -0.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   Each reduced dimension has 1 element or more, unless c is empty.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c has the type of a, but is F32 if that is F16 or BF16.
 Tensor max(const Tensor &a, const MaxOptions &options = {});
 // Finds the smallest element of a over dimensions.
 //
@@ -1518,8 +1516,7 @@ Tensor max(const Tensor &a, const MaxOptions &options = {});
 // -0.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   Each reduced dimension has 1 element or more, unless c is empty.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c has the type of a, but is F32 if that is F16 or BF16.
 Tensor min(const Tensor &a, const MinOptions &options = {});
 // Finds the index of the smallest element of a over dimensions.
 //
@@ -1530,7 +1527,7 @@ Tensor min(const Tensor &a, const MinOptions &options = {});
 // everything else, so NaN alone gives 0. -0 and 0 are equal.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   Each reduced dimension has 1 element or more, unless c is empty. At most 2^31 - 1 elements are reduced to one.
-// - Types: a is F32, F16 or BF16.
+// - Types: a is a float, an integer or BOOL.
 // - Result: I32.
 Tensor argmin(const Tensor &a, const ArgminOptions &options = {});
 // Computes the variance of a over dimensions.
@@ -1541,8 +1538,8 @@ Tensor argmin(const Tensor &a, const ArgminOptions &options = {});
 // blocks: of 1024 along dimension 0, or of 32 if dimension 0 stays. The mean and the squares of a block are computed in F32, in a second
 // pass over it, and blocks are joined in F64. The divisor is 0 where n is less than correction, and 0 / 0 is NaN.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. Integers are computed in F64. c is F32 for F32, F16 and BF16, rounded once, and F64 for other
+//   types.
 // - correction: what is subtracted from the number of elements: 0 gives the variance of the elements, as in NumPy and JAX, and 1 estimates
 //   that of a population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
 Tensor var(const Tensor &a, std::int64_t correction, const VarOptions &options = {});
@@ -1552,8 +1549,8 @@ Tensor var(const Tensor &a, std::int64_t correction, const VarOptions &options =
 //
 // k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
-// - Types: a is F32, F16 or BF16. Computed as var(), with the root in F64, and rounded once.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. Computed as var(), with the root in F64. c is F32 for F32, F16 and BF16, rounded once, and F64
+//   for other types.
 // - correction: what is subtracted from the number of elements: 0 gives the variance of the elements, as in NumPy and JAX, and 1 estimates
 //   that of a population from a sample, as in PyTorch and candle. Range: 0 to 2^31 - 1.
 Tensor stddev(const Tensor &a, std::int64_t correction, const StdOptions &options = {});
@@ -1561,12 +1558,12 @@ Tensor stddev(const Tensor &a, std::int64_t correction, const StdOptions &option
 //
 // Computes c[k] = product over r of a[k, r].
 //
-// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an order that depends on the
-// shape alone.
+// k is an index in the dimensions that stay, r one in the reduced dimensions. Products of floats are computed in F64, in an order that
+// depends on the shape alone.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   The product of no elements is 1.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64, which wraps around where it
+//   overflows. F64 is computed in F64, in an order that depends on the shape alone.
 Tensor prod(const Tensor &a, const ProdOptions &options = {});
 // Tests whether any element of a is not 0, over dimensions.
 //
@@ -1575,8 +1572,7 @@ Tensor prod(const Tensor &a, const ProdOptions &options = {});
 // k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   No elements give 0.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c is BOOL if a is, and F32 otherwise.
 Tensor any(const Tensor &a, const AnyOptions &options = {});
 // Tests whether no element of a is 0, over dimensions.
 //
@@ -1585,8 +1581,7 @@ Tensor any(const Tensor &a, const AnyOptions &options = {});
 // k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   No elements give 1.
-// - Types: a is F32, F16 or BF16.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. c is BOOL if a is, and F32 otherwise.
 Tensor all(const Tensor &a, const AllOptions &options = {});
 // Computes the logarithm of the sum of the exponentials of a over dimensions.
 //
@@ -1596,8 +1591,8 @@ Tensor all(const Tensor &a, const AllOptions &options = {});
 // overflows.
 // - Shapes: c has the shape of a without the dimensions dims, and is {1} if none is left. If keep is true, they stay with 1 element each.
 //   No elements give -infinity.
-// - Types: a is F32, F16 or BF16. Exponentials are computed in F32 and summed as by sum(), the logarithm in F64.
-// - Result: F32.
+// - Types: a is a float, an integer or BOOL. Exponentials are computed in F32, or in F64 for other types, and summed as by sum(); the
+//   logarithm is computed in F64. c is F32 for F32, F16 and BF16, rounded once, and F64 for other types.
 Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {});
 // Repeats a until it fills a shape.
 //
@@ -2002,7 +1997,7 @@ Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const T
 // Computes c[i] = a[i mod shape(a)] & b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are both I8, I16, I32 or I64.
+// - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 // - Result: The type of a.
 Tensor bitwise_and(const Tensor &a, const Tensor &b);
 // Joins the bits of a and b.
@@ -2010,7 +2005,7 @@ Tensor bitwise_and(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i mod shape(a)] | b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are both I8, I16, I32 or I64.
+// - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 // - Result: The type of a.
 Tensor bitwise_or(const Tensor &a, const Tensor &b);
 // Keeps the bits that either a or b has, but not both.
@@ -2018,14 +2013,14 @@ Tensor bitwise_or(const Tensor &a, const Tensor &b);
 // Computes c[i] = a[i mod shape(a)] ^ b[i mod shape(b)].
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are both I8, I16, I32 or I64.
+// - Types: a and b are both I8, I16, I32, I64, U8 or BOOL.
 // - Result: The type of a.
 Tensor bitwise_xor(const Tensor &a, const Tensor &b);
-// Inverts each bit of a.
+// Inverts each bit of a; BOOL has one.
 //
-// Computes c[i] = -1 - a[i].
+// Computes c[i] = ~a[i].
 // - Shapes: c has the shape of a.
-// - Types: I8, I16, I32 or I64.
+// - Types: I8, I16, I32, I64, U8 or BOOL.
 // - Result: The type of a.
 Tensor bitwise_not(const Tensor &a);
 // Moves the bits of each element of a up by as many places as b says.
@@ -2035,7 +2030,7 @@ Tensor bitwise_not(const Tensor &a);
 // A b below 0, or as large as the bits of the type, moves all bits out. Bits that leave the type are lost, and zeros come in.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are both I8, I16, I32 or I64.
+// - Types: a and b are both I8, I16, I32, I64 or U8.
 // - Result: The type of a.
 Tensor shift_left(const Tensor &a, const Tensor &b);
 // Moves the bits of each element of a down by as many places as b says.
@@ -2045,7 +2040,7 @@ Tensor shift_left(const Tensor &a, const Tensor &b);
 // A b below 0, or as large as the bits of the type, moves all bits out. Copies of the sign come in.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are both I8, I16, I32 or I64.
+// - Types: a and b are both I8, I16, I32, I64 or U8.
 // - Result: The type of a.
 Tensor shift_right(const Tensor &a, const Tensor &b);
 // Tests whether a and b are both not 0.
@@ -2055,7 +2050,8 @@ Tensor shift_right(const Tensor &a, const Tensor &b);
 // NaN counts as not 0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+// - Types: a and b are each a float, an integer or BOOL. c is BOOL if both are, has the type of a if that is F32, F16 or BF16, and is F32
+//   otherwise.
 Tensor logical_and(const Tensor &a, const Tensor &b);
 // Tests whether a or b is not 0.
 //
@@ -2064,7 +2060,8 @@ Tensor logical_and(const Tensor &a, const Tensor &b);
 // NaN counts as not 0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+// - Types: a and b are each a float, an integer or BOOL. c is BOOL if both are, has the type of a if that is F32, F16 or BF16, and is F32
+//   otherwise.
 Tensor logical_or(const Tensor &a, const Tensor &b);
 // Tests whether either a or b is not 0, but not both.
 //
@@ -2073,7 +2070,8 @@ Tensor logical_or(const Tensor &a, const Tensor &b);
 // NaN counts as not 0.
 // - Shapes: a and b are broadcast to the shape of c. In each dimension their extents are equal, or one of them is 1 and its elements
 //   repeat. An extent of b may also divide that of a, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-// - Types: a and b are each F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+// - Types: a and b are each a float, an integer or BOOL. c is BOOL if both are, has the type of a if that is F32, F16 or BF16, and is F32
+//   otherwise.
 Tensor logical_xor(const Tensor &a, const Tensor &b);
 // Tests whether a is 0.
 //
@@ -2081,7 +2079,7 @@ Tensor logical_xor(const Tensor &a, const Tensor &b);
 //
 // NaN counts as not 0.
 // - Shapes: c has the shape of a.
-// - Types: a is F32, F16, BF16, I32, I64 or F64. c has the type of a if that is F32, F16 or BF16, and is F32 otherwise.
+// - Types: a is a float, an integer or BOOL. c has the type of a if that is BOOL, F32, F16 or BF16, and is F32 otherwise.
 Tensor logical_not(const Tensor &a);
 
 }  // namespace tensorlib

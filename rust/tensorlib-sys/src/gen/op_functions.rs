@@ -840,8 +840,8 @@ extern "C" {
     /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their
     ///   extents are equal, or 1, whose elements repeat. An extent of `condition` or `b` may also divide
     ///   that of `a`, and its elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`;
-    ///   or `a` and `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the
+    /// - Types: `condition` is a float, an integer or BOOL. `a` and `b` have one type, which is not
+    ///   quantised; or all three are F32, F16 or BF16, and `b` is rounded to the type of `a`. `c` has the
     ///   type of `a`.
     ///
     /// Since 0.1.
@@ -903,8 +903,8 @@ extern "C" {
     ///
     /// A NaN in `mask` counts as not 0.
     /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or
-    ///   `a` is I32, I64 or F64, and `mask` a float or an integer.
+    /// - Types: `a` is F32, F16 or BF16, and the value is rounded to this type; or `a` is I32, I64 or F64.
+    ///   `mask` is a float, an integer or BOOL.
     /// - Result: The type of `a`.
     /// - `value`: the value. NaN and infinity are valid.
     ///
@@ -1675,8 +1675,9 @@ extern "C" {
     /// positions of the elements alone.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. The sum of no elements is 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+    ///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+    ///   depends on the shape alone.
     ///
     /// Since 0.1.
     pub fn tl_sum(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_sum_params) -> *mut tl_tensor;
@@ -1687,8 +1688,9 @@ extern "C" {
     ///
     /// It is tl_sum() over dimension 0, which stays with 1 element.
     /// - Shapes: `a` {n, m, x, y}, `c` {1, m, x, y}. The sum of an empty row is 0.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum().
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+    ///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+    ///   depends on the shape alone.
     ///
     /// Since 0.1.
     pub fn tl_sum_rows(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
@@ -1701,8 +1703,8 @@ extern "C" {
     /// elements.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. The mean of no elements is NaN.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by tl_sum(), divided in F64 and rounded once.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Summed as by tl_sum(), integers in F64, and divided in
+    ///   F64. `c` is F32 for F32, F16 and BF16, rounded once, and F64 for other types.
     ///
     /// Since 0.1.
     pub fn tl_mean(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_mean_params) -> *mut tl_tensor;
@@ -1733,7 +1735,7 @@ extern "C" {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
     ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
+    /// - Types: `a` is a float, an integer or BOOL.
     /// - Result: I32.
     ///
     /// Since 0.1.
@@ -1803,8 +1805,8 @@ extern "C" {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
     ///   unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or
+    ///   BF16.
     ///
     /// Since 0.1.
     pub fn tl_max(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_max_params) -> *mut tl_tensor;
@@ -1818,8 +1820,8 @@ extern "C" {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
     ///   unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or
+    ///   BF16.
     ///
     /// Since 0.1.
     pub fn tl_min(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_min_params) -> *mut tl_tensor;
@@ -1835,7 +1837,7 @@ extern "C" {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. Each reduced dimension has 1 element or more,
     ///   unless `c` is empty. At most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
+    /// - Types: `a` is a float, an integer or BOOL.
     /// - Result: I32.
     ///
     /// Since 0.1.
@@ -1851,8 +1853,8 @@ extern "C" {
     /// joined in F64. The divisor is 0 where n is less than `correction`, and 0 / 0 is NaN.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Integers are computed in F64. `c` is F32 for F32, F16
+    ///   and BF16, rounded once, and F64 for other types.
     /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
     ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
     ///   and candle. Range: 0 to 2^31 - 1.
@@ -1873,8 +1875,8 @@ extern "C" {
     /// elements.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16. Computed as tl_var(), with the root in F64, and rounded once.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Computed as tl_var(), with the root in F64. `c` is F32
+    ///   for F32, F16 and BF16, rounded once, and F64 for other types.
     /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the
     ///   elements, as in NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch
     ///   and candle. Range: 0 to 2^31 - 1.
@@ -1891,12 +1893,13 @@ extern "C" {
     ///
     /// Computes `c[k] = product over r of a[k, r]`.
     ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in
-    /// F64, in an order that depends on the shape alone.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products of floats are
+    /// computed in F64, in an order that depends on the shape alone.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. The product of no elements is 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+    ///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+    ///   depends on the shape alone.
     ///
     /// Since 0.1.
     pub fn tl_prod(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_prod_params) -> *mut tl_tensor;
@@ -1908,8 +1911,7 @@ extern "C" {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. No elements give 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
     ///
     /// Since 0.1.
     pub fn tl_any(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_any_params) -> *mut tl_tensor;
@@ -1921,8 +1923,7 @@ extern "C" {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. No elements give 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
     ///
     /// Since 0.1.
     pub fn tl_all(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_all_params) -> *mut tl_tensor;
@@ -1935,9 +1936,9 @@ extern "C" {
     /// relative to the largest, so no exponential overflows.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is {1} if none is left. If
     ///   `keep` is true, they stay with 1 element each. No elements give -infinity.
-    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by tl_sum(), the
-    ///   logarithm in F64.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Exponentials are computed in F32, or in F64 for other
+    ///   types, and summed as by tl_sum(); the logarithm is computed in F64. `c` is F32 for F32, F16 and
+    ///   BF16, rounded once, and F64 for other types.
     ///
     /// Since 0.1.
     pub fn tl_log_sum_exp(
@@ -2695,7 +2696,7 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -2707,7 +2708,7 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -2719,17 +2720,17 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
     pub fn tl_bitwise_xor(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
-    /// Inverts each bit of `a`.
+    /// Inverts each bit of `a`; BOOL has one.
     ///
-    /// Computes `c[i] = -1 - a[i]`.
+    /// Computes `c[i] = ~a[i]`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: I8, I16, I32 or I64.
+    /// - Types: I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -2744,7 +2745,7 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -2758,7 +2759,7 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
     /// - Result: The type of `a`.
     ///
     /// Since 0.1.
@@ -2772,8 +2773,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-    ///   F32, F16 or BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+    ///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// Since 0.1.
     pub fn tl_logical_and(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -2786,8 +2787,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-    ///   F32, F16 or BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+    ///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// Since 0.1.
     pub fn tl_logical_or(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -2800,8 +2801,8 @@ extern "C" {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is
-    ///   F32, F16 or BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of
+    ///   `a` if that is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// Since 0.1.
     pub fn tl_logical_xor(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -2812,7 +2813,7 @@ extern "C" {
     ///
     /// NaN counts as not 0.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: `a` is F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a` if that is BOOL, F32, F16 or
     ///   BF16, and is F32 otherwise.
     ///
     /// Since 0.1.

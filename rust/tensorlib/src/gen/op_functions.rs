@@ -1238,8 +1238,8 @@ impl Tensor {
     /// - Shapes: `condition`, `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or 1, whose elements repeat. An extent of `condition` or `b` may also divide that of `a`, and its elements
     ///   then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `condition`, `a` and `b` are each F32, F16 or BF16, and `b` is rounded to the type of `a`; or `a` and
-    ///   `b` are both I32, I64 or F64, and `condition` is a float or an integer. `c` has the type of `a`.
+    /// - Types: `condition` is a float, an integer or BOOL. `a` and `b` have one type, which is not quantised; or all
+    ///   three are F32, F16 or BF16, and `b` is rounded to the type of `a`. `c` has the type of `a`.
     ///
     /// `condition` is this tensor.
     ///
@@ -1338,8 +1338,8 @@ impl Tensor {
     ///
     /// A NaN in `mask` counts as not 0.
     /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` and `mask` are each F32, F16 or BF16, and the value is rounded to the type of `a`; or `a` is I32,
-    ///   I64 or F64, and `mask` a float or an integer.
+    /// - Types: `a` is F32, F16 or BF16, and the value is rounded to this type; or `a` is I32, I64 or F64. `mask` is a
+    ///   float, an integer or BOOL.
     /// - Result: The type of `a`.
     /// - `value`: the value. NaN and infinity are valid.
     ///
@@ -2485,8 +2485,8 @@ impl Tensor {
     /// of the magnitudes. The order depends on the shape and on the positions of the elements alone.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. The sum of no elements is 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64,
+    ///   which wraps around where it overflows. F64 is computed in F64, in an order that depends on the shape alone.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -2514,8 +2514,8 @@ impl Tensor {
     ///
     /// It is [`Tensor::sum`] over dimension 0, which stays with 1 element.
     /// - Shapes: `a` `[n, m, x, y]`, `c` `[1, m, x, y]`. The sum of an empty row is 0.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Tensor::sum`].
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64,
+    ///   which wraps around where it overflows. F64 is computed in F64, in an order that depends on the shape alone.
     ///
     /// # Errors
     /// Those of [`Context::op`].
@@ -2531,8 +2531,8 @@ impl Tensor {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. The mean of no elements is NaN.
-    /// - Types: `a` is F32, F16 or BF16. Summed as by [`Tensor::sum`], divided in F64 and rounded once.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Summed as by [`Tensor::sum`], integers in F64, and divided in F64.
+    ///   `c` is F32 for F32, F16 and BF16, rounded once, and F64 for other types.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2573,7 +2573,7 @@ impl Tensor {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
     ///   most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
+    /// - Types: `a` is a float, an integer or BOOL.
     /// - Result: I32.
     ///
     /// # Errors
@@ -2683,8 +2683,7 @@ impl Tensor {
     /// counts as larger than -0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or BF16.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2704,8 +2703,7 @@ impl Tensor {
     /// counts as larger than -0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a`, but is F32 if that is F16 or BF16.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2727,7 +2725,7 @@ impl Tensor {
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. Each reduced dimension has 1 element or more, unless `c` is empty. At
     ///   most 2^31 - 1 elements are reduced to one.
-    /// - Types: `a` is F32, F16 or BF16.
+    /// - Types: `a` is a float, an integer or BOOL.
     /// - Result: I32.
     ///
     /// # Errors
@@ -2750,8 +2748,8 @@ impl Tensor {
     /// is less than `correction`, and 0 / 0 is NaN.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Integers are computed in F64. `c` is F32 for F32, F16 and BF16,
+    ///   rounded once, and F64 for other types.
     /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
     ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
     ///   2^31 - 1.
@@ -2776,8 +2774,8 @@ impl Tensor {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions, n the number of reduced elements.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each.
-    /// - Types: `a` is F32, F16 or BF16. Computed as [`Tensor::var`], with the root in F64, and rounded once.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Computed as [`Tensor::var`], with the root in F64. `c` is F32 for
+    ///   F32, F16 and BF16, rounded once, and F64 for other types.
     /// - `correction`: what is subtracted from the number of elements: 0 gives the variance of the elements, as in
     ///   NumPy and JAX, and 1 estimates that of a population from a sample, as in PyTorch and candle. Range: 0 to
     ///   2^31 - 1.
@@ -2799,12 +2797,12 @@ impl Tensor {
     ///
     /// Computes `c[k] = product over r of a[k, r]`.
     ///
-    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products are computed in F64, in an
-    /// order that depends on the shape alone.
+    /// k is an index in the dimensions that stay, r one in the reduced dimensions. Products of floats are computed in
+    /// F64, in an order that depends on the shape alone.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. The product of no elements is 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and otherwise I64,
+    ///   which wraps around where it overflows. F64 is computed in F64, in an order that depends on the shape alone.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2823,8 +2821,7 @@ impl Tensor {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. No elements give 0.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2843,8 +2840,7 @@ impl Tensor {
     /// k is an index in the dimensions that stay, r one in the reduced dimensions. NaN is not 0.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. No elements give 1.
-    /// - Types: `a` is F32, F16 or BF16.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. `c` is BOOL if `a` is, and F32 otherwise.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -2864,9 +2860,9 @@ impl Tensor {
     /// largest, so no exponential overflows.
     /// - Shapes: `c` has the shape of `a` without the dimensions `dims`, and is `[1]` if none is left. If `keep` is
     ///   true, they stay with 1 element each. No elements give -infinity.
-    /// - Types: `a` is F32, F16 or BF16. Exponentials are computed in F32 and summed as by [`Tensor::sum`], the
-    ///   logarithm in F64.
-    /// - Result: F32.
+    /// - Types: `a` is a float, an integer or BOOL. Exponentials are computed in F32, or in F64 for other types, and
+    ///   summed as by [`Tensor::sum`]; the logarithm is computed in F64. `c` is F32 for F32, F16 and BF16, rounded
+    ///   once, and F64 for other types.
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
@@ -3871,7 +3867,7 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// `a` is this tensor.
@@ -3889,7 +3885,7 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// `a` is this tensor.
@@ -3907,7 +3903,7 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// `a` is this tensor.
@@ -3919,11 +3915,11 @@ impl Tensor {
         self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_bitwise_xor(ctx, self.raw(), b.raw()) })
     }
 
-    /// Inverts each bit of `a`.
+    /// Inverts each bit of `a`; BOOL has one.
     ///
-    /// Computes `c[i] = -1 - a[i]`.
+    /// Computes `c[i] = ~a[i]`.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: I8, I16, I32 or I64.
+    /// - Types: I8, I16, I32, I64, U8 or BOOL.
     /// - Result: The type of `a`.
     ///
     /// # Errors
@@ -3942,7 +3938,7 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
     /// - Result: The type of `a`.
     ///
     /// `a` is this tensor.
@@ -3962,7 +3958,7 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are both I8, I16, I32 or I64.
+    /// - Types: `a` and `b` are both I8, I16, I32, I64 or U8.
     /// - Result: The type of `a`.
     ///
     /// `a` is this tensor.
@@ -3982,8 +3978,8 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
-    ///   BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of `a` if that
+    ///   is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// `a` is this tensor.
     ///
@@ -4002,8 +3998,8 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
-    ///   BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of `a` if that
+    ///   is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// `a` is this tensor.
     ///
@@ -4022,8 +4018,8 @@ impl Tensor {
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
     ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
     ///   as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or
-    ///   BF16, and is F32 otherwise.
+    /// - Types: `a` and `b` are each a float, an integer or BOOL. `c` is BOOL if both are, has the type of `a` if that
+    ///   is F32, F16 or BF16, and is F32 otherwise.
     ///
     /// `a` is this tensor.
     ///
@@ -4040,8 +4036,8 @@ impl Tensor {
     ///
     /// NaN counts as not 0.
     /// - Shapes: `c` has the shape of `a`.
-    /// - Types: `a` is F32, F16, BF16, I32, I64 or F64. `c` has the type of `a` if that is F32, F16 or BF16, and is F32
-    ///   otherwise.
+    /// - Types: `a` is a float, an integer or BOOL. `c` has the type of `a` if that is BOOL, F32, F16 or BF16, and is
+    ///   F32 otherwise.
     ///
     /// # Errors
     /// Those of [`Context::op`].
