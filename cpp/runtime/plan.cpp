@@ -213,9 +213,8 @@ void Plan::find_owned() {
 void Plan::begin_run() {
     for (const Graph::NodeIndex index : planned_.schedule.targets) {
         const Tensor &target = *graph_->at(index);
-        if (target.storage.constant.load(std::memory_order_acquire)) {
-            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(),
-                 constant_text(target));
+        if (const char *reason = read_only_text(target)) {
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(), reason);
         }
     }
     if (owned_as_of_ != placed_nodes()) find_owned();

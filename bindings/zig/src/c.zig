@@ -242,6 +242,12 @@ pub extern fn tl_tensor_set_f32(
     err: ?*tl_error,
 ) tl_status;
 
+// Exchange with other libraries
+
+pub const DLManagedTensorVersioned = opaque {};
+pub extern fn tl_tensor_to_dlpack(t: ?*tl_tensor, out: ?*?*DLManagedTensorVersioned, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_from_dlpack(ctx: ?*tl_context, managed: ?*DLManagedTensorVersioned) ?*tl_tensor;
+
 // Operations
 
 pub const TL_DIM_0: u32 = 1;

@@ -93,8 +93,8 @@ extern "C" {
     /// Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
     /// the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
     ///
-    /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
-    /// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+    /// TL_STATUS_BUSY: a graph, another context or an exported tensor still refers to it, or it is in use; nothing was
+    /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
     pub fn tl_context_reset(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
 
     /// Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.

@@ -27,6 +27,8 @@ mod context;
 pub use context::*;
 mod tensor;
 pub use tensor::*;
+mod dlpack;
+pub use dlpack::*;
 mod ops;
 pub use ops::*;
 mod gen {
