@@ -39,6 +39,7 @@
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
+//! - `dlpack`: tensors shared with other libraries, without copies.
 //! - `safetensors` (default): reads and writes safetensors files, in a module of that name, and checkpoints of
 //!   [`train`].
 //! - `progress` (default): a progress bar for [`train`].
@@ -54,6 +55,8 @@ mod call;
 mod context;
 mod dims;
 mod display;
+#[cfg(feature = "dlpack")]
+mod dlpack;
 mod dtype;
 mod element;
 mod error;
@@ -84,6 +87,8 @@ pub mod train;
 pub use backend::{devices, isas, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};
 pub use dims::Dims;
+#[cfg(feature = "dlpack")]
+pub use dlpack::DlpackTensor;
 pub use dtype::{DType, Kind};
 pub use element::Element;
 pub use error::{Error, Failure, Result};
