@@ -528,8 +528,9 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
 /// graph's memory is reused; everything is freed with the context.
 ///
 /// Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
-/// long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
-/// pointer is valid as long as the memory of its context, and until tl_context_reset().
+/// long as a graph, a tensor of another context or an exported tensor (tl_tensor_to_dlpack()) refers to it, so handles
+/// may be freed in any order. A tensor's pointer is valid as long as the memory of its context, and until
+/// tl_context_reset().
 ///
 /// Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
 /// tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
