@@ -1,7 +1,9 @@
 // Tensors that are shared with other libraries through DLPack: each check and message, shapes and strides, lifetimes in every order, and
 // what else must not touch shared memory.
+#include "api/dlpack.hpp"
 #include "c_abi.hpp"
 #include "gguf_files.hpp"
+#include "graph/context.hpp"
 #include "support.hpp"
 
 #include <tensorlib/gguf.hpp>
@@ -584,6 +586,35 @@ TEST(Import, of_an_export_keeps_the_exporter) {
         if (order & 2) to.reset();
         EXPECT_EQ(shown->read<float>(), values);
     }
+}
+
+// Memory of a device that the host cannot see.
+class FarMemory final : public tl::core::DeviceMemory {
+public:
+    const char *device() const noexcept override { return "far:0"; }
+    bool host_accessible() const noexcept override { return false; }
+    std::size_t alignment() const noexcept override { return 64; }
+    void *acquire(std::size_t size) override { return host_.acquire(size); }
+    void release(void *memory, std::size_t size) noexcept override { host_.release(memory, size); }
+    void zero(void *memory, std::size_t size) override { host_.zero(memory, size); }
+    void write(void *to, const void *from, std::size_t size) override { host_.write(to, from, size); }
+    void read(void *to, const void *from, std::size_t size) override { host_.read(to, from, size); }
+
+private:
+    tl::core::DeviceMemory &host_ = tl::core::host_memory();
+};
+
+TEST(Devices, share_nothing) {
+    FarMemory far;
+    tl::core::ContextParams params;
+    params.memory = &far;
+    const auto ctx = tl::core::Context::create(params);
+    tl::core::Tensor *t = ctx->new_leaf(tl::core::contiguous_layout("test", tl::core::DType::f32, Lists{4}));
+    expect_error(tl::Status::unavailable, {"tensor_to_dlpack", "far:0", "tensor_read"}, [&] { (void)tl::core::to_dlpack(*t); });
+    Foreign foreign({2, 3});
+    expect_error(tl::Status::unavailable, {"tensor_from_dlpack", "far:0", "host memory"},
+                 [&] { (void)tl::core::from_dlpack(*ctx, &foreign.managed); });
+    EXPECT_EQ(foreign.deleted, 0);
 }
 
 TEST(Import, refuses_circles) {
