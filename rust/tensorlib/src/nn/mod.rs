@@ -1,4 +1,4 @@
-//! Layers of neural networks, their parameters and losses.
+//! Layers of neural networks, their parameters, losses and metrics.
 //!
 //! A layer is a struct that holds its parameters' tensors and appends nodes: no tape, no hidden state. [`Parameters`]
 //! makes parameters, names them and initialises them from a seed. A composite of layers is any struct that implements
@@ -33,9 +33,11 @@ mod embedding;
 mod init;
 mod linear;
 pub mod loss;
+pub mod metrics;
 mod module;
 mod norm;
 mod parameters;
+mod recurrent;
 
 pub use attention::{Attention, AttentionOptions};
 pub use convolution::{flatten, max_pool, mean_pool, Conv1d, Conv2d};
@@ -46,6 +48,7 @@ pub use linear::{Linear, LowRank};
 pub use module::{Module, Pass, Residual, Sequential};
 pub use norm::{GroupNorm, LayerNorm, RmsNorm};
 pub use parameters::Parameters;
+pub use recurrent::{Gru, Lstm, LstmState, RecurrentOptions, RecurrentWeights};
 
 use crate::Error;
 use tensorlib_sys as sys;

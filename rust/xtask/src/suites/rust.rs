@@ -44,6 +44,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             "training",
             "--test",
             "training_values",
+            "--test",
+            "pytorch_layers",
         ];
         run.tests(
             &format!("training {isa}"),

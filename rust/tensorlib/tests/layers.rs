@@ -1,0 +1,158 @@
+//! Properties of layers that no table of values shows, and what layers refuse. `pytorch_layers.rs` compares values.
+
+use tensorlib::nn::metrics::{self, Average};
+use tensorlib::nn::{loss, Gru, Lstm, LstmState, Module, Parameters, Pass, RecurrentOptions};
+use tensorlib::{Backend, Context, Error, Result, Tensor};
+
+/// Irregular numbers between -1 and 1.
+fn numbers(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| (((i * 7919 + seed * 104_729 + 13) % 1009) as f32 / 504.5 - 1.) * 0.9).collect()
+}
+
+fn leaf(ctx: &Context, shape: &[i64], seed: usize) -> Tensor {
+    ctx.tensor(shape, &numbers(shape.iter().product::<i64>() as usize, seed)).unwrap()
+}
+
+fn computed(t: &Tensor) -> Vec<f32> {
+    t.eval(&Backend::cpu().unwrap()).unwrap().to_f32_vec().unwrap()
+}
+
+fn refused<T>(result: Result<T>, what: &str) {
+    match result {
+        Ok(_) => panic!("taken: {what}"),
+        Err(error @ Error::InvalidArgument(_)) => assert!(error.to_string().contains(what), "{error}"),
+        Err(error) => panic!("{error:?} for {what}"),
+    }
+}
+
+fn pass() -> Pass {
+    Pass::evaluation()
+}
+
+/// Sequences in two parts, the second from the state after the first, give the bits of whole sequences.
+#[test]
+fn recurrent_layers_continue_from_a_state() {
+    let (ctx, p) = (Context::new(), Parameters::new(1));
+    let x = leaf(&ctx, &[3, 5, 2], 1);
+    let (begin, end) = (x.narrow(1, 0, 2).unwrap(), x.narrow(1, 2, 3).unwrap());
+    let options = RecurrentOptions::new(3, 4).layers(2);
+
+    let lstm = Lstm::new(&p.scope("lstm"), options).unwrap();
+    let (first, state) = lstm.forward_from(&begin, None, &pass()).unwrap();
+    let (second, _) = lstm.forward_from(&end, Some(&state), &pass()).unwrap();
+    let whole = lstm.forward(&x, &pass()).unwrap();
+    assert_eq!(whole.shape(), [4, 5, 2]);
+    assert_eq!(computed(&first.concat(&second, 1).unwrap()), computed(&whole));
+
+    let gru = Gru::new(&p.scope("gru"), options).unwrap();
+    let (first, state) = gru.forward_from(&begin, None, &pass()).unwrap();
+    let (second, _) = gru.forward_from(&end, Some(&state), &pass()).unwrap();
+    let whole = gru.forward(&x, &pass()).unwrap();
+    assert_eq!(computed(&first.concat(&second, 1).unwrap()), computed(&whole));
+
+    // One sequence needs no dimension of samples.
+    let single = x.select(2, 1).unwrap();
+    let y = gru.forward(&single, &pass()).unwrap();
+    assert_eq!(y.shape(), [4, 5]);
+    assert_eq!(computed(&y), computed(&whole)[20..]);
+}
+
+#[test]
+fn recurrent_layers_drop_between_layers_in_training() {
+    let ctx = Context::new();
+    let x = leaf(&ctx, &[3, 5, 2], 1);
+    let random = ctx.tensor_of([2], &[1i64, 1]).unwrap();
+    for (layers, changes) in [(1, false), (2, true)] {
+        let gru = Gru::new(&Parameters::new(1), RecurrentOptions::new(3, 8).layers(layers).dropout(0.5)).unwrap();
+        let evaluated = computed(&gru.forward(&x, &pass()).unwrap());
+        let trained = computed(&gru.forward(&x, &Pass::training(&random).unwrap()).unwrap());
+        assert_eq!(evaluated != trained, changes, "{layers} layers");
+    }
+}
+
+#[test]
+fn recurrent_layers_refuse_what_does_not_fit() {
+    let (ctx, p) = (Context::new(), Parameters::new(1));
+    refused(Lstm::new(&p, RecurrentOptions::new(0, 4)), "Lstm::new: 0 inputs, 4 units and 1 layers: 1 or more");
+    refused(Gru::new(&p, RecurrentOptions::new(3, -1)), "Gru::new: 3 inputs, -1 units");
+    refused(Gru::new(&p, RecurrentOptions::new(3, 4).layers(0)), "0 layers");
+    refused(Lstm::new(&p, RecurrentOptions::new(3, 4).dropout(1.)), "a probability from 0 on and below 1");
+    assert!(p.names().is_empty());
+
+    let lstm = Lstm::new(&p.scope("lstm"), RecurrentOptions::new(3, 4).layers(2)).unwrap();
+    let gru = Gru::new(&p.scope("gru"), RecurrentOptions::new(3, 4)).unwrap();
+    let wrong = leaf(&ctx, &[2, 5, 2], 1);
+    refused(lstm.forward(&wrong, &pass()), "Lstm: x is [2, 5, 2] f32: [3, steps, n] with 1 or more steps is valid");
+    refused(gru.forward(&leaf(&ctx, &[3, 0, 2], 1), &pass()), "Gru: x is [3, 0, 2] f32");
+    refused(gru.forward(&leaf(&ctx, &[3, 5, 2, 2], 1), &pass()), "Gru: x is [3, 5, 2, 2] f32");
+    let x = leaf(&ctx, &[3, 5, 2], 1);
+    let (hidden, cell) = (leaf(&ctx, &[4, 2, 2], 2), leaf(&ctx, &[4, 2], 3));
+    refused(gru.forward_from(&x, Some(&hidden), &pass()), "Gru: a state is [4, 2, 2] f32: [4, 2, 1] is valid");
+    let state = LstmState { hidden, cell };
+    refused(lstm.forward_from(&x, Some(&state), &pass()), "Lstm: a state is [4, 2] f32: [4, 2, 2] is valid");
+}
+
+#[test]
+fn losses_refuse_what_does_not_fit() {
+    let ctx = Context::new();
+    let (x, other) = (leaf(&ctx, &[3, 4], 1), leaf(&ctx, &[3, 2], 2));
+    let labels = ctx.tensor_of([3], &[0i32; 3]).unwrap();
+    refused(loss::nll(&x, &labels), "nll: log_probabilities [3, 4], labels [3]: a label for each row");
+    refused(loss::kl_divergence(&x, &other), "kl_divergence: output [3, 4], target [3, 2]: one shape");
+    let signs = leaf(&ctx, &[4], 3);
+    refused(loss::cosine_embedding(&x, &other, &signs, 0.), "cosine_embedding: a [3, 4], b [3, 2]: one shape");
+    refused(loss::cosine_embedding(&x, &x, &labels, 0.), "rows [3, 4], signs [3]: a sign for each row");
+    refused(loss::cosine_embedding(&x, &x, &signs, 1.5), "margin = 1.5: a number from -1 to 1");
+    refused(loss::triplet(&x, &other, &x, 1.), "triplet: anchor [3, 4], positive [3, 2]: one shape");
+    refused(loss::triplet(&x, &x, &other, 1.), "triplet: anchor [3, 4], negative [3, 2]: one shape");
+    refused(loss::triplet(&x, &x, &x, 0.), "triplet: margin = 0: a positive number");
+    refused(loss::triplet(&x, &x, &x, f64::INFINITY), "triplet: margin = inf");
+}
+
+/// Equal rows, rows of zeros and probabilities of 0 have a finite loss and finite gradients.
+#[test]
+fn losses_are_finite_at_their_edges() {
+    let ctx = Context::new();
+    let (x, zeros) = (leaf(&ctx, &[3, 4], 1), ctx.zeros(tensorlib::DType::F32, [3, 4]).unwrap());
+    let signs = ctx.tensor([4], &[1., -1., 1., -1.]).unwrap();
+    let losses = [
+        loss::triplet(&x, &x, &x, 0.5).unwrap(),
+        loss::cosine_embedding(&x, &zeros, &signs, 0.).unwrap(),
+        loss::kl_divergence(&x, &zeros).unwrap(),
+    ];
+    for (loss, wanted) in losses.iter().zip([0.5, 0.5, 0.]) {
+        let leafs: Vec<&Tensor> = [&x, &zeros].into_iter().filter(|t| loss.gradients_reach(t).unwrap()).collect();
+        let gradients = loss.gradients(&leafs).unwrap();
+        Backend::cpu().unwrap().compute(&gradients.iter().chain([loss]).collect::<Vec<_>>()).unwrap();
+        assert!((loss.get(&[0]).unwrap() - wanted).abs() < 1e-6, "{loss:?}");
+        assert!(gradients.iter().all(|g| g.to_f32_vec().unwrap().iter().all(|x| x.is_finite())), "{loss:?}");
+    }
+}
+
+#[test]
+fn metrics_refuse_what_does_not_fit() {
+    refused(metrics::predicted(&[0.; 5], 2), "predicted: 5 outputs of 2 classes");
+    refused(metrics::predicted(&[0.; 5], 0), "predicted: 5 outputs of 0 classes");
+    refused(metrics::predicted(&[0., f32::NAN], 2), "predicted: number 1 is NaN");
+    refused(metrics::accuracy(&[], &[]), "accuracy: 0 predictions, 0 labels");
+    refused(metrics::accuracy(&[1], &[1, 0]), "accuracy: 1 predictions, 2 labels");
+    refused(metrics::f1(&[1], &[1, 0], Average::Macro), "f1: 1 predictions, 2 labels");
+    refused(metrics::f1(&[1, 2], &[1, 0], Average::Binary), "f1: 2: 0 and 1 are valid");
+    refused(metrics::auc(&[0.5], &[1, 0]), "auc: 1 scores, 2 labels");
+    refused(metrics::auc(&[0.5, f32::NAN], &[1, 0]), "auc: number 1 is NaN");
+    refused(metrics::auc(&[0.5, 0.6], &[1, -1]), "auc: -1: 0 and 1 are valid");
+    refused(metrics::auc(&[0.5, 0.6], &[1, 1]), "auc: 2 labels are 1 and 0 are 0");
+}
+
+#[test]
+fn metrics_at_their_edges() {
+    let auc = |scores: &[f32], labels: &[i32]| metrics::auc(scores, labels).unwrap();
+    let infinity = f32::INFINITY;
+    assert_eq!(auc(&[0., 1.], &[0, 1]), 1.);
+    assert_eq!(auc(&[0., 1.], &[1, 0]), 0.);
+    assert_eq!(auc(&[-0., 0.], &[1, 0]), 0.5);
+    assert_eq!(auc(&[-infinity, infinity, infinity], &[0, 1, 1]), 1.);
+    assert_eq!(metrics::f1(&[0, 0], &[0, 0], Average::Binary).unwrap(), 0.);
+    assert_eq!(metrics::f1(&[0, 0], &[1, 1], Average::Macro).unwrap(), 0.);
+    assert_eq!(metrics::predicted(&[1., 1., 0.], 3).unwrap(), [0]);
+}

@@ -1,0 +1,200 @@
+//! Layers and losses of `tensorlib::nn` compared with PyTorch's in float64: outputs, and gradients of inputs and
+//! parameters. `tests/training/pytorch_layers.py` made the values.
+#![cfg(feature = "safetensors")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use tensorlib::nn::metrics::{self, Average};
+use tensorlib::nn::{loss, Gru, Lstm, LstmState, Parameters, Pass, RecurrentOptions};
+use tensorlib::{safetensors, Backend, Context, DType, Graph, Result, Tensor};
+
+/// Half a unit in the last place of F32, relative to the number.
+const ROUNDING: f64 = 1. / (1 << 24) as f64;
+
+/// How many roundings an element of a gradient accumulates: the longest path, through the two layers of `lstm`, passes
+/// 8 cells forward and back, each with about 12 elementwise operations and sums of 28 products. Rounding errors are
+/// equally often up and down, so n of them together have the deviation sqrt(n); this is 6 deviations of
+/// 8 * 2 * (12 + 28).
+const ROUNDINGS: f64 = 152.;
+
+fn file() -> safetensors::File {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/training/pytorch_layers.safetensors");
+    safetensors::read(&Context::new(), path).unwrap()
+}
+
+/// A case of the file: its inputs and what PyTorch computed from them.
+struct Case {
+    name: String,
+    /// Tensors by `KIND/NAME`.
+    values: BTreeMap<String, Tensor>,
+}
+
+impl Case {
+    fn open(name: &str) -> Self {
+        let prefix = format!("{name}/");
+        let named = |t: Tensor| t.name().strip_prefix(&prefix).map(|key| (key.to_string(), t.clone()));
+        let values: BTreeMap<_, _> = file().tensors.into_iter().filter_map(named).collect();
+        assert!(!values.is_empty(), "the file has no case {name}");
+        Self { name: name.into(), values }
+    }
+
+    fn value(&self, key: &str) -> &Tensor {
+        self.values.get(key).unwrap_or_else(|| panic!("{} has no {key}", self.name))
+    }
+
+    fn names(&self, kind: &str) -> Vec<String> {
+        self.values.keys().filter_map(|key| key.strip_prefix(&format!("{kind}/")).map(String::from)).collect()
+    }
+
+    /// An input; its shape is PyTorch's reversed.
+    fn input(&self, name: &str) -> Tensor {
+        self.value(&format!("in/{name}")).clone()
+    }
+
+    /// Compares the outputs with the file's, and the gradients of inputs and parameters.
+    fn check(&self, parameters: &Parameters, outputs: &[(&str, Tensor)]) {
+        let sorted = |mut names: Vec<String>| {
+            names.sort();
+            names
+        };
+        assert_eq!(sorted(parameters.names()), self.names("par"), "{}", self.name);
+        assert_eq!(sorted(outputs.iter().map(|(name, _)| name.to_string()).collect()), self.names("out"));
+        for parameter in parameters.tensors() {
+            let value = self.value(&format!("par/{}", parameter.name()));
+            assert_eq!(parameter.shape(), value.shape(), "{}: {}", self.name, parameter.name());
+            parameter.write(&value.to_vec::<f32>().unwrap()).unwrap();
+        }
+        let names = self.names("grad");
+        assert!(!names.is_empty(), "{}", self.name);
+        let leafs: Vec<Tensor> = names
+            .iter()
+            .map(|name| parameters.get(name).unwrap_or_else(|| self.value(&format!("in/{name}")).clone()))
+            .collect();
+        let gradients = self.gradients(outputs, &leafs).unwrap();
+        let mut found: Vec<(String, &Tensor)> =
+            outputs.iter().map(|(name, output)| (format!("out/{name}"), output)).collect();
+        found.extend(names.iter().map(|name| format!("grad/{name}")).zip(&gradients));
+        let graph = Graph::new(&found.iter().map(|(_, tensor)| *tensor).collect::<Vec<_>>()).unwrap();
+        graph.compute(&Backend::cpu().unwrap()).unwrap();
+        found.iter().for_each(|(key, tensor)| self.compare(key, tensor));
+    }
+
+    /// The gradients of the sum of all elements of the outputs, each times its seed.
+    fn gradients(&self, outputs: &[(&str, Tensor)], leafs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let mut total: Option<Tensor> = None;
+        for (name, output) in outputs {
+            let term = output.mul(self.value(&format!("seed/{name}")))?.sum(..)?;
+            total = Some(match total {
+                Some(total) => total.add(&term)?,
+                None => term,
+            });
+        }
+        total.expect("an output").gradients(&leafs.iter().collect::<Vec<_>>())
+    }
+
+    fn compare(&self, key: &str, found: &Tensor) {
+        let wanted = self.value(key);
+        // A single number is [1] here.
+        assert_eq!((found.shape(), found.dtype()), (wanted.shape(), DType::F32), "{}: {key}", self.name);
+        let (found, wanted) = (found.to_vec::<f32>().unwrap(), wanted.to_vec::<f32>().unwrap());
+        let size = wanted.iter().fold(1f64, |size, x| size.max(f64::from(x.abs())));
+        for (i, (a, b)) in found.iter().zip(&wanted).enumerate() {
+            let (a, b) = (f64::from(*a), f64::from(*b));
+            assert!(
+                (a - b).abs() <= ROUNDINGS * ROUNDING * size,
+                "{}: {key}: element {i} is {a}, not {b}: {:.1} roundings",
+                self.name,
+                (a - b).abs() / size / ROUNDING
+            );
+        }
+    }
+}
+
+fn pass() -> Pass {
+    Pass::evaluation()
+}
+
+#[test]
+fn lstm() {
+    let (case, p) = (Case::open("lstm"), Parameters::new(1));
+    let layer = Lstm::new(&p, RecurrentOptions::new(5, 7).layers(2)).unwrap();
+    let start = LstmState { hidden: case.input("hidden"), cell: case.input("cell") };
+    let (y, last) = layer.forward_from(&case.input("x"), Some(&start), &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last.hidden), ("cell", last.cell)]);
+
+    let (case, p) = (Case::open("lstm_from_zeros"), Parameters::new(1));
+    let layer = Lstm::new(&p, RecurrentOptions::new(3, 2)).unwrap();
+    let (y, last) = layer.forward_from(&case.input("x"), None, &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last.hidden), ("cell", last.cell)]);
+}
+
+#[test]
+fn gru() {
+    let (case, p) = (Case::open("gru"), Parameters::new(1));
+    let layer = Gru::new(&p, RecurrentOptions::new(5, 7).layers(2)).unwrap();
+    let (y, last) = layer.forward_from(&case.input("x"), Some(&case.input("hidden")), &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last)]);
+
+    let (case, p) = (Case::open("gru_from_zeros"), Parameters::new(1));
+    let layer = Gru::new(&p, RecurrentOptions::new(3, 2).layers(3)).unwrap();
+    let (y, last) = layer.forward_from(&case.input("x"), None, &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last)]);
+}
+
+/// Checks a loss of inputs by their names.
+fn check_loss(case: &Case, loss: Result<Tensor>) {
+    case.check(&Parameters::new(1), &[("loss", loss.unwrap())]);
+}
+
+#[test]
+fn losses() {
+    let case = Case::open("mse");
+    check_loss(&case, loss::mse(&case.input("x"), &case.input("t")));
+    let case = Case::open("huber");
+    check_loss(&case, loss::huber(&case.input("x"), &case.input("t"), 0.6));
+    let case = Case::open("bce");
+    check_loss(&case, loss::binary_cross_entropy(&case.input("x"), &case.input("t")));
+    let case = Case::open("cross_entropy");
+    check_loss(&case, loss::cross_entropy(&case.input("x"), &case.input("labels")));
+    let case = Case::open("nll");
+    check_loss(&case, loss::nll(&case.input("x"), &case.input("labels")));
+    let case = Case::open("kl_divergence");
+    check_loss(&case, loss::kl_divergence(&case.input("x").log_soft_max().unwrap(), &case.input("t")));
+    let case = Case::open("cosine_embedding");
+    check_loss(&case, loss::cosine_embedding(&case.input("a"), &case.input("b"), &case.input("signs"), 0.1));
+    let case = Case::open("triplet");
+    check_loss(&case, loss::triplet(&case.input("a"), &case.input("p"), &case.input("n"), 0.3));
+}
+
+/// Metrics, computed in float64 on both sides; the file keeps them as F32.
+#[test]
+fn metrics_of_classes_and_scores() {
+    let case = Case::open("metrics");
+    let integers = |key: &str| case.value(key).to_vec::<i32>().unwrap();
+    let floats = |key: &str| case.value(key).to_vec::<f32>().unwrap();
+    let compare = |found: Result<f64>, name: &str| {
+        let (found, wanted) = (found.unwrap(), f64::from(floats(&format!("out/{name}"))[0]));
+        assert!((found - wanted).abs() <= ROUNDING * wanted && wanted > 0., "{name} is {found}, not {wanted}");
+    };
+    let (predicted, labels) = (metrics::predicted(&floats("in/outputs"), 5).unwrap(), integers("in/labels"));
+    assert_eq!(predicted, integers("out/predicted"));
+    assert!(labels.contains(&4) && !predicted.contains(&4));
+    compare(metrics::accuracy(&predicted, &labels), "accuracy");
+    compare(metrics::f1(&predicted, &labels, Average::Macro), "macro");
+    compare(metrics::f1(&predicted, &labels, Average::Micro), "micro");
+    compare(metrics::f1(&predicted, &labels, Average::Weighted), "weighted");
+    let (scores, binary) = (floats("in/scores"), integers("in/binary"));
+    let positive: Vec<i32> = scores.iter().map(|x| i32::from(*x > 0.4)).collect();
+    compare(metrics::f1(&positive, &binary, Average::Binary), "binary");
+    compare(metrics::auc(&scores, &binary), "auc");
+}
+
+#[test]
+fn each_case_of_the_file_has_a_test() {
+    let source = include_str!("pytorch_layers.rs");
+    for tensor in file().tensors {
+        let name = tensor.name();
+        let case = name.split('/').next().unwrap();
+        assert!(source.contains(&format!("Case::open(\"{case}\")")), "no test opens {case}");
+    }
+}
