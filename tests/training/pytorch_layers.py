@@ -2,18 +2,19 @@
 """Layers and losses by PyTorch, in float64: outputs, and gradients of inputs and parameters.
 
     python3 -m venv VENV && VENV/bin/pip install torch==2.15.0 numpy==2.4.6 safetensors==0.8.0 scikit-learn==1.9.1
-    VENV/bin/python tests/training/pytorch_layers.py     # writes tests/training/pytorch_layers.safetensors
+    VENV/bin/python tests/training/pytorch_layers.py     # writes *.safetensors
 
 rust/tensorlib/tests/pytorch_layers.rs makes the same layers with tensorlib::nn and compares. Each tensor is called
 CASE/KIND/NAME. The kinds are in (inputs), par (parameters, under PyTorch's names), out (outputs), seed (what each
-output is multiplied with before all are added up) and grad (gradients of that sum). Inputs, parameters and seeds are
-multiples of 1/64, which are exact in F32.
+output is multiplied with before all are added up), grad (gradients of that sum), before and after (buffers before and
+after the outputs are computed). Inputs, parameters, buffers and seeds are multiples of 1/64, which are exact in F32.
 """
 import os
 import zlib
 
 import numpy as np
 import safetensors.numpy
+import safetensors.torch
 import torch
 from sklearn import metrics
 
@@ -52,8 +53,12 @@ class Case:
         return torch.tensor(array)
 
     def layer(self, module):
-        """Gives the module's parameters new values."""
+        """Gives the module's parameters and buffers new values. Variances are positive."""
         self.module = module
+        for name, buffer in module.named_buffers():
+            if buffer.dtype == torch.float64:
+                buffer.copy_(self.draw(*buffer.shape).abs() + 0.5)
+            self.keep("before", name, buffer)
         with torch.no_grad():
             for name, parameter in module.named_parameters():
                 parameter.copy_(self.draw(*parameter.shape) / 2)
@@ -68,6 +73,8 @@ class Case:
             self.keep("out", name, output.detach())
             self.keep("seed", name, seed)
         total.backward()
+        for name, buffer in self.module.named_buffers():
+            self.keep("after", name, buffer)
         for name, x in list(self.inputs.items()) + list(self.module.named_parameters()):
             self.keep("grad", name, x.grad)
 
@@ -95,6 +102,25 @@ case = Case("gru_from_zeros")
 layer = case.layer(torch.nn.GRU(3, 2, num_layers=3, batch_first=True))
 y, hidden = layer(case.floats("x", 1, 5, 3))
 case.compare(y=y, hidden=hidden)
+
+# Convolutional networks: odd sizes, strides that do not divide them, padding, dilation.
+
+for name, module, shape in [
+    ("batch_norm_rows", torch.nn.BatchNorm1d(5), (7, 5)),
+    ("batch_norm_signals", torch.nn.BatchNorm1d(3), (4, 3, 5)),
+    ("batch_norm_images", torch.nn.BatchNorm2d(3, momentum=0.3), (4, 3, 5, 2)),
+    ("batch_norm_evaluated", torch.nn.BatchNorm2d(3).eval(), (4, 3, 5, 2)),
+    ("conv_transpose_1d", torch.nn.ConvTranspose1d(3, 4, 3, stride=2, padding=1, dilation=2), (2, 3, 5)),
+    ("conv_transpose_2d", torch.nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1), (2, 3, 5, 4)),
+    ("max_pool_1d", torch.nn.MaxPool1d(3, stride=2, padding=1), (2, 3, 8)),
+    ("max_pool_2d", torch.nn.MaxPool2d(3, stride=2, padding=1), (2, 3, 7, 6)),
+    ("max_pool_2d_apart", torch.nn.MaxPool2d(2), (2, 3, 7, 5)),
+    ("upsample_nearest", torch.nn.Upsample(scale_factor=3), (2, 2, 3, 4)),
+    ("upsample_bilinear", torch.nn.Upsample(scale_factor=2, mode="bilinear"), (2, 2, 3, 4)),
+]:
+    case = Case(name)
+    layer = case.layer(module)
+    case.compare(y=layer(case.floats("x", *shape)))
 
 # Losses, of rows whose number is odd; some errors lie within Huber's delta and some beyond, some triplets within the
 # margin, and a probability is 0.
@@ -165,4 +191,11 @@ case.keep("out", "auc", metrics.roc_auc_score(binary, scores))
 
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_layers.safetensors")
 safetensors.numpy.save_file(values, path, {"torch": torch.__version__.split("+")[0]})
+
+# A state as PyTorch writes it, whose count of batches has no dimensions.
+
+module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).float()
+module(torch.tensor(np.random.default_rng(1).integers(-64, 65, (5, 2)) / 64).float())
+safetensors.torch.save_file(module.state_dict(), path.replace("pytorch_layers", "pytorch_batch_norm"))
+
 print(f"{len(values)} tensors, {os.path.getsize(path)} bytes")

@@ -1,8 +1,12 @@
 //! Properties of layers that no table of values shows, and what layers refuse. `pytorch_layers.rs` compares values.
 
 use tensorlib::nn::metrics::{self, Average};
-use tensorlib::nn::{loss, Gru, Lstm, LstmState, Module, Parameters, Pass, RecurrentOptions};
-use tensorlib::{Backend, Context, Error, Result, Tensor};
+use tensorlib::nn::{
+    loss, BatchNorm, ConvTranspose1d, ConvTranspose2d, Gru, Init, Linear, Lstm, LstmState, MaxPool1d, MaxPool2d,
+    Module, Parameters, Pass, RecurrentOptions, Sequential, Upsample,
+};
+use tensorlib::train::{evaluate, Column, DataSet, OptimiserOptions, Trainer};
+use tensorlib::{Backend, Context, DType, Error, Result, Tensor};
 
 /// Irregular numbers between -1 and 1.
 fn numbers(n: usize, seed: usize) -> Vec<f32> {
@@ -113,7 +117,7 @@ fn losses_refuse_what_does_not_fit() {
 #[test]
 fn losses_are_finite_at_their_edges() {
     let ctx = Context::new();
-    let (x, zeros) = (leaf(&ctx, &[3, 4], 1), ctx.zeros(tensorlib::DType::F32, [3, 4]).unwrap());
+    let (x, zeros) = (leaf(&ctx, &[3, 4], 1), ctx.zeros(DType::F32, [3, 4]).unwrap());
     let signs = ctx.tensor([4], &[1., -1., 1., -1.]).unwrap();
     let losses = [
         loss::triplet(&x, &x, &x, 0.5).unwrap(),
@@ -155,4 +159,152 @@ fn metrics_at_their_edges() {
     assert_eq!(metrics::f1(&[0, 0], &[0, 0], Average::Binary).unwrap(), 0.);
     assert_eq!(metrics::f1(&[0, 0], &[1, 1], Average::Macro).unwrap(), 0.);
     assert_eq!(metrics::predicted(&[1., 1., 0.], 3).unwrap(), [0]);
+}
+
+/// A network with batch normalisation, and its parameters.
+fn normalised(seed: u64) -> (Parameters, Sequential) {
+    let p = Parameters::new(seed);
+    let model = Sequential::new()
+        .with(Linear::new(&p.scope("hidden"), 4, 6).unwrap())
+        .with(BatchNorm::new(&p.scope("norm"), 6).unwrap())
+        .with(Tensor::relu)
+        .with(Linear::new(&p.scope("output"), 6, 1).unwrap());
+    (p, model)
+}
+
+fn samples(n: usize) -> DataSet {
+    let inputs = numbers(4 * n, 1);
+    let targets = inputs.chunks(4).map(|row| row[0] * row[1] - row[2]).collect();
+    DataSet::new(Column::f32([4], inputs), Column::f32([1], targets)).unwrap()
+}
+
+fn trainer<'a>(cpu: &'a Backend, p: &Parameters, model: &'a Sequential) -> Trainer<'a> {
+    let optimiser = OptimiserOptions::adamw(0.05).build(p).unwrap();
+    Trainer::new(cpu, model, optimiser, loss::mse).batch(8).seed(3)
+}
+
+/// The bytes of all parameters and buffers.
+fn bits(p: &Parameters) -> Vec<Vec<u8>> {
+    let bytes = |t: &Tensor| {
+        let mut bytes = vec![0; t.nbytes()];
+        t.read_bytes(0, &mut bytes).unwrap();
+        bytes
+    };
+    p.tensors().iter().chain(&p.buffers()).map(bytes).collect()
+}
+
+/// Each part of each step moves the running statistics, and evaluation uses them.
+#[test]
+fn training_moves_running_statistics() {
+    let cpu = Backend::cpu().unwrap();
+    for (parts, batches) in [(1, 5), (2, 10)] {
+        let (p, model) = normalised(1);
+        let before = evaluate(&cpu, &model, loss::mse, &samples(40), 40).unwrap().loss;
+        trainer(&cpu, &p, &model).micro_batches(parts).fit(&samples(40)).unwrap();
+        let count = p.get("norm.num_batches_tracked").unwrap();
+        assert_eq!(count.to_vec::<i64>().unwrap(), [batches], "{parts} parts");
+        let mean = p.get("norm.running_mean").unwrap();
+        assert!(mean.to_f32_vec().unwrap().iter().all(|x| *x != 0.));
+        let trained = evaluate(&cpu, &model, loss::mse, &samples(40), 40).unwrap().loss;
+        assert!(trained < before, "{trained} {before}");
+        // An evaluation changes nothing, and the statistics matter to it.
+        let first = bits(&p);
+        evaluate(&cpu, &model, loss::mse, &samples(40), 7).unwrap();
+        assert!(first == bits(&p));
+        mean.write(&[9f32; 6]).unwrap();
+        assert_ne!(evaluate(&cpu, &model, loss::mse, &samples(40), 40).unwrap().loss, trained);
+    }
+}
+
+/// A batch whose step is not taken leaves the statistics as they were.
+#[test]
+fn a_step_that_is_not_taken_keeps_running_statistics() {
+    let cpu = Backend::cpu().unwrap();
+    let (p, model) = normalised(1);
+    trainer(&cpu, &p, &model).fit(&samples(40)).unwrap();
+    let before = bits(&p);
+    let wrong = samples(8).map_inputs(|row| row[0] = f32::INFINITY);
+    let error = trainer(&cpu, &p, &model).fit(&wrong).unwrap_err();
+    assert!(error.to_string().contains("which was not taken"), "{error}");
+    assert!(before == bits(&p));
+}
+
+/// With patience, the statistics are those of the best epoch, as the parameters are.
+#[test]
+fn the_best_epoch_has_its_running_statistics() {
+    let cpu = Backend::cpu().unwrap();
+    let (p, model) = normalised(2);
+    let test = samples(24);
+    let history = trainer(&cpu, &p, &model).epochs(60).test(&test).patience(3).fit(&samples(40)).unwrap();
+    let best = history.best.unwrap();
+    assert!(best < history.epochs.len(), "the best epoch of {} is the last", history.epochs.len());
+    let scores = evaluate(&cpu, &model, loss::mse, &test, 256).unwrap();
+    assert_eq!(scores.loss, history.epochs[best - 1].test.unwrap().loss);
+}
+
+#[cfg(feature = "safetensors")]
+#[test]
+fn checkpoints_contain_running_statistics() {
+    use std::ops::ControlFlow;
+    let cpu = Backend::cpu().unwrap();
+    let path = std::env::temp_dir().join(format!("tensorlib-layers-{}.safetensors", std::process::id()));
+    let (whole, model) = normalised(1);
+    trainer(&cpu, &whole, &model).epochs(3).patience(9).fit(&samples(40)).unwrap();
+    let (p, model) = normalised(1);
+    let stop = |report: &tensorlib::train::Report| match report.step {
+        7 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    trainer(&cpu, &p, &model).epochs(3).patience(9).checkpoint(&path, 1).on_step(stop).fit(&samples(40)).unwrap();
+    let (p, model) = normalised(2);
+    let resumed = trainer(&cpu, &p, &model).epochs(3).patience(9).checkpoint(&path, 1).fit(&samples(40));
+    std::fs::remove_file(&path).unwrap();
+    resumed.unwrap();
+    assert!(bits(&p) == bits(&whole));
+}
+
+#[test]
+fn buffers_have_names_of_their_own() {
+    let p = Parameters::new(1);
+    p.make("a", [2], Init::Zeros).unwrap();
+    refused(p.make_buffer("a", [2], DType::F32), "Parameters::make_buffer: 'a': a name that no other parameter has");
+    p.make_buffer("b", [2], DType::I64).unwrap();
+    refused(p.make("b", [2], Init::Zeros), "Parameters::make: 'b'");
+    refused(p.make_buffer("", [2], DType::F32), "''");
+    assert_eq!((p.names(), p.buffers().len(), p.n_elements()), (vec!["a".to_string()], 1, 2));
+    assert!(p.get("b").is_some());
+    let only_buffers = Parameters::new(1);
+    only_buffers.make_buffer("b", [2], DType::F32).unwrap();
+    refused(only_buffers.with_dtype(DType::BF16), "there are parameters");
+}
+
+#[test]
+fn convolutional_layers_refuse_what_does_not_fit() {
+    let (ctx, p) = (Context::new(), Parameters::new(1));
+    refused(BatchNorm::new(&p, 0), "BatchNorm::new: 0 channels: 1 or more");
+    let mut norm = BatchNorm::new(&p, 3).unwrap();
+    let x = leaf(&ctx, &[2, 2, 4], 1);
+    refused(norm.forward(&x, &pass()), "BatchNorm: x is [2, 2, 4] f32: [3, n], [length, 3, n] and [w, h, 3, n]");
+    refused(norm.forward(&leaf(&ctx, &[3], 1), &pass()), "BatchNorm: x is [3] f32");
+    let random = ctx.tensor_of([2], &[1i64, 0]).unwrap();
+    let training = Pass::training(&random).unwrap();
+    refused(norm.forward(&leaf(&ctx, &[3, 1], 1), &training), "BatchNorm: x is [3, 1] in training: 2 numbers");
+    assert!(training.updates().is_empty());
+    norm.momentum = 1.5;
+    refused(norm.forward(&leaf(&ctx, &[3, 2], 1), &training), "BatchNorm: momentum = 1.5: a number from 0 to 1");
+
+    let images = leaf(&ctx, &[4, 4, 3, 1], 1);
+    let refused_by = |result: Result<Tensor>, words: &str| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused_by(MaxPool2d::new(0).forward(&images, &pass()), "k0");
+    refused_by(MaxPool2d::new(2).padding(2).forward(&images, &pass()), "pool_2d");
+    refused_by(MaxPool1d::new(2).stride(-1).forward(&images, &pass()), "pool_1d");
+    refused_by(Upsample::nearest(0).forward(&images, &pass()), "upscale");
+    let layer = ConvTranspose2d::new(&p.scope("2d"), 2, 3, 3).unwrap();
+    refused_by(layer.forward(&images, &pass()), "conv_transpose_2d");
+    let layer = ConvTranspose1d::new(&p.scope("1d"), 2, 3, 3).unwrap();
+    refused_by(layer.forward(&leaf(&ctx, &[4, 3, 1], 1), &pass()), "conv_transpose_1d");
+    assert!(ConvTranspose2d::new(&p.scope("none"), -1, 3, 3).is_err());
 }

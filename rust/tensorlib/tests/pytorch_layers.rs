@@ -5,8 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use tensorlib::nn::metrics::{self, Average};
-use tensorlib::nn::{loss, Gru, Lstm, LstmState, Parameters, Pass, RecurrentOptions};
-use tensorlib::{safetensors, Backend, Context, DType, Graph, Result, Tensor};
+use tensorlib::nn::{
+    loss, BatchNorm, ConvTranspose1d, ConvTranspose2d, Gru, Linear, Lstm, LstmState, MaxPool1d, MaxPool2d, Module,
+    Parameters, Pass, RecurrentOptions, Upsample,
+};
+use tensorlib::{safetensors, Backend, Context, Graph, Result, Tensor};
 
 /// Half a unit in the last place of F32, relative to the number.
 const ROUNDING: f64 = 1. / (1 << 24) as f64;
@@ -53,6 +56,11 @@ impl Case {
 
     /// Compares the outputs with the file's, and the gradients of inputs and parameters.
     fn check(&self, parameters: &Parameters, outputs: &[(&str, Tensor)]) {
+        self.check_updates(parameters, outputs, &[]);
+    }
+
+    /// [`Case::check`], and compares the buffers that these nodes write.
+    fn check_updates(&self, parameters: &Parameters, outputs: &[(&str, Tensor)], updates: &[Tensor]) {
         let sorted = |mut names: Vec<String>| {
             names.sort();
             names
@@ -64,6 +72,12 @@ impl Case {
             assert_eq!(parameter.shape(), value.shape(), "{}: {}", self.name, parameter.name());
             parameter.write(&value.to_vec::<f32>().unwrap()).unwrap();
         }
+        let buffers = parameters.buffers();
+        assert_eq!(sorted(buffers.iter().map(Tensor::name).collect()), self.names("before"), "{}", self.name);
+        for buffer in &buffers {
+            // Not of one type: counts are integers.
+            buffer.write_f32(&self.value(&format!("before/{}", buffer.name())).to_f32_vec().unwrap()).unwrap();
+        }
         let names = self.names("grad");
         assert!(!names.is_empty(), "{}", self.name);
         let leafs: Vec<Tensor> = names
@@ -74,8 +88,10 @@ impl Case {
         let mut found: Vec<(String, &Tensor)> =
             outputs.iter().map(|(name, output)| (format!("out/{name}"), output)).collect();
         found.extend(names.iter().map(|name| format!("grad/{name}")).zip(&gradients));
-        let graph = Graph::new(&found.iter().map(|(_, tensor)| *tensor).collect::<Vec<_>>()).unwrap();
+        let all: Vec<&Tensor> = found.iter().map(|(_, tensor)| *tensor).chain(updates).collect();
+        let graph = Graph::new(&all).unwrap();
         graph.compute(&Backend::cpu().unwrap()).unwrap();
+        found.extend(buffers.iter().map(|buffer| (format!("after/{}", buffer.name()), buffer)));
         found.iter().for_each(|(key, tensor)| self.compare(key, tensor));
     }
 
@@ -95,8 +111,8 @@ impl Case {
     fn compare(&self, key: &str, found: &Tensor) {
         let wanted = self.value(key);
         // A single number is [1] here.
-        assert_eq!((found.shape(), found.dtype()), (wanted.shape(), DType::F32), "{}: {key}", self.name);
-        let (found, wanted) = (found.to_vec::<f32>().unwrap(), wanted.to_vec::<f32>().unwrap());
+        assert_eq!(found.shape(), wanted.shape(), "{}: {key}", self.name);
+        let (found, wanted) = (found.to_f32_vec().unwrap(), wanted.to_f32_vec().unwrap());
         let size = wanted.iter().fold(1f64, |size, x| size.max(f64::from(x.abs())));
         for (i, (a, b)) in found.iter().zip(&wanted).enumerate() {
             let (a, b) = (f64::from(*a), f64::from(*b));
@@ -139,6 +155,63 @@ fn gru() {
     let layer = Gru::new(&p, RecurrentOptions::new(3, 2).layers(3)).unwrap();
     let (y, last) = layer.forward_from(&case.input("x"), None, &pass()).unwrap();
     case.check(&p, &[("y", y), ("hidden", last)]);
+}
+
+/// Checks a layer's output in training, and the buffers that it leaves.
+fn check_layer(case: &Case, p: &Parameters, layer: &impl Module, pass: &Pass) {
+    let y = layer.forward(&case.input("x"), pass).unwrap();
+    case.check_updates(p, &[("y", y)], &pass.updates());
+}
+
+#[test]
+fn batch_norm() {
+    let random = Context::new().tensor_of([2], &[1i64, 0]).unwrap();
+    let training = || Pass::training(&random).unwrap();
+    let (case, p) = (Case::open("batch_norm_rows"), Parameters::new(1));
+    check_layer(&case, &p, &BatchNorm::new(&p, 5).unwrap(), &training());
+    let (case, p) = (Case::open("batch_norm_signals"), Parameters::new(1));
+    check_layer(&case, &p, &BatchNorm::new(&p, 3).unwrap(), &training());
+    let (case, p) = (Case::open("batch_norm_images"), Parameters::new(1));
+    let mut layer = BatchNorm::new(&p, 3).unwrap();
+    layer.momentum = 0.3;
+    check_layer(&case, &p, &layer, &training());
+    let (case, p) = (Case::open("batch_norm_evaluated"), Parameters::new(1));
+    check_layer(&case, &p, &BatchNorm::new(&p, 3).unwrap(), &pass());
+}
+
+#[test]
+fn a_state_of_pytorch_is_loaded() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/training/pytorch_batch_norm.safetensors");
+    let p = Parameters::new(1);
+    Linear::new(&p.scope("0"), 2, 3).unwrap();
+    let norm = BatchNorm::new(&p.scope("1"), 3).unwrap();
+    p.load(path).unwrap();
+    assert_eq!(norm.num_batches_tracked.to_vec::<i64>().unwrap(), [1]);
+    // The batch moved the statistics from 0 and 1.
+    assert!(norm.running_mean.to_f32_vec().unwrap().iter().all(|x| *x != 0. && x.abs() < 0.2));
+    assert!(norm.running_var.to_f32_vec().unwrap().iter().all(|x| *x != 1. && (x - 0.95).abs() < 0.06));
+}
+
+#[test]
+fn transposed_convolutions() {
+    let (case, p) = (Case::open("conv_transpose_1d"), Parameters::new(1));
+    let mut layer = ConvTranspose1d::new(&p, 3, 4, 3).unwrap();
+    layer.options = layer.options.s(2).p(1).d(2);
+    check_layer(&case, &p, &layer, &pass());
+    let (case, p) = (Case::open("conv_transpose_2d"), Parameters::new(1));
+    let mut layer = ConvTranspose2d::new(&p, 3, 4, 3).unwrap();
+    layer.options = layer.options.stride(2).p0(1).p1(1);
+    check_layer(&case, &p, &layer, &pass());
+}
+
+#[test]
+fn pooling_and_upsampling() {
+    let p = Parameters::new(1);
+    check_layer(&Case::open("max_pool_1d"), &p, &MaxPool1d::new(3).stride(2).padding(1), &pass());
+    check_layer(&Case::open("max_pool_2d"), &p, &MaxPool2d::new(3).stride(2).padding(1), &pass());
+    check_layer(&Case::open("max_pool_2d_apart"), &p, &MaxPool2d::new(2), &pass());
+    check_layer(&Case::open("upsample_nearest"), &p, &Upsample::nearest(3), &pass());
+    check_layer(&Case::open("upsample_bilinear"), &p, &Upsample::bilinear(2), &pass());
 }
 
 /// Checks a loss of inputs by their names.

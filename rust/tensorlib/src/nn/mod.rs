@@ -27,6 +27,7 @@
 //! `[w, h, channels, n]`. Nodes go into x's context, which is younger than the parameters'.
 
 mod attention;
+mod batch_norm;
 mod convolution;
 mod dropout;
 mod embedding;
@@ -37,9 +38,12 @@ pub mod metrics;
 mod module;
 mod norm;
 mod parameters;
+mod pooling;
 mod recurrent;
+mod transposed;
 
 pub use attention::{Attention, AttentionOptions};
+pub use batch_norm::BatchNorm;
 pub use convolution::{flatten, max_pool, mean_pool, Conv1d, Conv2d};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
@@ -48,7 +52,9 @@ pub use linear::{Linear, LowRank};
 pub use module::{Module, Pass, Residual, Sequential};
 pub use norm::{GroupNorm, LayerNorm, RmsNorm};
 pub use parameters::Parameters;
+pub use pooling::{MaxPool1d, MaxPool2d, Upsample};
 pub use recurrent::{Gru, Lstm, LstmState, RecurrentOptions, RecurrentWeights};
+pub use transposed::{ConvTranspose1d, ConvTranspose2d};
 
 use crate::Error;
 use tensorlib_sys as sys;

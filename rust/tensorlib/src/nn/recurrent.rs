@@ -103,7 +103,7 @@ impl Stack {
     fn starts(&self, x: &Tensor, state: Option<&Tensor>) -> Result<Vec<Tensor>> {
         let wanted = [self.options.units, x.extent(2), self.layers.len() as i64];
         let Some(state) = state else {
-            let zeros = x.context().zeros(DType::F32, [wanted[0], wanted[1]])?;
+            let zeros = x.node_context().zeros(DType::F32, [wanted[0], wanted[1]])?;
             return Ok(vec![zeros; self.layers.len()]);
         };
         if state.extent(3) != 1 || (0..3).any(|d| state.extent(d) != wanted[d]) {
@@ -212,7 +212,7 @@ impl Lstm {
             let cell = kept.add(&gate(0)?.sigmoid()?.mul(&gate(2)?.tanh()?)?)?;
             Ok(vec![gate(3)?.sigmoid()?.mul(&cell.tanh()?)?, cell])
         };
-        let (y, last) = self.stack.run((x, pass), &states, prepare, cell)?;
+        let (y, last) = x.node_context().within(|| self.stack.run((x, pass), &states, prepare, cell))?;
         Ok((y, LstmState { hidden: last[0].clone(), cell: last[1].clone() }))
     }
 }
@@ -284,7 +284,7 @@ impl Gru {
             let new = recurrent.add(&input.narrow(0, 2 * units, units)?)?.tanh()?;
             Ok(vec![state[0].sub(&new)?.mul(&update)?.add(&new)?])
         };
-        let (y, last) = self.stack.run((x, pass), &[state], prepare, cell)?;
+        let (y, last) = x.node_context().within(|| self.stack.run((x, pass), &[state], prepare, cell))?;
         Ok((y, last[0].clone()))
     }
 }

@@ -183,9 +183,12 @@ impl Training {
         options: GraphOptions,
     ) -> Result<Self> {
         let leafs = Leafs::new(&ctx, samples, n)?;
-        let outputs = leafs.outputs(forward, &Pass::training(random)?)?;
+        let pass = Pass::training(random)?;
+        let outputs = leafs.outputs(forward, &pass)?;
         let loss = leafs.loss(loss, &outputs)?;
-        let graph = |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
+        let updates = pass.updates();
+        let graph =
+            |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).chain(&updates).collect::<Vec<_>>());
         optimiser.check_paths(&loss)?;
         let weight = ctx.zeros(DType::F32, loss.shape())?;
         let parameters = optimiser.parameters();

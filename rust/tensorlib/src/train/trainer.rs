@@ -297,7 +297,7 @@ impl<'a> Trainer<'a> {
         }
         let State { history, best, .. } = fit.state;
         if let Some(best) = &best {
-            for (parameter, bytes) in self.optimiser.parameters().iter().zip(&best.parameters) {
+            for (parameter, bytes) in self.optimiser.model().iter().zip(&best.parameters) {
                 parameter.write_bytes(0, bytes)?;
             }
         }
@@ -360,13 +360,23 @@ impl<'a> Trainer<'a> {
         let Fit { samples, steps, state, machine, .. } = fit;
         let epoch = state.history.len();
         let factor = (self.schedule)(self.optimiser.step(), *steps);
-        let loss = machine.gradients(&Work { trainer: self, samples: *samples, numbers, epoch_seed })?;
-        if !loss.is_finite() {
-            return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
-        }
-        if let Some(what) = machine.not_finite(&self.optimiser, self.backend)? {
-            return Err(self.not_finite(&what, epoch));
-        }
+        let computed = machine.gradients(&Work { trainer: self, samples: *samples, numbers, epoch_seed });
+        let checked = computed.and_then(|loss| {
+            if !loss.is_finite() {
+                return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
+            }
+            match machine.not_finite(&self.optimiser, self.backend)? {
+                Some(what) => Err(self.not_finite(&what, epoch)),
+                None => Ok(loss),
+            }
+        });
+        let loss = match checked {
+            Ok(loss) => loss,
+            Err(error) => {
+                machine.buffers.restore(self.backend)?;
+                return Err(error);
+            }
+        };
         self.optimiser.advance(factor)?;
         machine.steps.compute(self.backend)?;
         state.rate = self.optimiser.rate() * factor;
@@ -385,7 +395,7 @@ impl<'a> Trainer<'a> {
         if let Some(patience) = self.patience {
             let judged = test.map_or(loss, |test| test.loss);
             if state.best.as_ref().is_none_or(|best| judged < best.loss) {
-                let parameters = self.optimiser.parameters().iter().map(bytes_of).collect::<Result<_>>()?;
+                let parameters = self.optimiser.model().iter().map(bytes_of).collect::<Result<_>>()?;
                 state.best = Some(Best { epoch: number, loss: judged, parameters });
             } else if state.best.as_ref().is_some_and(|best| number - best.epoch >= patience) {
                 stopped = Some(Stopped::Early);
@@ -430,7 +440,7 @@ impl<'a> Trainer<'a> {
     #[cfg(feature = "safetensors")]
     fn keep(&self, samples: &dyn Samples, state: &State) -> Result<()> {
         let Some((path, _)) = &self.checkpoint else { return Ok(()) };
-        for parameter in self.optimiser.parameters() {
+        for parameter in self.optimiser.model() {
             if let Some(value) = parameter.to_f32_vec()?.into_iter().find(|value| !value.is_finite()) {
                 let (name, step, path) = (parameter.name(), self.optimiser.step(), path.display());
                 return Err(invalid(format!(
@@ -478,7 +488,42 @@ struct Machine {
     /// 0 if all sums are finite, else NaN.
     finite: (Tensor, Graph),
     steps: Graph,
+    buffers: Buffers,
     parts: usize,
+}
+
+/// The model's buffers, which a batch changes before it is known whether its step is taken, and copies of what they
+/// were after the last step.
+struct Buffers {
+    /// From copies to buffers; `None` if there are no buffers.
+    restore: Option<Graph>,
+}
+
+impl Buffers {
+    /// Makes the copies, and the nodes that bring them up to date after a step.
+    fn new(backend: &Backend, buffers: &[Tensor]) -> Result<(Self, Vec<Tensor>)> {
+        let ctx = Context::on(backend);
+        let (mut keep, mut restore) = (Vec::new(), Vec::new());
+        for buffer in buffers {
+            let copy = ctx.zeros(buffer.dtype(), buffer.shape())?;
+            copy.write_bytes(0, &bytes_of(buffer)?)?;
+            ctx.within(|| -> Result<()> {
+                keep.push(buffer.cpy(&copy)?);
+                restore.push(copy.cpy(buffer)?);
+                Ok(())
+            })?;
+        }
+        let restore = match restore.is_empty() {
+            true => None,
+            false => Some(Graph::new(&restore.iter().collect::<Vec<_>>())?),
+        };
+        Ok((Self { restore }, keep))
+    }
+
+    /// Takes back what batches have changed since the last step.
+    fn restore(&self, backend: &Backend) -> Result<()> {
+        self.restore.as_ref().map_or(Ok(()), |graph| graph.compute(backend))
+    }
 }
 
 impl Machine {
@@ -501,8 +546,9 @@ impl Machine {
         let zero = zero.ok_or_else(|| invalid("Trainer: no parameters: at least one is valid".into()))?;
         let finite = (zero.clone(), Graph::new(&[&zero])?);
         let steps = optimiser.steps_by(&of_steps, sums.sums())?;
-        let steps = Graph::new(&steps.iter().collect::<Vec<_>>())?;
-        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, parts })
+        let (buffers, keep) = Buffers::new(backend, optimiser.buffers())?;
+        let steps = Graph::new(&steps.iter().chain(&keep).collect::<Vec<_>>())?;
+        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, buffers, parts })
     }
 
     /// Names a sum of gradients that is not finite, if there is one.
