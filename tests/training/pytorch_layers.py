@@ -103,6 +103,49 @@ layer = case.layer(torch.nn.GRU(3, 2, num_layers=3, batch_first=True))
 y, hidden = layer(case.floats("x", 1, 5, 3))
 case.compare(y=y, hidden=hidden)
 
+# Attention and transformer layers, of 3 sequences of 5 tokens, the last of which are padding in two of them. Pre-norm
+# layers have another activation.
+
+LENGTHS = [5, 3, 4]
+
+
+def causal(tokens):
+    return torch.ones(tokens, tokens).triu(1).bool()
+
+
+def padding(case, name, keys):
+    lengths = case.constants(name, np.array(LENGTHS))
+    return torch.arange(keys)[None, :] >= lengths[:, None]
+
+
+case = Case("attention")
+layer = case.layer(torch.nn.MultiheadAttention(6, 2, batch_first=True))
+x = case.floats("x", 3, 5, 6)
+case.compare(y=layer(x, x, x, attn_mask=causal(5), key_padding_mask=padding(case, "lengths", 5))[0])
+
+case = Case("attention_to_memory")
+layer = case.layer(torch.nn.MultiheadAttention(6, 3, batch_first=True))
+memory = case.floats("memory", 3, 4, 6)
+case.compare(y=layer(case.floats("x", 3, 5, 6), memory, memory)[0])
+
+case = Case("attention_mask_of_heads")
+layer = case.layer(torch.nn.MultiheadAttention(6, 2, batch_first=True))
+x, mask = case.floats("x", 2, 3, 6), case.floats("mask", 2, 2, 3, 3)
+case.compare(y=layer(x, x, x, attn_mask=mask.reshape(4, 3, 3))[0])
+
+for name, first, activation in [("post_norm", False, "relu"), ("pre_norm", True, "gelu")]:
+    options = {"dropout": 0.0, "activation": activation, "batch_first": True, "norm_first": first}
+    case = Case(f"encoder_{name}")
+    layer = case.layer(torch.nn.TransformerEncoderLayer(6, 2, 7, **options))
+    mask = padding(case, "lengths", 5)
+    case.compare(y=layer(case.floats("x", 3, 5, 6), src_key_padding_mask=mask))
+
+    case = Case(f"decoder_{name}")
+    layer = case.layer(torch.nn.TransformerDecoderLayer(6, 2, 7, **options))
+    x, memory = case.floats("x", 3, 4, 6), case.floats("memory", 3, 5, 6)
+    mask = padding(case, "lengths", 5)
+    case.compare(y=layer(x, memory, tgt_mask=causal(4), memory_key_padding_mask=mask))
+
 # Convolutional networks: odd sizes, strides that do not divide them, padding, dilation.
 
 for name, module, shape in [

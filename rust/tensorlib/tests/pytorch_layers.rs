@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tensorlib::nn::metrics::{self, Average};
 use tensorlib::nn::{
-    loss, BatchNorm, ConvTranspose1d, ConvTranspose2d, Gru, Linear, Lstm, LstmState, MaxPool1d, MaxPool2d, Module,
-    Parameters, Pass, RecurrentOptions, Upsample,
+    loss, mask, BatchNorm, ConvTranspose1d, ConvTranspose2d, Gru, Linear, Lstm, LstmState, MaxPool1d, MaxPool2d,
+    Module, MultiHeadAttention, Parameters, Pass, RecurrentOptions, TransformerDecoderLayer, TransformerEncoderLayer,
+    TransformerOptions, Upsample,
 };
 use tensorlib::{safetensors, Backend, Context, Graph, Result, Tensor};
 
@@ -161,6 +162,52 @@ fn gru() {
 fn check_layer(case: &Case, p: &Parameters, layer: &impl Module, pass: &Pass) {
     let y = layer.forward(&case.input("x"), pass).unwrap();
     case.check_updates(p, &[("y", y)], &pass.updates());
+}
+
+#[test]
+fn attention() {
+    let (case, p) = (Case::open("attention"), Parameters::new(1));
+    let layer = MultiHeadAttention::new(&p, 6, 2).unwrap();
+    let (x, lengths) = (case.input("x"), case.input("lengths"));
+    let mask = mask::padding(&lengths, 5).unwrap().add(&mask::causal(&Context::new(), 5).unwrap()).unwrap();
+    case.check(&p, &[("y", layer.attend(&x, Some(&mask), &pass()).unwrap())]);
+    // With dropout the weights are nodes. This probability rounds to 0 at each draw.
+    let layer = layer.dropout(1e-30).unwrap();
+    let random = Context::new().tensor_of([2], &[1i64, 0]).unwrap();
+    let training = Pass::training(&random).unwrap();
+    case.check(&p, &[("y", layer.attend(&x, Some(&mask), &training).unwrap())]);
+
+    let (case, p) = (Case::open("attention_to_memory"), Parameters::new(1));
+    let layer = MultiHeadAttention::new(&p, 6, 3).unwrap();
+    let y = layer.attend_to(&case.input("x"), &case.input("memory"), None, &pass()).unwrap();
+    case.check(&p, &[("y", y)]);
+
+    let (case, p) = (Case::open("attention_mask_of_heads"), Parameters::new(1));
+    let layer = MultiHeadAttention::new(&p, 6, 2).unwrap();
+    let y = layer.attend(&case.input("x"), Some(&case.input("mask")), &pass()).unwrap();
+    case.check(&p, &[("y", y)]);
+}
+
+#[test]
+fn transformer_layers() {
+    let post_norm = TransformerOptions::new(6, 2, 7);
+    let pre_norm = post_norm.norm_first().activation(Tensor::gelu_erf);
+    let encoders = [(Case::open("encoder_post_norm"), post_norm), (Case::open("encoder_pre_norm"), pre_norm)];
+    for (case, options) in encoders {
+        let p = Parameters::new(1);
+        let layer = TransformerEncoderLayer::new(&p, options).unwrap();
+        let mask = mask::padding(&case.input("lengths"), 5).unwrap();
+        case.check(&p, &[("y", layer.encode(&case.input("x"), Some(&mask), &pass()).unwrap())]);
+    }
+    let decoders = [(Case::open("decoder_post_norm"), post_norm), (Case::open("decoder_pre_norm"), pre_norm)];
+    for (case, options) in decoders {
+        let p = Parameters::new(1);
+        let layer = TransformerDecoderLayer::new(&p, options).unwrap();
+        let (x, memory) = (case.input("x"), case.input("memory"));
+        let masks = (mask::causal(&Context::new(), 4).unwrap(), mask::padding(&case.input("lengths"), 5).unwrap());
+        let y = layer.decode(&x, &memory, Some(&masks.0), Some(&masks.1), &pass()).unwrap();
+        case.check(&p, &[("y", y)]);
+    }
 }
 
 #[test]

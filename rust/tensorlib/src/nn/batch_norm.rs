@@ -95,7 +95,7 @@ impl Module for BatchNorm {
                 "BatchNorm: x is {shape:?} {dtype}: [{channels}, n], [length, {channels}, n] and [w, h, {channels}, n] are valid"
             )));
         }
-        x.node_context().within(|| self.normalised(x, &shape, pass))
+        x.node_context().within_or_younger(|| self.normalised(x, &shape, pass))
     }
 }
 

@@ -34,12 +34,15 @@ mod embedding;
 mod init;
 mod linear;
 pub mod loss;
+pub mod mask;
 pub mod metrics;
 mod module;
+mod multi_head;
 mod norm;
 mod parameters;
 mod pooling;
 mod recurrent;
+mod transformer;
 mod transposed;
 
 pub use attention::{Attention, AttentionOptions};
@@ -50,10 +53,12 @@ pub use embedding::Embedding;
 pub use init::Init;
 pub use linear::{Linear, LowRank};
 pub use module::{Module, Pass, Residual, Sequential};
+pub use multi_head::MultiHeadAttention;
 pub use norm::{GroupNorm, LayerNorm, RmsNorm};
 pub use parameters::Parameters;
 pub use pooling::{MaxPool1d, MaxPool2d, Upsample};
 pub use recurrent::{Gru, Lstm, LstmState, RecurrentOptions, RecurrentWeights};
+pub use transformer::{FeedForward, TransformerDecoderLayer, TransformerEncoderLayer, TransformerOptions};
 pub use transposed::{ConvTranspose1d, ConvTranspose2d};
 
 use crate::Error;

@@ -212,7 +212,7 @@ impl Lstm {
             let cell = kept.add(&gate(0)?.sigmoid()?.mul(&gate(2)?.tanh()?)?)?;
             Ok(vec![gate(3)?.sigmoid()?.mul(&cell.tanh()?)?, cell])
         };
-        let (y, last) = x.node_context().within(|| self.stack.run((x, pass), &states, prepare, cell))?;
+        let (y, last) = x.node_context().within_or_younger(|| self.stack.run((x, pass), &states, prepare, cell))?;
         Ok((y, LstmState { hidden: last[0].clone(), cell: last[1].clone() }))
     }
 }
@@ -284,7 +284,7 @@ impl Gru {
             let new = recurrent.add(&input.narrow(0, 2 * units, units)?)?.tanh()?;
             Ok(vec![state[0].sub(&new)?.mul(&update)?.add(&new)?])
         };
-        let (y, last) = x.node_context().within(|| self.stack.run((x, pass), &[state], prepare, cell))?;
+        let (y, last) = x.node_context().within_or_younger(|| self.stack.run((x, pass), &[state], prepare, cell))?;
         Ok((y, last[0].clone()))
     }
 }

@@ -46,6 +46,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             "training_values",
             "--test",
             "pytorch_layers",
+            "--test",
+            "layers",
         ];
         run.tests(
             &format!("training {isa}"),
