@@ -232,6 +232,24 @@ binary = case.constants("binary", case.random.integers(0, 2, 37))
 case.keep("out", "binary", metrics.f1_score(binary, (scores > 0.4).int()))
 case.keep("out", "auc", metrics.roc_auc_score(binary, scores))
 
+# Initialisers, of 150 inputs and 400 outputs: the deviation and the largest of many numbers.
+
+case = Case("initialisers")
+init = torch.nn.init
+for name, fill in {
+    "kaiming": lambda w: init.kaiming_normal_(w, nonlinearity="relu"),
+    "kaiming_uniform": lambda w: init.kaiming_uniform_(w, nonlinearity="relu"),
+    "xavier": init.xavier_uniform_,
+    "xavier_normal": init.xavier_normal_,
+    "xavier_tanh": lambda w: init.xavier_uniform_(w, init.calculate_gain("tanh")),
+    "truncated": lambda w: init.trunc_normal_(w, std=0.5, a=-1, b=1),
+    "orthogonal": lambda w: init.orthogonal_(w, 1.5),
+}.items():
+    torch.manual_seed(1)
+    weight = fill(torch.empty(400, 150))
+    case.keep("out", f"{name}_deviation", weight.std())
+    case.keep("out", f"{name}_largest", weight.abs().max())
+
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch_layers.safetensors")
 safetensors.numpy.save_file(values, path, {"torch": torch.__version__.split("+")[0]})
 

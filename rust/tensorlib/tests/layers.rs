@@ -383,3 +383,44 @@ fn attention_refuses_what_does_not_fit() {
     refused(mask::padding(&leaf(&ctx, &[2], 1), -1), "-1 keys");
     assert!(mask::causal(&ctx, -1).is_err());
 }
+
+/// The smaller of rows and columns are orthogonal, and have the length of the gain.
+#[test]
+fn orthogonal_matrices_are_orthogonal() {
+    for (shape, rows, columns) in [(vec![5, 3], 3, 5), (vec![3, 5], 5, 3), (vec![2, 2, 3, 7], 7, 12), (vec![4], 4, 1)] {
+        let p = Parameters::new(3);
+        let w = p.make("w", &shape, Init::Orthogonal { gain: 2. }).unwrap().to_vec::<f32>().unwrap();
+        let vectors = if rows <= columns { rows } else { columns };
+        let at = |vector: usize, i: usize| {
+            f64::from(if rows <= columns { w[vector * columns + i] } else { w[i * columns + vector] })
+        };
+        for (a, b) in (0..vectors).flat_map(|a| (0..vectors).map(move |b| (a, b))) {
+            let dot: f64 = (0..rows.max(columns)).map(|i| at(a, i) * at(b, i)).sum();
+            // Rounding the elements to F32 is all that is lost.
+            assert!((dot - if a == b { 4. } else { 0. }).abs() < 2e-6, "{shape:?}: {a} {b} {dot}");
+        }
+    }
+}
+
+#[test]
+fn parameters_are_initialised_again() {
+    let p = Parameters::new(3);
+    let block = p.scope("block");
+    let other = block.make("other", [4], Init::Ones).unwrap();
+    let made = block.make("weight", [30], Init::Normal { deviation: 1. }).unwrap();
+    let first = computed(&made);
+    block.initialise("weight", Init::Zeros).unwrap();
+    assert_eq!(computed(&made), [0.; 30]);
+    // The numbers depend on the seed and the parameter's position, not on what it held.
+    p.initialise("block.weight", Init::Normal { deviation: 1. }).unwrap();
+    assert_eq!((computed(&made), computed(&other)), (first, vec![1.; 4]));
+    let truncated = Init::TruncatedNormal { deviation: 0. };
+    p.initialise("block.weight", truncated).unwrap();
+    assert_eq!(computed(&made), [0.; 30]);
+    refused(p.initialise("weight", Init::Zeros), "'weight': one of these is valid: block.other, block.weight");
+    let words = "Parameters::initialise: 'block.weight': Normal { deviation: -1.0 }: a finite number of 0 or more";
+    refused(p.initialise("block.weight", Init::Normal { deviation: 1. }.gain(-1.)), words);
+    refused(p.make("x", [2, 2], Init::Orthogonal { gain: f64::NAN }), "Parameters::make: 'x': Orthogonal");
+    refused(p.make("x", [2, 2], Init::kaiming_uniform(0)), "as from one or more inputs");
+    assert_eq!(Init::Ones.gain(2.), Init::Constant(2.));
+}

@@ -94,9 +94,33 @@ impl Parameters {
         let tensor = self.leaf("make", &made, name, self.shared.dtype, shape.as_ref())?;
         // Each tensor's number selects its random numbers, so adding layers after others leaves the others' values as
         // they are.
-        init.fill(&tensor, self.shared.seed, made.parameters.len())?;
+        init.fill("Parameters::make", &tensor, self.shared.seed, made.parameters.len())?;
         made.parameters.push(tensor.clone());
         Ok(tensor)
+    }
+
+    /// Gives an existing parameter other initial values, such as a layer's that has a default of its own. The name is
+    /// prefixed with the scope.
+    ///
+    /// ```
+    /// use tensorlib::nn::{Gru, Init, Parameters, RecurrentOptions};
+    /// let parameters = Parameters::new(1);
+    /// let gru = Gru::new(&parameters.scope("gru"), RecurrentOptions::new(3, 8))?;
+    /// parameters.initialise("gru.weight_hh_l0", Init::Orthogonal { gain: 1. })?;
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a name that no parameter has; as [`Parameters::make`].
+    pub fn initialise(&self, name: &str, init: Init) -> Result<()> {
+        let name = format!("{}{name}", self.prefix);
+        let made = self.lock();
+        let Some(number) = made.parameters.iter().position(|t| t.name() == name) else {
+            let names: Vec<String> = made.parameters.iter().map(Tensor::name).collect();
+            let names = names.join(", ");
+            return Err(invalid(format!("Parameters::initialise: '{name}': one of these is valid: {names}")));
+        };
+        init.fill("Parameters::initialise", &made.parameters[number], self.shared.seed, number)
     }
 
     /// Makes a buffer: a leaf of zeros that belongs to the model, as its parameters do, but that no optimiser moves.
