@@ -12,10 +12,29 @@ pub(super) struct Buffer {
     values: Values,
 }
 
+/// Numbers of many samples, sample after sample.
 #[derive(Clone, Debug)]
-enum Values {
+pub(super) enum Values {
     F32(Vec<f32>),
     I32(Vec<i32>),
+}
+
+impl Values {
+    /// Empty for I32.
+    pub(super) fn as_f32(&self) -> &[f32] {
+        match self {
+            Values::F32(values) => values,
+            Values::I32(_) => &[],
+        }
+    }
+
+    /// Empty for F32.
+    pub(super) fn as_i32(&self) -> &[i32] {
+        match self {
+            Values::I32(values) => values,
+            Values::F32(_) => &[],
+        }
+    }
 }
 
 impl Buffer {
@@ -68,10 +87,7 @@ impl Buffer {
 
     /// `None` for F32.
     pub(super) fn as_i32(&self) -> Option<&[i32]> {
-        match &self.values {
-            Values::I32(values) => Some(values),
-            Values::F32(_) => None,
-        }
+        (self.form.dtype == DType::I32).then(|| self.values.as_i32())
     }
 }
 
