@@ -74,16 +74,19 @@ fn contents<S: Samples + Send + Sync + 'static>(loader: &DataLoader<S>, epoch: u
     batches.collect()
 }
 
+/// Changes an input at random, and the target.
+fn changed(inputs: &mut [Slot], targets: &mut [Slot], random: &mut Random) -> Result<()> {
+    if let ([Slot::F32(pair), _], [Slot::F32(target)]) = (inputs, targets) {
+        pair[0] += random.uniform() as f32 / 2.;
+        target[0] *= 2.;
+    }
+    Ok(())
+}
+
 #[test]
 fn batches_do_not_depend_on_workers() {
     let samples = Arc::new(Numbers::new(53));
-    let loader = DataLoader::new(samples.clone(), 5).seed(3).augment(|inputs, targets, random| {
-        if let ([Slot::F32(pair), _], [Slot::F32(target)]) = (inputs, targets) {
-            pair[0] += random.uniform() as f32 / 2.;
-            target[0] *= 2.;
-        }
-        Ok(())
-    });
+    let loader = DataLoader::new(samples.clone(), 5).seed(3).augment(changed);
     let alone: Vec<Contents> = (0..2).map(|epoch| contents(&loader, epoch)).collect();
     for (workers, prefetch) in [(1, 1), (2, 1), (3, 2), (20, 4)] {
         let loader = loader.clone().workers(workers).prefetch(prefetch);
@@ -91,6 +94,10 @@ fn batches_do_not_depend_on_workers() {
             assert!(contents(&loader, epoch) == *wanted, "{workers} workers, epoch {epoch}");
         }
     }
+    // The order and the changes do not depend on the size of batches either.
+    let flat = |contents: Contents| -> Vec<f32> { contents.into_iter().flat_map(|batch| batch.1).collect() };
+    let larger = DataLoader::new(samples, 9).seed(3).augment(changed);
+    assert!(flat(contents(&larger, 1)) == flat(alone[1].clone()));
     // Each epoch has all samples, once, in another order and with other changes; another seed has another order.
     let order = |contents: &Contents| contents.iter().flat_map(|batch| batch.0.clone()).collect::<Vec<_>>();
     for epoch in &alone {

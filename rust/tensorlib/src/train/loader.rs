@@ -88,7 +88,28 @@ impl<S: Samples + Send + Sync + 'static> DataLoader<S> {
     }
 
     /// Changes each sample with this function of its inputs, its targets and random numbers, after the sample was
-    /// written, such as by flipping an image and the mask that is its target. An error ends the epoch.
+    /// written. An error ends the epoch.
+    ///
+    /// Images and the masks that are their targets, half of them flipped:
+    ///
+    /// ```
+    /// use tensorlib::train::{Column, DataLoader, DataSet, Slot};
+    /// use tensorlib::Error;
+    /// let width = 4;
+    /// let images = Column::f32([4, 3, 1], vec![0.; 120]);
+    /// let samples = DataSet::new(images, Column::f32([4, 3, 1], vec![1.; 120]))?;
+    /// let loader = DataLoader::new(samples, 5).augment(move |inputs, targets, random| {
+    ///     let ([Slot::F32(image)], [Slot::F32(mask)]) = (inputs, targets) else {
+    ///         return Err(Error::msg("an image and its mask are valid"));
+    ///     };
+    ///     if random.below(2) == 1 {
+    ///         image.chunks_mut(width).chain(mask.chunks_mut(width)).for_each(<[f32]>::reverse);
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert!(loader.epoch(0)?.all(|batch| batch.is_ok()));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
     #[must_use]
     pub fn augment(
         mut self,
