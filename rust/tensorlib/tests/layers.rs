@@ -2,8 +2,8 @@
 
 use tensorlib::nn::metrics::{self, Average};
 use tensorlib::nn::{
-    loss, mask, BatchNorm, ConvTranspose1d, ConvTranspose2d, Gru, Init, Linear, Lstm, LstmState, MaxPool1d, MaxPool2d,
-    Module, MultiHeadAttention, Parameters, Pass, RecurrentOptions, Sequential, TransformerDecoderLayer,
+    loss, mask, BatchNorm, Conv2d, ConvTranspose1d, ConvTranspose2d, Gru, Init, Linear, Lstm, LstmState, MaxPool1d,
+    MaxPool2d, Module, MultiHeadAttention, Parameters, Pass, RecurrentOptions, Sequential, TransformerDecoderLayer,
     TransformerEncoderLayer, TransformerOptions, Upsample,
 };
 use tensorlib::train::{evaluate, Column, DataSet, OptimiserOptions, Trainer};
@@ -284,6 +284,33 @@ fn buffers_have_names_of_their_own() {
     let only_buffers = Parameters::new(1);
     only_buffers.make_buffer("b", [2], DType::F32).unwrap();
     refused(only_buffers.with_dtype(DType::BF16), "there are parameters");
+}
+
+/// A batch of one image keeps its four dimensions, and one of no samples has results without elements.
+#[test]
+fn batches_of_one_and_of_none() {
+    let (ctx, p) = (Context::new(), Parameters::new(1));
+    let random = ctx.tensor_of([2], &[1i64, 0]).unwrap();
+    let (conv, norm) = (Conv2d::new(&p, 2, 3, 3).unwrap(), BatchNorm::new(&p.scope("norm"), 3).unwrap());
+    let model = Sequential::new().with(conv).with(norm).with(MaxPool2d::new(2)).with(Upsample::nearest(2));
+    let y = model.forward(&leaf(&ctx, &[5, 4, 2, 1], 1), &Pass::training(&random).unwrap()).unwrap();
+    assert_eq!(y.shape(), [4, 4, 3, 1]);
+    assert!(computed(&y).iter().all(|x| x.is_finite()));
+
+    let none = leaf(&ctx, &[6, 5, 0], 1);
+    let options = RecurrentOptions::new(6, 4).layers(2);
+    let layers: [(Box<dyn Module>, i64); 4] = [
+        (Box::new(Lstm::new(&p.scope("lstm"), options).unwrap()), 4),
+        (Box::new(Gru::new(&p.scope("gru"), options).unwrap()), 4),
+        (Box::new(MultiHeadAttention::new(&p.scope("attention"), 6, 2).unwrap()), 6),
+        (Box::new(TransformerEncoderLayer::new(&p.scope("encoder"), TransformerOptions::new(6, 2, 8)).unwrap()), 6),
+    ];
+    for (layer, width) in layers {
+        let y = layer.forward(&none, &pass()).unwrap();
+        assert_eq!((y.shape(), computed(&y).len()), (vec![width, 5, 0], 0));
+    }
+    let norm = BatchNorm::new(&p.scope("signals"), 5).unwrap();
+    assert_eq!(norm.forward(&none, &pass()).unwrap().shape(), [6, 5, 0]);
 }
 
 #[test]

@@ -107,7 +107,10 @@ impl BatchNorm {
         let n = shape.iter().product::<i64>() / channels;
         let (t, dims) = match is_row {
             true => (x.clone(), Dims::from(1)),
-            false => (x.reshape([-1, channels, shape[shape.len() - 1]])?, Dims::from([0, 2])),
+            false => {
+                let (positions, samples) = shape.split_at(shape.len() - 2);
+                (x.reshape([positions.iter().product(), channels, samples[1]])?, Dims::from([0, 2]))
+            }
         };
         let per_channel = |t: &Tensor| if is_row { Ok(t.clone()) } else { t.reshape([1, channels]) };
         let (mean, variance) = if pass.is_training() {

@@ -121,7 +121,7 @@ impl MultiHeadAttention {
         let (tokens, keys, n) = (x.extent(1), projected[1].extent(1), x.extent(2));
         let size = x.extent(0) / self.heads;
         let mask = mask.map(|mask| self.whole_mask(mask, [keys, tokens, self.heads, n])).transpose()?;
-        let of_heads = |t: &Tensor| t.reshape([size, self.heads, -1, n])?.permute([0, 2, 1, 3]);
+        let of_heads = |t: &Tensor| t.reshape([size, self.heads, t.extent(1), n])?.permute([0, 2, 1, 3]);
         let [q, k, v] = [of_heads(&projected[0])?, of_heads(&projected[1])?, of_heads(&projected[2])?];
         let answer = if pass.is_training() && self.dropout.drops() {
             let options = SoftMaxExtOptions::new().scale(1. / (size as f64).sqrt());

@@ -124,6 +124,7 @@ impl Stack {
         cell: impl Fn(&Shared, &Tensor, &[Tensor]) -> Result<Vec<Tensor>>,
     ) -> Result<(Tensor, Vec<Tensor>)> {
         let mut input = self.steps_last(x)?;
+        let (steps, n) = (x.extent(1), x.extent(2));
         let starts = states.iter().map(|state| self.starts(x, *state)).collect::<Result<Vec<_>>>()?;
         let mut last = vec![Vec::new(); states.len()];
         let mut outputs = Vec::new();
@@ -134,11 +135,12 @@ impl Stack {
             let (bias, shared) = prepare(weights)?;
             // One product projects the inputs of all steps: it reads the weight once, and has more columns to fill
             // the processor with than a product per step.
-            let rows = input.reshape([input.extent(0), -1])?;
-            let projected = weights.weight_ih.mul_mat(&rows)?.add(&bias)?.reshape([-1, x.extent(2), x.extent(1)])?;
+            let (inputs, rows) = (weights.weight_ih.extent(0), weights.weight_ih.extent(1));
+            let projected = weights.weight_ih.mul_mat(&input.reshape([inputs, n * steps])?)?;
+            let projected = projected.add(&bias)?.reshape([rows, n, steps])?;
             let mut state: Vec<Tensor> = starts.iter().map(|layers| layers[layer].clone()).collect();
             outputs.clear();
-            for step in 0..x.extent(1) {
+            for step in 0..steps {
                 state = cell(&shared, &projected.select(2, step)?, &state)?;
                 outputs.push(state[0].clone());
             }
