@@ -103,6 +103,17 @@ layer = case.layer(torch.nn.GRU(3, 2, num_layers=3, batch_first=True))
 y, hidden = layer(case.floats("x", 1, 5, 3))
 case.compare(y=y, hidden=hidden)
 
+case = Case("lstm_bidirectional")
+layer = case.layer(torch.nn.LSTM(5, 3, num_layers=2, batch_first=True, bidirectional=True))
+start = case.floats("hidden", 4, 2, 3), case.floats("cell", 4, 2, 3)
+y, (hidden, cell) = layer(case.floats("x", 2, 4, 5), start)
+case.compare(y=y, hidden=hidden, cell=cell)
+
+case = Case("gru_bidirectional")
+layer = case.layer(torch.nn.GRU(5, 3, num_layers=2, batch_first=True, bidirectional=True))
+y, hidden = layer(case.floats("x", 2, 4, 5))
+case.compare(y=y, hidden=hidden)
+
 # Attention and transformer layers, of 3 sequences of 5 tokens, the last of which are padding in two of them. Pre-norm
 # layers have another activation.
 

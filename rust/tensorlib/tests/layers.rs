@@ -100,6 +100,8 @@ fn recurrent_layers_refuse_what_does_not_fit() {
     let x = leaf(&ctx, &[3, 5, 2], 1);
     let (hidden, cell) = (leaf(&ctx, &[4, 2, 2], 2), leaf(&ctx, &[4, 2], 3));
     refused(gru.forward_from(&x, Some(&hidden), &pass()), "Gru: a state is [4, 2, 2] f32: [4, 2, 1] is valid");
+    let both = Gru::new(&p.scope("both"), RecurrentOptions::new(3, 4).bidirectional()).unwrap();
+    refused(both.forward_from(&x, Some(&cell), &pass()), "Gru: a state is [4, 2] f32: [4, 2, 2] is valid");
     let state = LstmState { hidden, cell };
     refused(lstm.forward_from(&x, Some(&state), &pass()), "Lstm: a state is [4, 2] f32: [4, 2, 2] is valid");
 }

@@ -146,6 +146,21 @@ fn lstm() {
 }
 
 #[test]
+fn recurrent_layers_in_both_directions() {
+    let options = RecurrentOptions::new(5, 3).layers(2).bidirectional();
+    let (case, p) = (Case::open("lstm_bidirectional"), Parameters::new(1));
+    let layer = Lstm::new(&p, options).unwrap();
+    let start = LstmState { hidden: case.input("hidden"), cell: case.input("cell") };
+    let (y, last) = layer.forward_from(&case.input("x"), Some(&start), &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last.hidden), ("cell", last.cell)]);
+
+    let (case, p) = (Case::open("gru_bidirectional"), Parameters::new(1));
+    let layer = Gru::new(&p, options).unwrap();
+    let (y, last) = layer.forward_from(&case.input("x"), None, &pass()).unwrap();
+    case.check(&p, &[("y", y), ("hidden", last)]);
+}
+
+#[test]
 fn gru() {
     let (case, p) = (Case::open("gru"), Parameters::new(1));
     let layer = Gru::new(&p, RecurrentOptions::new(5, 7).layers(2)).unwrap();

@@ -9,19 +9,29 @@ pub struct RecurrentOptions {
     inputs: i64,
     units: i64,
     layers: usize,
+    directions: usize,
     dropout: f64,
 }
 
 impl RecurrentOptions {
     /// One layer of `units` units that reads `inputs` features in each step; no dropout.
     pub fn new(inputs: i64, units: i64) -> Self {
-        Self { inputs, units, layers: 1, dropout: 0. }
+        Self { inputs, units, layers: 1, directions: 1, dropout: 0. }
     }
 
     /// The number of layers. Each layer after the first reads the outputs of the one below.
     #[must_use]
     pub fn layers(mut self, layers: usize) -> Self {
         self.layers = layers;
+        self
+    }
+
+    /// Adds units to each layer that read the steps from the last to the first. Outputs have `2 units` numbers: those of
+    /// the forward direction, then those of the reverse one. States have the reverse direction of each layer after the
+    /// forward one.
+    #[must_use]
+    pub fn bidirectional(mut self) -> Self {
+        self.directions = 2;
         self
     }
 
@@ -33,7 +43,7 @@ impl RecurrentOptions {
     }
 }
 
-/// The parameters of one layer of an [`Lstm`] or a [`Gru`]. The rows of all gates follow each other, gate after gate.
+/// The parameters of one layer of an [`Lstm`] or a [`Gru`], in one direction. The rows of all gates follow each other, gate after gate.
 #[derive(Clone, Debug)]
 pub struct RecurrentWeights {
     /// `[inputs, gates * units]`, for the layer's input.
@@ -47,9 +57,10 @@ pub struct RecurrentWeights {
 }
 
 impl RecurrentWeights {
-    fn new(parameters: &Parameters, layer: usize, inputs: i64, units: i64, gates: i64) -> Result<Self> {
+    /// `place` is the end of the parameters' names.
+    fn new(parameters: &Parameters, place: &str, inputs: i64, units: i64, gates: i64) -> Result<Self> {
         let (rows, init) = (gates * units, Init::inputs(units));
-        let make = |name: &str, shape: &[i64]| parameters.make(&format!("{name}_l{layer}"), shape, init);
+        let make = |name: &str, shape: &[i64]| parameters.make(&format!("{name}_{place}"), shape, init);
         Ok(Self {
             weight_ih: make("weight_ih", &[inputs, rows])?,
             weight_hh: make("weight_hh", &[units, rows])?,
@@ -62,6 +73,7 @@ impl RecurrentWeights {
 /// The layers of a recurrent network, without the formula of its cell.
 #[derive(Clone, Debug)]
 struct Stack {
+    /// Of each layer the forward direction, then the reverse one if there is one.
     layers: Vec<RecurrentWeights>,
     options: RecurrentOptions,
     dropout: Dropout,
@@ -70,16 +82,19 @@ struct Stack {
 
 impl Stack {
     fn new(parameters: &Parameters, options: RecurrentOptions, gates: i64, name: &'static str) -> Result<Self> {
-        let RecurrentOptions { inputs, units, layers, dropout } = options;
+        let RecurrentOptions { inputs, units, layers, directions, dropout } = options;
         if inputs < 1 || units < 1 || layers < 1 {
             return Err(invalid(format!(
                 "{name}::new: {inputs} inputs, {units} units and {layers} layers: 1 or more of each are valid"
             )));
         }
         let dropout = Dropout::new(dropout)?;
-        let inputs = |layer: usize| if layer == 0 { inputs } else { units };
+        let inputs = |layer: usize| if layer == 0 { inputs } else { directions as i64 * units };
         let layers = (0..layers)
-            .map(|layer| RecurrentWeights::new(parameters, layer, inputs(layer), units, gates))
+            .flat_map(|layer| {
+                [(layer, format!("l{layer}")), (layer, format!("l{layer}_reverse"))].into_iter().take(directions)
+            })
+            .map(|(layer, place)| RecurrentWeights::new(parameters, &place, inputs(layer), units, gates))
             .collect::<Result<_>>()?;
         Ok(Self { layers, options, dropout, name })
     }
@@ -127,10 +142,12 @@ impl Stack {
         let (steps, n) = (x.extent(1), x.extent(2));
         let starts = states.iter().map(|state| self.starts(x, *state)).collect::<Result<Vec<_>>>()?;
         let mut last = vec![Vec::new(); states.len()];
-        let mut outputs = Vec::new();
-        for (layer, weights) in self.layers.iter().enumerate() {
-            if layer > 0 {
-                input = self.dropout.forward(&Tensor::stack(&outputs, 2)?, pass)?;
+        let mut outputs: Vec<Vec<Tensor>> = Vec::new();
+        for (i, weights) in self.layers.iter().enumerate() {
+            let (layer, is_reverse) = (i / self.options.directions, i % self.options.directions == 1);
+            if layer > 0 && !is_reverse {
+                input = self.dropout.forward(&joined(&outputs, 2)?, pass)?;
+                outputs.clear();
             }
             let (bias, shared) = prepare(weights)?;
             // One product projects the inputs of all steps: it reads the weight once, and has more columns to fill
@@ -138,19 +155,30 @@ impl Stack {
             let (inputs, rows) = (weights.weight_ih.extent(0), weights.weight_ih.extent(1));
             let projected = weights.weight_ih.mul_mat(&input.reshape([inputs, n * steps])?)?;
             let projected = projected.add(&bias)?.reshape([rows, n, steps])?;
-            let mut state: Vec<Tensor> = starts.iter().map(|layers| layers[layer].clone()).collect();
-            outputs.clear();
+            let mut state: Vec<Tensor> = starts.iter().map(|layers| layers[i].clone()).collect();
+            let mut results = Vec::new();
             for step in 0..steps {
+                let step = if is_reverse { steps - 1 - step } else { step };
                 state = cell(&shared, &projected.select(2, step)?, &state)?;
-                outputs.push(state[0].clone());
+                results.push(state[0].clone());
             }
+            if is_reverse {
+                results.reverse();
+            }
+            outputs.push(results);
             last.iter_mut().zip(state).for_each(|(last, state)| last.push(state));
         }
         let mut shape = x.shape();
-        shape[0] = self.options.units;
+        shape[0] = self.options.directions as i64 * self.options.units;
         let last = last.iter().map(|layers| Tensor::stack(layers, 2)).collect::<Result<_>>()?;
-        Ok((Tensor::stack(&outputs, 1)?.reshape(shape)?, last))
+        Ok((joined(&outputs, 1)?.reshape(shape)?, last))
     }
+}
+
+/// The outputs of all steps in dimension `dim`, and those of both directions in dimension 0.
+fn joined(outputs: &[Vec<Tensor>], dim: i64) -> Result<Tensor> {
+    let directions = outputs.iter().map(|steps| Tensor::stack(steps, dim)).collect::<Result<Vec<_>>>()?;
+    Tensor::cat(&directions, 0)
 }
 
 /// The state of an [`Lstm`] between two steps.
@@ -183,7 +211,8 @@ pub struct Lstm {
 
 impl Lstm {
     /// Makes the layers with the parameters `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`, then those
-    /// of layer 1, ..., all initialised by [`Init::inputs`] of the units. Names, shapes and the order of gates (input,
+    /// of layer 1, ..., all initialised by [`Init::inputs`] of the units. Those of the reverse direction end in
+    /// `_reverse`. Names, shapes and the order of gates (input,
     /// forget, cell, output) are PyTorch's.
     ///
     /// # Errors
@@ -192,7 +221,7 @@ impl Lstm {
         Ok(Self { stack: Stack::new(parameters, options, 4, "Lstm")? })
     }
 
-    /// The parameters of each layer.
+    /// The parameters of each layer, and of each direction.
     pub fn weights(&self) -> &[RecurrentWeights] {
         &self.stack.layers
     }
@@ -249,7 +278,8 @@ pub struct Gru {
 
 impl Gru {
     /// Makes the layers with the parameters `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`, then those
-    /// of layer 1, ..., all initialised by [`Init::inputs`] of the units. Names, shapes and the order of gates (reset,
+    /// of layer 1, ..., all initialised by [`Init::inputs`] of the units. Those of the reverse direction end in
+    /// `_reverse`. Names, shapes and the order of gates (reset,
     /// update, new) are PyTorch's.
     ///
     /// # Errors
@@ -258,7 +288,7 @@ impl Gru {
         Ok(Self { stack: Stack::new(parameters, options, 3, "Gru")? })
     }
 
-    /// The parameters of each layer.
+    /// The parameters of each layer, and of each direction.
     pub fn weights(&self) -> &[RecurrentWeights] {
         &self.stack.layers
     }
