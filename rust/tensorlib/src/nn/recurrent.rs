@@ -73,7 +73,7 @@ impl RecurrentWeights {
 /// The layers of a recurrent network, without the formula of its cell.
 #[derive(Clone, Debug)]
 struct Stack {
-    /// Of each layer the forward direction, then the reverse one if there is one.
+    /// Each layer's forward direction, then its reverse one if there is one.
     layers: Vec<RecurrentWeights>,
     options: RecurrentOptions,
     dropout: Dropout,
