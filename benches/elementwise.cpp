@@ -2,8 +2,6 @@
 // compared with one, and products with an epilogue compared with products alone. Shapes are those of a transformer's activations.
 #include "graphs.hpp"
 
-#include "graph/tensor_data.hpp"
-
 #include <vector>
 
 namespace tensorlib::bench {
@@ -18,13 +16,7 @@ template <class T>
 void report_numbers(const Bench &bench, core::DType type) {
     constexpr std::int64_t n0 = 4096, n1 = 5504;
     Activations a(1, 1);
-    const auto made = [&](std::array<std::int64_t, 2> ne) {
-        Tensor *t = leaf(*a.context, type, ne);
-        std::vector<T> values(static_cast<std::size_t>(ne[0] * ne[1]));
-        for (std::size_t i = 0; i < values.size(); i++) values[i] = static_cast<T>(i % 97 + 1);
-        core::write_bytes(*t, values.data(), 0, values.size() * sizeof(T));
-        return t;
-    };
+    const auto made = [&](std::array<std::int64_t, 2> ne) { return numbers<T>(*a.context, type, ne); };
     Tensor *x = made({n0, n1}), *y = made({n0, n1}), *row = made({n0, 1});
     const auto once = static_cast<double>(x->layout.nbytes());
     head(std::string("numbers, 4096 x 5504 of ") + core::traits(type).name, "x copy");

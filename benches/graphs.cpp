@@ -33,7 +33,10 @@ void report_in_turn(const Bench &bench, const Activations &of, const std::vector
         std::vector<double> bytes;
         if (read) {
             const auto *from = reinterpret_cast<const float *>(read->address());
-            contenders.push_back({"read", [&, from] { run_read(bench.limits, pool, from, read->layout.n_elements(), false); }});
+            contenders.push_back({"read", [&, from] {
+                                      run_read(bench.limits, pool, from, static_cast<std::int64_t>(read->layout.nbytes() / sizeof(float)),
+                                               false);
+                                  }});
             bytes.push_back(static_cast<double>(read->layout.nbytes()));
         }
         for (const Work &work : all) {

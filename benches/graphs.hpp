@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/context.hpp"
+#include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 #include "sections.hpp"
 #include "tensors.hpp"
@@ -35,11 +36,21 @@ public:
     core::Tensor *x, *row;
 };
 
+// A leaf of small numbers, T and `type` being one type.
+template <class T>
+core::Tensor *numbers(core::Context &context, core::DType type, std::array<std::int64_t, 2> ne) {
+    core::Tensor *t = context.new_leaf(core::contiguous_layout("leaf", type, ne));
+    std::vector<T> values(static_cast<std::size_t>(ne[0] * ne[1]));
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = static_cast<T>(i % 97 + 1);
+    core::write_bytes(*t, values.data(), 0, values.size() * sizeof(T));
+    return t;
+}
+
 // The heading of a table: what is measured, and what its last column is relative to.
 void head(const std::string &what, const char *beside);
 
 // A row for each, on one thread and on all; the last column is the time by the first one's. With `read` that one is a plain read of this
-// tensor's floats.
+// tensor's bytes.
 void report_in_turn(const Bench &bench, const Activations &of, const std::vector<Work> &all, const core::Tensor *read = nullptr);
 
 }  // namespace tensorlib::bench

@@ -41,6 +41,23 @@ void report_dims(const Bench &bench, std::int64_t n0, std::int64_t n1) {
     }
 }
 
+// Numbers that are not computed in F32; those of U8 are converted to I32 first.
+template <class T>
+void report_numbers(const Bench &bench, core::DType type) {
+    constexpr std::int64_t n0 = 4096, n1 = 5504;
+    Activations a(1, 1);
+    Tensor *x = numbers<T>(*a.context, type, {n0, n1});
+    const auto once = static_cast<double>(x->layout.nbytes());
+    for (const int dim : {0, 1}) {
+        head(std::string("reductions ") + (dim == 0 ? "along" : "across") + " rows, 4096 x 5504 of " + core::traits(type).name, "x read");
+        std::vector<Work> rows;
+        for (const Op op : {Op::sum, Op::max, Op::argmax, Op::prod, Op::any})
+            rows.push_back({core::op_name(op), once, a.node(op, {x}, {Attr::of_int("dims", dim)})});
+        rows.push_back({"var", once, a.node(Op::var, {x}, {Attr::of_int("dims", dim), Attr::of_int("correction", 1)})});
+        report_in_turn(bench, a, rows, x);
+    }
+}
+
 void report_pairs(const Bench &bench) {
     Activations a(4096, 5504);
     const double twice = 2 * static_cast<double>(a.x->layout.nbytes());
@@ -83,6 +100,10 @@ void report_reductions(const Bench &bench) {
     report_reads(bench, 45088768, 1);
     report_dims(bench, 4096, 11008);
     report_dims(bench, 64, 704512);
+    report_numbers<std::int32_t>(bench, core::DType::i32);
+    report_numbers<std::int64_t>(bench, core::DType::i64);
+    report_numbers<double>(bench, core::DType::f64);
+    report_numbers<std::uint8_t>(bench, core::DType::u8);
     report_pairs(bench);
     report_running(bench, 4096, 11008);
     report_running(bench, 45088768, 1);

@@ -5,25 +5,29 @@
 //!
 //! The networks are those of examples/rust: `digits` (digits_network.rs), `conv` (digits_conv.rs without dropout), and
 //! a transformer like text_transformer.rs's: 4 layers of 256, 4 heads, 128 tokens, SwiGLU of 1024, 65 characters.
-//! Batches are random numbers, and rotate.
+//! `gru` has 128 units, which read 64 steps of 128 numbers, and a label for each step. Batches are random numbers, and
+//! rotate.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use tensorlib::nn::{
-    flatten, loss, max_pool, Attention, AttentionOptions, Conv2d, Embedding, Linear, Module, Parameters, Pass, RmsNorm,
-    Sequential,
+    flatten, loss, max_pool, Attention, AttentionOptions, Conv2d, Embedding, Gru, Linear, Module, Parameters, Pass,
+    RecurrentOptions, RmsNorm, Sequential,
 };
 use tensorlib::train::{Optimiser, OptimiserOptions, Random};
 use tensorlib::{Backend, BackendOptions, Context, DType, Graph, Result, Tensor};
 
 /// Networks and their batches' sizes.
-const ALL: [(&str, usize); 5] = [("digits", 32), ("digits", 256), ("conv", 32), ("conv", 256), ("transformer", 8)];
+const ALL: [(&str, usize); 6] =
+    [("digits", 32), ("digits", 256), ("conv", 32), ("conv", 256), ("transformer", 8), ("gru", 32)];
 
 const WIDTH: i64 = 256;
 const TOKENS: i64 = 128;
 const CHARACTERS: i64 = 65;
+const UNITS: i64 = 128;
+const STEPS: i64 = 64;
 
 /// A layer of the transformer.
 struct Block {
@@ -80,7 +84,10 @@ fn model(name: &str, p: &Parameters) -> Result<Sequential> {
             let norm = RmsNorm::new(&p.scope("final_norm"), WIDTH)?;
             model.with(norm).with(Linear::without_bias(&p.scope("output"), WIDTH, CHARACTERS)?)
         }
-        _ => panic!("no network {name}: digits, conv and transformer are valid"),
+        "gru" => Sequential::new()
+            .with(Gru::new(&p.scope("gru"), RecurrentOptions::new(UNITS, UNITS))?)
+            .with(Linear::new(&p.scope("output"), UNITS, 10)?),
+        _ => panic!("no network {name}: digits, conv, transformer and gru are valid"),
     })
 }
 
@@ -108,6 +115,7 @@ impl Training {
         let (input, labels, classes) = match name {
             "digits" => (ctx.zeros(DType::F32, [64, n])?, ctx.zeros(DType::I32, [n])?, 10),
             "conv" => (ctx.zeros(DType::F32, [8, 8, 1, n])?, ctx.zeros(DType::I32, [n])?, 10),
+            "gru" => (ctx.zeros(DType::F32, [UNITS, STEPS, n])?, ctx.zeros(DType::I32, [STEPS, n])?, 10),
             _ => (ctx.zeros(DType::I32, [TOKENS, n])?, ctx.zeros(DType::I32, [TOKENS, n])?, CHARACTERS as usize),
         };
         let mut random = Random::new(1, 0);

@@ -19,7 +19,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Networks, batches, and steps that are asked for at a time.
-ALL = [("digits", 32, 200), ("digits", 256, 50), ("conv", 32, 20), ("conv", 256, 4), ("transformer", 8, 2)]
+ALL = [("digits", 32, 200), ("digits", 256, 50), ("conv", 32, 20), ("conv", 256, 4), ("transformer", 8, 2), ("gru", 32, 6)]
 
 
 def serve():
@@ -29,6 +29,7 @@ def serve():
     import numpy as np
 
     width, heads, tokens, characters = 256, 4, 128, 65
+    units, sequence = 128, 64
 
     def uniform(random, shape, inputs):
         return random.uniform(-1, 1, shape).astype(np.float32) / np.sqrt(np.float32(inputs))
@@ -51,6 +52,9 @@ def serve():
                 "hidden": linear(random, 1024, 128),
                 "output": linear(random, 128, 10),
             }
+        if name == "gru":
+            gates = {part: linear(random, units, 3 * units) for part in ["input", "hidden"]}
+            return {**gates, "output": linear(random, units, 10)}
         ones = np.ones(width, np.float32)
         block = lambda: {
             "norm1": ones,
@@ -105,7 +109,24 @@ def serve():
             x = block(of_block, x)
         return apply(p["output"], norm(p["norm"], x))
 
-    models = {"digits": digits, "conv": convolutional, "transformer": transformer}
+    def gru(p, x):
+        # One product projects the inputs of all steps, and the scan goes over the first dimension.
+        projected = apply(p["input"], x).transpose(1, 0, 2)
+
+        def cell(h, of_step):
+            recurrent = apply(p["hidden"], h)
+            reset, update = (
+                jax.nn.sigmoid(of_step[:, i * units : (i + 1) * units] + recurrent[:, i * units : (i + 1) * units])
+                for i in range(2)
+            )
+            new = jnp.tanh(of_step[:, 2 * units :] + reset * recurrent[:, 2 * units :])
+            h = new + update * (h - new)
+            return h, h
+
+        states = jax.lax.scan(cell, jnp.zeros((x.shape[0], units), np.float32), projected)[1]
+        return apply(p["output"], states.transpose(1, 0, 2))
+
+    models = {"digits": digits, "conv": convolutional, "transformer": transformer, "gru": gru}
 
     def loss_of(model, p, x, labels):
         return -jnp.take_along_axis(jax.nn.log_softmax(model(p, x)), labels[..., None], -1).mean()
@@ -129,6 +150,7 @@ def serve():
             "digits": ((batch, 64), (batch,), 10),
             "conv": ((batch, 8, 8, 1), (batch,), 10),
             "transformer": ((batch, tokens), (batch, tokens), characters),
+            "gru": ((batch, sequence, units), (batch, sequence), 10),
         }[name]
         of_input = lambda: random.random(shape, np.float32)
         of_tokens = lambda: random.integers(0, characters, shape, np.int32)

@@ -16,6 +16,10 @@ var leftOut = map[string]string{
 	"tl_tensor_new_4d": "NewTensor takes any number of dimensions",
 	"tl_tensor_data":   "a raw pointer outside all locks; Map holds them",
 
+	"tl_tensor_to_dlpack":   "for libraries that share C memory; Go programs exchange slices",
+	"tl_tensor_from_dlpack": "for libraries that share C memory; Go programs exchange slices",
+
+	"tl_custom_op_number":         "Custom takes the operation itself",
 	"tl_gguf_open_memory":         "C may not keep Go's memory; ParseGGUF copies it",
 	"tl_gguf_array_u64":           "Value gives whole arrays",
 	"tl_gguf_array_i64":           "Value gives whole arrays",

@@ -8,8 +8,7 @@
 // graph apart, and a panic has to come out of the Compute that it happened in.
 static _Thread_local uintptr_t current_run;
 
-// The number of callbacks that this thread is in.
-static _Thread_local int depth;
+_Thread_local int tlgo_callbacks;
 
 tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run, tl_error *err) {
 	const uintptr_t outer = current_run; // not 0 if a callback computes another graph
@@ -23,22 +22,22 @@ static bool on_progress(void *user_data, size_t done, size_t total) {
 	(void)user_data;
 	// 0: the run has no callback, or the callback was set after the run had begun.
 	if (current_run == 0) return true;
-	depth++;
+	tlgo_callbacks++;
 	const bool go_on = tlgoProgress(current_run, done, total);
-	depth--;
+	tlgo_callbacks--;
 	return go_on;
 }
 
 static bool on_result(void *user_data, tl_tensor *node, size_t done, size_t total) {
 	(void)user_data;
 	if (current_run == 0) return true;
-	depth++;
+	tlgo_callbacks++;
 	const bool go_on = tlgoObserve(current_run, node, done, total);
-	depth--;
+	tlgo_callbacks--;
 	return go_on;
 }
 
-bool tlgo_in_callback(void) { return depth > 0; }
+bool tlgo_in_callback(void) { return tlgo_callbacks > 0; }
 
 tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err) {
 	return tl_graph_set_progress(graph, on ? on_progress : NULL, NULL, err);

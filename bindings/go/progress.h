@@ -14,7 +14,10 @@ tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err);
 // Makes future runs of the graph call their run's observer, or nothing.
 tl_status tlgo_graph_set_observer(tl_graph *graph, bool on, tl_error *err);
 
-// Whether the calling goroutine is in a progress callback. Until the callback
+// The number of callbacks that this thread is in.
+extern _Thread_local int tlgo_callbacks;
+
+// Whether the calling goroutine is in a callback. Until the callback
 // returns, the goroutine stays on the thread on which C called back.
 bool tlgo_in_callback(void);
 

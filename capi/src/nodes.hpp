@@ -6,6 +6,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 namespace tensorlib::capi {
 
@@ -28,6 +29,15 @@ tl_tensor *build(tl_context *ctx, core::Op op, const std::array<tl_tensor *, N> 
 template <class T>
 T options_of(const T *params, const char *function) {
     return params ? read_params<sizeof(std::size_t)>(params, function) : T{};
+}
+
+// The operands that a count and a pointer describe.
+inline std::vector<core::Tensor *> operands_of(const core::OpDef &def, const char *name, tl_tensor *const *src, size_t n_src) {
+    core::check_operand_count(def, n_src);
+    if (n_src > 0) required(src, def.name, name);
+    std::vector<core::Tensor *> unwrapped;
+    for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
+    return unwrapped;
 }
 
 // The shape that a count and a pointer describe.

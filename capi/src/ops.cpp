@@ -7,6 +7,7 @@
 using namespace tensorlib;
 using capi::build;
 using capi::constructed;
+using capi::operands_of;
 using capi::required;
 using capi::shape_of;
 using capi::unwrap_operand;
@@ -20,15 +21,6 @@ int64_t to_integer(const char *op, const char *name, size_t value) {
     if (value > static_cast<size_t>(INT64_MAX))
         core::fail(Status::invalid_argument, "%s: %s is %zu: more than memory has", op, name, value);
     return static_cast<int64_t>(value);
-}
-
-// The operands that a count and a pointer describe.
-std::vector<core::Tensor *> operands_of(const core::OpDef &def, const char *name, tl_tensor *const *src, size_t n_src) {
-    core::check_operand_count(def, n_src);
-    if (n_src > 0) required(src, def.name, name);
-    std::vector<core::Tensor *> unwrapped;
-    for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
-    return unwrapped;
 }
 
 // The whole function of an operation on a list of tensors, with one attribute.

@@ -96,7 +96,7 @@ void *tl_tensor_data(tl_tensor *t) {
     if (!unwrap(t)) return nullptr;
     const core::Tensor &tensor = *unwrap(t);
     const core::Tensor &root = *tensor.root;
-    if (!root.context->memory().host_accessible() || root.storage.constant.load(std::memory_order_acquire)) return nullptr;
+    if (!root.context->memory().host_accessible() || core::read_only_text(root)) return nullptr;
     if (!root.is_leaf() && !root.storage.computed.load(std::memory_order_acquire)) return nullptr;
     return tensor.address();
 }

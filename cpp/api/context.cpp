@@ -1,4 +1,5 @@
 #include "graph/context.hpp"
+#include "api/dlpack.hpp"
 #include "api/handles.hpp"
 #include "base/utf8.hpp"
 #include "ops/op_def.hpp"
@@ -34,6 +35,8 @@ Context::Context(const Backend &backend, const ContextOptions &options) {
 Tensor Context::zeros(Type type, const Shape &shape) const {
     return Tensor(impl_, impl_->new_leaf(core::contiguous_layout("tensor", dtype_of(type), shape)));
 }
+
+Tensor Context::from_dlpack(DLManagedTensorVersioned *managed) const { return Tensor(impl_, core::from_dlpack(*impl_, managed)); }
 
 Tensor Context::op(std::string_view name, std::initializer_list<std::optional<Tensor>> sources,
                    std::initializer_list<Attribute> attributes) const {

@@ -26,6 +26,8 @@ std::shared_ptr<T> share(core::Ref<T> ref) {
 struct Nodes {
     // A handle of a tensor of the engine; for a clone that a graph recomputes, a handle of its original.
     static Tensor handle(const core::Tensor &t);
+    // The engine's tensor. Throws Error(invalid_argument) for a null handle.
+    static core::Tensor &of(const Tensor &t) { return t.get(); }
     // Null for an operand that is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});

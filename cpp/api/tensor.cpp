@@ -1,4 +1,5 @@
 #include "api/devices.hpp"
+#include "api/dlpack.hpp"
 #include "api/handles.hpp"
 #include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
@@ -93,6 +94,8 @@ std::vector<std::optional<Tensor>> Tensor::sources() const {
     }
     return sources;
 }
+
+DLManagedTensorVersioned *Tensor::to_dlpack() const { return core::to_dlpack(get()); }
 
 void Tensor::set_constant() const { core::set_constant(get()); }
 void Tensor::drop_original() const { core::drop_original(get()); }

@@ -15,6 +15,15 @@ public:
 
     // Relaxed: a thread that adds a reference already holds one, so nothing must be made visible.
     void add_ref() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+    // For a thread that holds no reference, but knows that the object's memory has not been freed: false if the last
+    // reference was dropped.
+    bool try_add_ref() const noexcept {
+        std::uint32_t count = count_.load(std::memory_order_relaxed);
+        while (count != 0) {
+            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) return true;
+        }
+        return false;
+    }
     // acq_rel: the thread that drops the last reference must see everything that others did with the object before it
     // deletes it.
     void drop_ref() const noexcept {

@@ -31,8 +31,8 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/. Kernels of an operation are in order of
 // preference; the last one takes every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, attention, axpy, bands, convolution, copies, counts, depthwise, gather, im2col, layout,
-    losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse,
+extern const std::span<const CpuKernel> arange, attention, axpy, bands, convolution, copies, counts, custom, depthwise, gather, im2col,
+    layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse,
     sparse_blocks, reductions, running_sums, tiles, upscale, windows;
 }
 

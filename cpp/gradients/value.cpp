@@ -14,7 +14,8 @@ std::atomic<std::uint64_t> calls{0};
 
 }  // namespace
 
-Nodes::Nodes(Context &context) noexcept : batch_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
+Nodes::Nodes(Context &context) noexcept
+    : context_(context), batch_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
 
 void Nodes::keep() noexcept {
     for (Tensor *node : batch_.made()) note_seen_writes(*node);
@@ -87,20 +88,18 @@ Value Value::cast(DType type) const {
     return tensor_->layout.type == type ? *this : op(Op::cast, {}, {Attr::of_text("to", traits(type).name)});
 }
 
-// A product with ones reads along memory, unlike sums of rows of the transposed tensor.
 Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
     if (summed == 1) return shaped({inner, outer, 1, 1});
-    if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
-    // The ones are the second operand: the product computes 32 of the first operand's elements at a time, and any
-    // number of the second's.
-    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).filled(1);
-    return v.op(Op::out_prod, ones).shaped({inner, outer, 1, 1});
+    return shaped({inner, summed, outer, 1}).reduced(Op::sum, 1u << 1).shaped({inner, outer, 1, 1});
 }
 
 Value Value::summed_to(const Extents &ne) const {
     if (ne == this->ne()) return *this;
     if (std::ranges::all_of(ne, [](std::int64_t n) { return n == 1; })) return op(Op::sum).shaped(ne);
-    Value v = *this;
+    // All dimensions that end with 1 element are summed at once, however their elements lie in memory.
+    unsigned dims = 0;
+    for (std::size_t d = 0; d < max_dims; d++) dims |= ne[d] == 1 && this->ne()[d] != 1 ? 1u << d : 0;
+    Value v = dims != 0 ? reduced(Op::sum, dims) : *this;
     for (std::size_t d = 0; d < max_dims; d++) {
         Extents shape = v.ne();
         if (shape[d] == ne[d]) continue;

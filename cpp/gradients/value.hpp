@@ -17,8 +17,10 @@ public:
     void keep() noexcept;
 
     Tensor *make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
+    Context &context() const noexcept { return context_; }
 
 private:
+    Context &context_;
     NodeBatch batch_;
     std::uint64_t number_;  // of the newest node: NodeState::gradient_number
 };

@@ -79,6 +79,12 @@ void drop_original(Tensor &t) {
         fail(Status::unsupported, "%s: %s lies in a file that was read into memory as a whole: map it instead", what,
              tensor_text(t).c_str());
     }
+    if (t.storage.home == Home::foreign) {
+        fail(Status::unsupported, "%s: %s lies in memory of another library, which alone can free it", what, tensor_text(t).c_str());
+    }
+    if (const std::uint32_t n = t.storage.exports.load(std::memory_order_acquire)) {
+        fail(Status::busy, "%s: %u tensors that tensor_to_dlpack made use the memory of %s", what, n, tensor_text(t).c_str());
+    }
     if (const char *reason = copy->refusal()) fail(Status::unsupported, "%s: %s: %s", what, tensor_text(t).c_str(), reason);
     check_rebuilds(what, t, *copy);
     context.replace_data(t, copy);

@@ -4,6 +4,7 @@
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "base/utf8.hpp"
+#include "graph/callback_scope.hpp"
 #include "graph/constants.hpp"
 #include "graph/write_order.hpp"
 
@@ -110,6 +111,7 @@ void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
 }
 
 void Context::check_open(const char *what) const {
+    refuse_in_callback(what);
     if (!frozen_) return;
     fail(
         Status::invalid_argument,
@@ -181,17 +183,12 @@ Tensor *Context::new_leaf(const Layout &layout) {
     });
 }
 
-namespace {
-
-// Whether kernels may read blocks at this address. A block's size is a multiple of the alignment of its struct, and no
-// struct has an alignment of more than 8.
-bool aligned_for(const Layout &layout, const std::byte *data) {
+// A block's size is a multiple of the alignment of its struct, and no struct has an alignment of more than 8.
+bool aligned_for(const Layout &layout, const std::byte *data) noexcept {
     const std::size_t size = traits(layout.type).size;
     const std::size_t unit = std::min<std::size_t>(size & (~size + 1), 8);
     return reinterpret_cast<std::uintptr_t>(data) % unit == 0;
 }
-
-}  // namespace
 
 // Under build_. Writes the data of a leaf that no other thread has seen yet; no run lock could guard it.
 std::byte *Context::copy_data(const FileLeaf &leaf) {
@@ -210,9 +207,9 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     std::lock_guard lock(build_);
     check_open("gguf_tensor");
     const bool in_place = memory_.host_accessible() && aligned_for(leaf.layout, leaf.data);
-    const bool known = std::any_of(files_.begin(), files_.end(), [&](const auto &file) { return file.get() == leaf.owner; });
+    const bool known = keeps(*leaf.owner);
     const bool is_added = in_place && !known;
-    if (is_added) files_.emplace_back(leaf.owner);
+    if (is_added) kept_.emplace_back(leaf.owner);
     const auto purpose = [&] {
         return format_text("a file's leaf '%s' %s in %s", leaf.name, layout_text(leaf.layout).c_str(), text().c_str());
     };
@@ -228,7 +225,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     } catch (...) {
         if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
         if (t) release_tensor(t);
-        if (is_added) files_.pop_back();  // no leaf needs it
+        if (is_added) kept_.pop_back();  // no leaf needs it
         throw;
     }
     t->storage.in_file = true;
@@ -239,12 +236,64 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     return t;
 }
 
+bool Context::keeps(const RefCounted &object) const noexcept {
+    return std::ranges::any_of(kept_, [&](const auto &one) { return one.get() == &object; });
+}
+
+Tensor *Context::new_foreign_leaf(const ForeignLeaf &leaf) {
+    constexpr const char *what = "tensor_from_dlpack";
+    // An empty leaf has an address too, because one without an address has no data yet.
+    alignas(64) static std::byte nothing[64];
+    std::lock_guard lock(build_);
+    check_open(what);
+    if (!memory_.host_accessible()) {
+        fail(Status::unavailable, "%s: the data lie in host memory, %s on %s: a context in host memory is valid", what, text().c_str(),
+             memory_.device());
+    }
+    if (leaf.context == this) {
+        fail(Status::context_mismatch, "%s: the data are a tensor's of %s itself, which could never be freed: use that tensor", what,
+             text().c_str());
+    }
+    kept_.emplace_back(leaf.owner);
+    Tensor *t = nullptr;
+    try {
+        if (leaf.context && !links_.add(*leaf.context, leaf.context->links_)) refuse_circle(what, *leaf.context);
+        const auto purpose = [&] { return format_text("%s: a leaf %s in %s", what, layout_text(leaf.layout).c_str(), text().c_str()); };
+        try {
+            t = for_purpose(purpose, [&] { return make_tensor(leaf.layout, 0); });
+        } catch (...) {
+            if (leaf.context) links_.remove(*leaf.context);  // never the last reference: the owner has one too
+            throw;
+        }
+    } catch (...) {
+        kept_.pop_back();  // likewise: the caller has one
+        throw;
+    }
+    t->storage.home = Home::foreign;
+    t->storage.read_only = leaf.read_only;
+    t->storage.data.store(leaf.layout.n_elements() == 0 ? nothing : leaf.data, std::memory_order_release);
+    enlist(*t);
+    return t;
+}
+
+void Context::take_back(Tensor &t, const ForeignLeaf &leaf) noexcept {
+    {
+        std::lock_guard lock(build_);
+        if (leaf.context) links_.remove(*leaf.context);
+        // Its maker has a reference too, so this is never the last one.
+        std::erase_if(kept_, [&](const auto &owner) { return owner.get() == leaf.owner; });
+    }
+    take_back(t);
+}
+
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
     check_open(op_name(spec.op));
     link_operands(spec);
     Tensor *t = nullptr;
+    const bool keeps_more = spec.kept && !keeps(*spec.kept);
     try {
+        if (keeps_more) kept_.push_back(spec.kept);
         const auto purpose = [&] {
             std::string operands;
             for (const Tensor *source : spec.src) {
@@ -257,6 +306,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         // A link that no node needs would forbid the opposite one forever. The operands' owners have references, so
         // none ends here.
         for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) { links_.remove(other); });
+        if (keeps_more && !kept_.empty() && kept_.back().get() == spec.kept.get()) kept_.pop_back();
         throw;
     }
     t->op = spec.op;
@@ -363,17 +413,18 @@ void Context::reset() {
 }
 
 bool Context::try_reset(const Patience &patience) {
+    // Owners run other libraries' code when they are dropped, so they outlast the run lock too.
+    std::vector<Ref<const RefCounted>> owners;
     RunGuard run(*this, true, "context_reset", patience);
     ContextLinks::List released;               // memory may be freed with the last reference, so this is released
                                                // outside our locks
-    std::vector<Ref<const RefCounted>> files;  // likewise
     std::vector<Ref<TensorWatcher>> watchers;  // likewise
     std::vector<Ref<const StandIn>> stand_ins;
     {
         std::lock_guard lock(build_);
         // One reference is the handle that the caller used.
         if (ref_count() > 1) {
-            fail(Status::busy, "context_reset: a graph or another context still refers to %s", text().c_str());
+            fail(Status::busy, "context_reset: a graph, another context or an exported tensor still refers to %s", text().c_str());
         }
         if (uses_.load(std::memory_order_acquire) != 0) return false;
         for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
@@ -385,7 +436,7 @@ bool Context::try_reset(const Patience &patience) {
         first_ = last_ = nullptr;
         n_tensors_ = 0;
         unallocated_.clear();
-        files.swap(files_);
+        owners.swap(kept_);
         stand_ins.swap(stand_ins_);
         budget_.used -= std::exchange(stand_ins_bytes_, 0);
         first_error_.reset();
@@ -506,6 +557,7 @@ std::size_t Context::peak_memory() const {
 }
 
 RunGuard::RunGuard(Context &context, bool exclusive, const char *what, Patience patience) : context_(nullptr), exclusive_(exclusive) {
+    refuse_in_callback(what);
     if (!patience.until([&] { return try_lock(context, exclusive); })) refuse(context, what, patience);
     context_ = &context;
 }

@@ -45,6 +45,8 @@ struct NodeSpec {
     Tensor *view_of = nullptr;    // if set, the result is a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... at this offset in bytes
     std::uint16_t written = 0;    // Tensor::written
+    // What the node needs: the context keeps it until it is reset or freed.
+    Ref<const RefCounted> kept{};
 
     // Stores a copy of the operation's attributes, A(given), for the node. The buffer is zeroed first, so equal
     // attributes have equal bytes, including the padding between members: the plan cache compares these bytes. If a
@@ -70,6 +72,18 @@ struct FileLeaf {
     bool mapped = false;      // whether the data are pages of the file, which the system can load again
 };
 
+// A contiguous leaf that lies in another library's memory.
+struct ForeignLeaf {
+    Layout layout;
+    std::byte *data;  // as many bytes as the layout needs, aligned for its elements (aligned_for); anything if it needs none
+    bool read_only;
+    const RefCounted *owner;  // keeps the data alive
+    Context *context;         // the context whose memory this is, or null if that is unknown
+};
+
+// Whether kernels may read elements of this layout at this address.
+bool aligned_for(const Layout &layout, const std::byte *data) noexcept;
+
 // Keeps something derived from a context's tensors elsewhere, and is told before they are freed by a reset or with the
 // context.
 class TensorWatcher : public RefCounted {
@@ -94,6 +108,13 @@ public:
     // A read-only leaf over a file's bytes, which the context keeps until it is reset or freed. The leaf uses a copy if
     // the device cannot see the bytes or if they are not aligned for kernels. It has data in a no_alloc context too.
     Tensor *new_file_leaf(const FileLeaf &leaf);
+
+    // A leaf over another library's bytes, without a copy; it has data in a no_alloc context too. The context keeps the owner
+    // until it is reset or freed, and drops it without holding a lock. Throws Error(unavailable) if the device cannot see
+    // host memory, and Error(context_mismatch) if the memory belongs to a context that refers to this one.
+    Tensor *new_foreign_leaf(const ForeignLeaf &leaf);
+    // Undoes new_foreign_leaf(), for a leaf that only its maker has seen.
+    void take_back(Tensor &t, const ForeignLeaf &leaf) noexcept;
 
     // A node. Links this context to those of the operands, which may live on other devices. Throws
     // Error(context_mismatch) if one of them refers back to this context.
@@ -191,6 +212,7 @@ private:
     ~Context() override;
 
     void check_open(const char *what) const;
+    bool keeps(const RefCounted &object) const noexcept;
     Tensor *make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes = 0);
     void enlist(Tensor &t) noexcept;
     void release_tensor(Tensor *t) noexcept;
@@ -237,7 +259,8 @@ private:
     std::unique_ptr<PlanStore> own_plans_;
     std::atomic<PlanStore *> plans_{nullptr};  // likewise
     std::vector<Tensor *> unallocated_;
-    std::vector<Ref<const RefCounted>> files_;  // files that leafs lie in
+    // Owners of memory outside the arenas that leafs lie in, such as files, and what nodes need.
+    std::vector<Ref<const RefCounted>> kept_;
     std::optional<Error> first_error_;
     bool frozen_ = false;
     std::vector<Ref<TensorWatcher>> watchers_;

@@ -22,8 +22,8 @@ void check_writable(const char *what, const Tensor &t) {
         fail(Status::invalid_argument, "%s: %s is the result of %s: only leafs and views of leafs can be written", what,
              tensor_text(t).c_str(), op_name(root.op));
     }
-    if (root.storage.constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "%s: %s %s: it cannot be written", what, tensor_text(t).c_str(), constant_text(root));
+    if (const char *reason = read_only_text(root)) {
+        fail(Status::invalid_argument, "%s: %s %s: it cannot be written", what, tensor_text(t).c_str(), reason);
     }
     check_readable(what, t);
 }

@@ -20,8 +20,10 @@ std::string strided_text(const Tensor &t) {
     return format_text("%s with strides %zu, %zu, %zu, %zu", tensor_text(t).c_str(), nb[0], nb[1], nb[2], nb[3]);
 }
 
-const char *constant_text(const Tensor &root) noexcept {
-    return root.storage.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
+const char *read_only_text(const Tensor &root) noexcept {
+    if (root.storage.in_file) return "lies in a GGUF file and is read-only (copy it into a leaf of your own)";
+    if (root.storage.read_only) return "lies in memory that another library shares read-only (copy it into a leaf of your own)";
+    return root.storage.constant.load(std::memory_order_acquire) ? "is promised constant" : nullptr;
 }
 
 std::string sources_text(const Tensor &node) {

@@ -20,7 +20,7 @@ class StandIn;
 struct Tensor;
 
 // The memory that holds a leaf's bytes.
-enum class Home : std::uint8_t { context, file_in_memory, mapped_file };
+enum class Home : std::uint8_t { context, file_in_memory, mapped_file, foreign };
 
 // The memory of a root: of a leaf, or of a node that is not a view.
 struct Storage {
@@ -33,6 +33,12 @@ struct Storage {
     // copy in the context.
     bool in_file = false;
     Home home = Home::context;
+    // Set once, before another thread sees the tensor. The leaf lies in memory of another library, which forbids writing. Its
+    // values may still change, so it is not a constant.
+    bool read_only = false;
+    // How many exported tensors show this memory (api/dlpack.hpp). A call that would free it checks this under the exclusive run
+    // lock; an export counts itself under the shared one.
+    std::atomic<std::uint32_t> exports{0};
     // For a leaf that was promised constant, a number that no other constant of the process has or had; 0 for all others.
     // Leafs of a file are constant from the start.
     std::atomic<std::uint64_t> constant{0};
@@ -149,7 +155,7 @@ std::string strided_text(const Tensor &t);
 // The texts of a node's sources: "[2, 4] f32, [2, 3] f32", or "nothing" if it has none.
 std::string sources_text(const Tensor &node);
 
-// How a constant leaf became constant, for messages.
-const char *constant_text(const Tensor &root) noexcept;
+// Why nobody may write into a leaf's memory, for messages: it "is promised constant". Null if it may be written.
+const char *read_only_text(const Tensor &root) noexcept;
 
 }  // namespace tensorlib::core

@@ -80,8 +80,9 @@ struct Numbers {
     TL_MATH_INLINE static bool stays(T count) { return static_cast<U>(count) < 8 * sizeof(T); }
     TL_MATH_INLINE static T shift_left(T a, T count) { return stays(count) ? static_cast<T>(static_cast<U>(a) << count) : T{0}; }
     TL_MATH_INLINE static T shift_right(T a, T count) {
-        if (!stays(count)) return a < 0 ? static_cast<T>(-1) : T{0};
-        return static_cast<T>(a >> count);
+        if (stays(count)) return static_cast<T>(a >> count);
+        if constexpr (std::is_signed_v<T>) return a < 0 ? T{-1} : T{0};
+        return 0;
     }
     TL_MATH_INLINE static T scale(T a, T factor, T added) { return add(mul(a, factor), added); }
 };

@@ -40,21 +40,21 @@ constexpr bool has_reduction(Reduced kind) {
     return !std::is_integral_v<E> || (kind != Reduced::deviations && kind != Reduced::exponentials);
 }
 
-// What every element is at least, and at most.
-template <class E>
-constexpr TL_HOST_DEVICE StateNumber<E> least_of() {
-    if constexpr (std::is_integral_v<E>) {
-        return std::numeric_limits<E>::min();
-    } else {
-        return -__builtin_inf();
-    }
-}
+// What every element is at most, and at least.
 template <class E>
 constexpr TL_HOST_DEVICE StateNumber<E> most_of() {
     if constexpr (std::is_integral_v<E>) {
-        return std::numeric_limits<E>::max();
+        return sizeof(E) == sizeof(int32_t) ? INT32_MAX : INT64_MAX;
     } else {
         return __builtin_inf();
+    }
+}
+template <class E>
+constexpr TL_HOST_DEVICE StateNumber<E> least_of() {
+    if constexpr (std::is_integral_v<E>) {
+        return -most_of<E>() - 1;
+    } else {
+        return -__builtin_inf();
     }
 }
 

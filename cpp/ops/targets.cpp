@@ -13,9 +13,8 @@ constexpr const char *undecided = "strides where each is at least the extent of 
 }  // namespace
 
 void check_target(const char *op, const char *name, const Tensor &target) {
-    if (target.root->storage.constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(),
-             constant_text(*target.root));
+    if (const char *reason = read_only_text(*target.root)) {
+        fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(), reason);
     }
     switch (overlaps_itself(target)) {
         case Overlap::no: return;

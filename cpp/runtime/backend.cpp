@@ -4,6 +4,7 @@
 #include "base/platform.hpp"
 #include "base/text.hpp"
 #include "graph/context.hpp"
+#include "ops/custom.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/trace.hpp"
 
@@ -82,7 +83,9 @@ void Backend::set_watch(StepWatch *watch) noexcept {
 }
 
 void Backend::run_traced(const Step &step) {
-    const Trace::Span span(trace(), op_name(step.node->op), &step);
+    const Tensor &node = *step.node;
+    const char *name = node.op == Op::custom ? CustomOp::of(node).name().c_str() : op_name(node.op);
+    const Trace::Span span(trace(), name, &step);
     execute(step);
 }
 

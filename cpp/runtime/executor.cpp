@@ -1,6 +1,7 @@
 #include "runtime/executor.hpp"
 
 #include "base/fail.hpp"
+#include "graph/callback_scope.hpp"
 #include "graph/observed.hpp"
 #include "runtime/finite_check.hpp"
 #include "runtime/plan_cache.hpp"
@@ -47,6 +48,7 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
 class RunLocks {
 public:
     RunLocks(Graph &graph, Backend &backend, const char *what) : graph_(&graph), backend_(&backend) {
+        refuse_in_callback(what);
         check_devices(graph, backend, what);
         guards_.reserve(graph.contexts().size());
         Patience patience(graph.context().busy_timeout());
@@ -233,6 +235,7 @@ void place(Tensor &t, const DeviceMemory *memory) {
 }
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {
+    refuse_in_callback(what);
     Patience patience(graph.context().busy_timeout());
     if (!patience.until([&] { return graph.busy().try_exclusive(); })) refuse_graph(what, patience);
 }

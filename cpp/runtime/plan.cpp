@@ -3,6 +3,7 @@
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "graph/stand_in.hpp"
+#include "ops/custom.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/planner.hpp"
 
@@ -180,6 +181,7 @@ std::string element_text(DeviceMemory &memory, const TensorRef &t, std::int64_t 
 void Plan::fail_for(const Step &step, std::uint64_t fault) const {
     const auto operand = static_cast<std::size_t>(Fault::operand(fault));
     const OpDef &def = op_def(step.node->op);
+    if (step.node->op == Op::custom) CustomOp::of(*step.node).fail_for(step.fault, *step.node);
     // A later step's may lie in its place.
     for (const Rebuilt &r : step.rebuilt)
         r.root->storage.stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
@@ -213,9 +215,8 @@ void Plan::find_owned() {
 void Plan::begin_run() {
     for (const Graph::NodeIndex index : planned_.schedule.targets) {
         const Tensor &target = *graph_->at(index);
-        if (target.storage.constant.load(std::memory_order_acquire)) {
-            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(),
-                 constant_text(target));
+        if (const char *reason = read_only_text(target)) {
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(), reason);
         }
     }
     if (owned_as_of_ != placed_nodes()) find_owned();

@@ -1,4 +1,5 @@
 #include "base/fail.hpp"
+#include "ops/custom.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/plan.hpp"
 
@@ -126,7 +127,7 @@ std::string Plan::text(Backend &backend) const {
     for (std::size_t k = 0; k < steps().size(); k++) step_of[planned_.schedule.nodes[k].result] = &steps()[k];
     for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
         const Tensor &node = *graph_->nodes()[i];
-        text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
+        text += format_text("%4zu %-9s %s: ", i, op_text(node).c_str(), tensor_text(node).c_str());
         const std::string recomputed = recompute_text(*graph_, i, structure_.is_output(i));
         if (node.is_pure_view()) {
             text += "view" + recomputed + "\n";

@@ -399,6 +399,16 @@ TEST_F(Misuse, originals_are_dropped_on_the_host_only) {
     EXPECT_EQ(t.read_f32().size(), 64u * 40);
 }
 
+TEST_F(Misuse, memory_is_shared_on_the_host_only) {
+    const tl::Backend gpu("cuda:0");
+    const tl::Context ctx(gpu), host;
+    const auto t = leaf(ctx, {4}, 1), own = leaf(host, {4}, 1);
+    expect_error(tl::Status::unavailable, {"tensor_to_dlpack", "cuda:0", "tensor_read"}, [&] { (void)t.to_dlpack(); });
+    DLManagedTensorVersioned *shared = own.to_dlpack();
+    expect_error(tl::Status::unavailable, {"tensor_from_dlpack", "cuda:0", "host"}, [&] { (void)ctx.from_dlpack(shared); });
+    EXPECT_EQ(tl::Context().from_dlpack(shared).read_f32(), own.read_f32());
+}
+
 TEST_F(Misuse, more_memory_than_the_device_has_leaves_all_as_it_was) {
     const tl::Backend gpu("cuda:0");
     const tl::Context ctx(gpu);

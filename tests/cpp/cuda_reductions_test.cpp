@@ -124,9 +124,8 @@ TEST_F(Reductions, of_numbers) {
                 }
                 a.write_f32(values);
                 if (op == "prod" && type == tl::Type::f64) a = sqrt(sqrt(abs(a))).scale(0.5);
-                std::vector<tl::Attribute> attrs{{"dims", dims, ""}};
-                if (op == "var" || op == "std") attrs.push_back({"correction", {1}, ""});
-                return ctx.op(op, std::vector<std::optional<tl::Tensor>>{a}, attrs);
+                if (op == "var" || op == "std") return ctx.op(op, {a}, {{"dims", dims, ""}, {"correction", {1}, ""}});
+                return ctx.op(op, {a}, {{"dims", dims, ""}});
             };
             for (const char *op : {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "prod", "any", "all"}) {
                 expect_the_cpus_bits(

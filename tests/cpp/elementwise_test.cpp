@@ -491,6 +491,13 @@ TEST_F(Refusals, types) {
                      core::types_of(static_cast<core::NumberOp>(core::ops::number_op(call.def->op))) == core::NumberTypes::all))
                     continue;
                 const std::string is = call.def->operands[i].name + std::string(" is [");
+                if (call.def->op == Op::where) {
+                    // It takes conditions of all plain types, and other operands of one type.
+                    const char *valid = type != DType::q4_0 || i > 0 ? "a and b must be of one type" : "a float, an integer or bool";
+                    if (i > 0 || type == DType::q4_0)
+                        refused(tl::Status::type_mismatch, {is, core::traits(type).name, valid}, call, src, call.attrs);
+                    continue;
+                }
                 refused(tl::Status::type_mismatch, {is, core::traits(type).name, "f32, f16 or bf16"}, call, src, call.attrs);
             }
         }

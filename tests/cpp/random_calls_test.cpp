@@ -366,7 +366,20 @@ class RandomCalls : public testing::Test {
 protected:
     RandomCalls() {
         for (std::int32_t n = 1; n <= 3; n++) backends_.push_back(support::c_backend("cpu", n));
+        // The process's first one has the number 1, which calls draw often.
+        tl_custom_params params;
+        tl_custom_params_init(&params, sizeof params);
+        params.name = "numbered";
+        params.compute = [](void *, const tl_custom_slice *slice, tl_error *) -> tl_status {
+            const std::size_t size = tl_type_size(slice->dst.type);
+            auto *bytes = static_cast<unsigned char *>(slice->dst.data);
+            for (std::int64_t i = slice->begin; i < slice->end; i++) std::memset(bytes + static_cast<std::size_t>(i) * size, i % 2, size);
+            return TL_STATUS_OK;
+        };
+        must([&](tl_error *err) { return tl_custom_op_create(&params, &custom_, err); });
+        EXPECT_EQ(tl_custom_op_number(custom_), 1u);
     }
+    ~RandomCalls() override { tl_custom_op_free(custom_); }
 
     // The objects of one call.
     struct Scene {
@@ -544,6 +557,9 @@ protected:
             must([&](tl_error *err) { return tl_tensor_write_f32(leaf, values.data(), values.size(), err); });
             return;
         }
+        if (type.type == core::DType::boolean) {
+            for (unsigned char &byte : bytes) byte &= 1;  // other bytes cannot be written
+        }
         must([&](tl_error *err) { return tl_tensor_write(leaf, bytes.data(), 0, bytes.size(), err); });
     }
 
@@ -596,6 +612,7 @@ protected:
         (first_outcome.status == TL_STATUS_OK ? counts.computed : counts.refused_data)++;
     }
 
+    tl_custom_op *custom_ = nullptr;
     std::vector<support::CBackend> backends_;
     Calls calls_{static_cast<std::uint64_t>(std::atoll(setting("TENSORLIB_FUZZ_SEED", "1")))};
     std::map<const OpDef *, Counts> counts_;

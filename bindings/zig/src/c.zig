@@ -244,6 +244,12 @@ pub extern fn tl_tensor_set_f32(
     err: ?*tl_error,
 ) tl_status;
 
+// Exchange with other libraries
+
+pub const DLManagedTensorVersioned = opaque {};
+pub extern fn tl_tensor_to_dlpack(t: ?*tl_tensor, out: ?*?*DLManagedTensorVersioned, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_from_dlpack(ctx: ?*tl_context, managed: ?*DLManagedTensorVersioned) ?*tl_tensor;
+
 // Operations
 
 pub const TL_DIM_0: u32 = 1;
@@ -313,6 +319,71 @@ pub extern fn tl_op(
 pub extern fn tl_none() ?*tl_tensor;
 pub extern fn tl_op_count() usize;
 pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
+
+// Custom operations
+
+pub const tl_custom_op = opaque {};
+
+pub const tl_custom_view = extern struct {
+    data: ?*anyopaque,
+    type: tl_type,
+    n_dims: i32,
+    ne: [4]i64,
+    nb: [4]usize,
+};
+
+pub const tl_custom_slice = extern struct {
+    struct_size: usize = @sizeOf(tl_custom_slice),
+    src: ?[*]const tl_custom_view,
+    n_src: usize,
+    dst: tl_custom_view,
+    begin: i64,
+    end: i64,
+    thread: i32,
+};
+
+pub const tl_custom_result = extern struct {
+    struct_size: usize = @sizeOf(tl_custom_result),
+    type: tl_type,
+    n_dims: i32,
+    ne: [4]i64,
+};
+
+pub const tl_custom_shape_fn = ?*const fn (
+    user_data: ?*anyopaque,
+    src: ?[*]const ?*tl_tensor,
+    n_src: usize,
+    result: ?*tl_custom_result,
+    err: ?*tl_error,
+) callconv(.c) tl_status;
+pub const tl_custom_compute_fn = ?*const fn (user_data: ?*anyopaque, slice: ?*const tl_custom_slice, err: ?*tl_error) callconv(.c) tl_status;
+pub const tl_custom_gradient_fn = ?*const fn (
+    user_data: ?*anyopaque,
+    ctx: ?*tl_context,
+    node: ?*tl_tensor,
+    gradient: ?*tl_tensor,
+    operand: usize,
+    err: ?*tl_error,
+) callconv(.c) ?*tl_tensor;
+pub const tl_custom_destroy_fn = ?*const fn (user_data: ?*anyopaque) callconv(.c) void;
+
+pub const tl_custom_params = extern struct {
+    struct_size: usize = @sizeOf(tl_custom_params),
+    name: ?[*:0]const u8 = null,
+    shape: tl_custom_shape_fn = null,
+    compute: tl_custom_compute_fn = null,
+    gradient: tl_custom_gradient_fn = null,
+    user_data: ?*anyopaque = null,
+    destroy: tl_custom_destroy_fn = null,
+    slice_unit: i64 = 0,
+    cost: f64 = 0,
+};
+
+pub extern fn tl_custom_params_init(params: ?*tl_custom_params, struct_size: usize) void;
+pub extern fn tl_custom_op_create(params: ?*const tl_custom_params, out: ?*?*tl_custom_op, err: ?*tl_error) tl_status;
+pub extern fn tl_custom_op_free(op: ?*tl_custom_op) void;
+pub extern fn tl_custom(ctx: ?*tl_context, op: ?*const tl_custom_op, src: ?[*]const ?*tl_tensor, n_src: usize) ?*tl_tensor;
+pub extern fn tl_custom_op_number(op: ?*const tl_custom_op) u64;
 
 // Graphs
 

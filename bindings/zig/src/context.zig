@@ -428,6 +428,7 @@ pub const Context = struct {
     pub const cat = shapes.cat;
     pub const stack = shapes.stack;
     pub const einsum = shapes.einsum;
+    pub const custom = @import("custom.zig").custom;
     pub const split = shapes.split;
     pub const splitSizes = shapes.splitSizes;
     pub const chunk = shapes.chunk;

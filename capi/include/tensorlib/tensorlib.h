@@ -535,8 +535,9 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
 /// graph's memory is reused; everything is freed with the context.
 ///
 /// Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
-/// long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
-/// pointer is valid as long as the memory of its context, and until tl_context_reset().
+/// long as a graph, a tensor of another context or an exported tensor (tl_tensor_to_dlpack()) refers to it, so handles
+/// may be freed in any order. A tensor's pointer is valid as long as the memory of its context, and until
+/// tl_context_reset().
 ///
 /// Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
 /// tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
@@ -608,8 +609,8 @@ TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *b
 /// Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
 /// the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
 ///
-/// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
-/// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+/// TL_STATUS_BUSY: a graph, another context or an exported tensor still refers to it, or it is in use; nothing was
+/// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
 
 /// Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.
@@ -761,17 +762,17 @@ TL_API size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size);
 TL_API TL_NODISCARD tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err);
 
 /// The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
-/// exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
-/// takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
-/// Since 0.1.
+/// exist yet (no_alloc, or a node that no graph has computed), is constant, or lies in memory that another library
+/// shares read-only. Owned by the context. This function takes no locks: the caller makes sure that nothing computes
+/// or writes meanwhile; tl_tensor_map() locks for you. Since 0.1.
 TL_API void *tl_tensor_data(tl_tensor *t);
 
 /// tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
 ///
 /// `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
 /// TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
-/// the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
-/// mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
+/// the access is unknown, the data is not readable (the message says why), or a node's result, a constant or memory
+/// shared read-only is mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
 /// it. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_map(tl_tensor *t, tl_access access, void **out, tl_error *err);
 
@@ -784,8 +785,8 @@ TL_API void tl_tensor_unmap(tl_tensor *t, tl_access access);
 /// the elements packed in ne order, whatever the strides.
 ///
 /// TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
-/// node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
-/// thread. Since 0.1.
+/// node's result, is constant, lies in memory that another library shares read-only, or has no data yet.
+/// TL_STATUS_BUSY. Nothing is written on failure. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_write(tl_tensor *t, const void *data, size_t offset, size_t size,
         tl_error *err);
 
@@ -836,9 +837,10 @@ TL_API TL_NODISCARD tl_status tl_tensor_place(tl_tensor *t, const char *device, 
 ///
 /// TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
 /// holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
-/// types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
-/// memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
-/// TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
+/// types; bytes that an encoder would not write); it lies in a caller's buffer, in a file that was read into memory,
+/// or in memory of another library. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original
+/// exceeds mem_limit. TL_STATUS_BUSY, also while an exported tensor (tl_tensor_to_dlpack()) uses the memory.
+/// Repeating it has no effect. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
 
 /// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.
@@ -861,6 +863,65 @@ TL_API TL_NODISCARD tl_status tl_tensor_get_f32(const tl_tensor *t, int64_t i0, 
 /// index outside the shape. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_t i1, int64_t i2,
         int64_t i3, float value, tl_error *err);
+
+/* ====================================================================================================
+ * Exchange with other libraries
+ *
+ * DLPack 1.x is how NumPy, JAX, PyTorch and others share tensors without copying. These two functions show a tensor of
+ * this library to another one, and the other way round, in host memory.
+ *
+ * DLPack lists dimensions slowest first, so the shape is reversed: an array of 4 rows and 2 columns has the shape
+ * (4, 2) there and {2, 4} here.
+ *
+ * Threads: the locks of contexts know nothing of reads and writes by the other library. Nobody may write the memory
+ * while this library reads it, or access it while this library writes it. */
+
+/// A tensor that two libraries share: DLPack's struct of this name, whose definition is in DLPack's header. Programs
+/// that only pass it on do not need that header; the two may be included in any order.
+typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
+
+/// Shares a tensor's memory with another library. Nothing is copied: strides are those of the tensor, and what
+/// either side writes, the other one sees.
+///
+/// The tensor is a leaf with data, an output of a computed graph, or a view of either. Its type is F32, F16, BF16,
+/// F64, I8, I16, I32, I64, U8 or BOOL. `out` must not be NULL; it receives the shared tensor, or NULL on failure. Whoever has
+/// it last calls its deleter, once, from any thread. Until then the memory stays, even if the context is freed
+/// before, and tl_context_reset() is TL_STATUS_BUSY. A graph that is computed again overwrites its outputs, so
+/// the other library sees the new values.
+///
+/// The version is 1.0, the device CPU, byte_offset 0, and strides are set. `data` is NULL if there are no elements.
+/// DLPACK_FLAG_BITMASK_READ_ONLY is set for constants, leafs of GGUF files, memory that another library shared
+/// read-only, views of these, and views whose elements share bytes. A promise given later (tl_tensor_set_constant)
+/// concerns writes by the other library too.
+///
+/// TL_STATUS_INVALID_ARGUMENT: t or out is NULL, or t has no data yet. TL_STATUS_TYPE_MISMATCH: the type is
+/// quantised; tl_cast() gives another one. TL_STATUS_UNAVAILABLE: the data live on a device, or the original was
+/// dropped; tl_tensor_read() copies them. TL_STATUS_BUSY, TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_tensor_to_dlpack(tl_tensor *t, struct DLManagedTensorVersioned **out,
+        tl_error *err);
+
+/// Makes a tensor over memory that another library shares. Nothing is copied.
+///
+/// The tensor is a leaf, or a view of one if the elements are not contiguous. It has data in a no_alloc context
+/// too. It can be written unless DLPACK_FLAG_BITMASK_READ_ONLY is set: then writing to it or to a view of it, and
+/// operations that target it, are errors. It is no constant, because the other library may change it;
+/// tl_tensor_set_constant() promises that it does not. An array without dimensions becomes {1}. Two tensors over
+/// the same memory are independent for graphs: only accesses through one of them are ordered.
+///
+/// On success the context owns `managed` and calls its deleter once: when the context is reset, or when its memory
+/// is freed, on the thread that does it, without any lock. On failure, when NULL is returned, the caller still owns
+/// it, and the deleter was not called. Contexts that share memory in a circle by way of another library are never
+/// freed.
+///
+/// Returns NULL on failure (see tl_context_error()): TL_STATUS_UNSUPPORTED: the version is not 1.x.
+/// TL_STATUS_UNAVAILABLE: the data do not lie in host memory (CPU, or pinned by CUDA), or the context's do not.
+/// TL_STATUS_TYPE_MISMATCH: the type is none of those that tl_tensor_to_dlpack() takes, or has several lanes.
+/// TL_STATUS_INVALID_ARGUMENT: managed is NULL; there are more than 4 dimensions; a dimension or stride is
+/// negative; 4 dimensions are strided and none of them has the stride 1; data is NULL or not aligned for the type,
+/// although there are elements; shape, strides and byte_offset do not fit an address space; the context is frozen.
+/// TL_STATUS_CONTEXT_MISMATCH: the memory belongs to this context, or to one that refers to it.
+/// TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
+TL_API tl_tensor *tl_tensor_from_dlpack(tl_context *ctx, struct DLManagedTensorVersioned *managed);
 
 /* ====================================================================================================
  * Operations
@@ -3097,7 +3158,7 @@ TL_API tl_tensor *tl_flip(tl_context *ctx, tl_tensor *a, int64_t dim);
 ///
 /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
 /// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
-/// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+/// - Types: `indices` is an integer or BOOL. `c` is F32.
 /// - Result: F32.
 /// - `classes`: the number of classes. Range: 0 to 16777216.
 ///
@@ -3624,6 +3685,138 @@ TL_API tl_tensor *tl_logical_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_logical_not(tl_context *ctx, tl_tensor *a);
+
+/* ====================================================================================================
+ * Custom operations
+ *
+ * Operations of your own: functions that a plan calls as it runs its other kernels. Nodes of them are planned, traced, recomputed
+ * and placed like all others, and have gradients if you build them. They are computed on the CPU. */
+
+/// An operation that the caller made. Handle with a count of references: nodes hold one through their context, so it may be freed
+/// while nodes exist. Any thread.
+typedef struct tl_custom_op tl_custom_op;
+
+/// The memory of an operand or of a result, during a call of a tl_custom_compute_fn. Element (i0, i1, i2, i3) of a type without
+/// blocks is at `data + i0 * nb[0] + i1 * nb[1] + i2 * nb[2] + i3 * nb[3]`. This struct is frozen: it will never grow.
+typedef struct tl_custom_view {
+    /// The first element. An operand's memory must not be written.
+    void *data;
+    /// The type of the elements.
+    tl_type type;
+    /// The number of dimensions, 1 to 4.
+    int32_t n_dims;
+    /// The extents. Those of missing dimensions are 1.
+    int64_t ne[4];
+    /// The strides in bytes.
+    size_t nb[4];
+} tl_custom_view;
+
+/// What a tl_custom_compute_fn is to compute: elements [begin, end) of the result, counted along dimension 0 first. The struct is
+/// the library's, and valid during the call.
+typedef struct tl_custom_slice {
+    /// Bytes of this struct, set by the library. Later versions are larger.
+    size_t struct_size;
+    /// The operands, which may have any strides.
+    const struct tl_custom_view *src;
+    /// The number of operands.
+    size_t n_src;
+    /// The whole result, which is contiguous. Only elements [begin, end) may be written, and all of them must be.
+    struct tl_custom_view dst;
+    /// The first element of the slice.
+    int64_t begin;
+    /// The element after the last one.
+    int64_t end;
+    /// A number of the thread, from 0 and below the backend's threads. No two calls of one node have the same number at a time.
+    int32_t thread;
+} tl_custom_slice;
+
+/// The type and the shape of a result, which a tl_custom_shape_fn fills in.
+typedef struct tl_custom_result {
+    /// Bytes of this struct, set by the library. Later versions are larger.
+    size_t struct_size;
+    /// The type, which must not be quantised. Set to that of the first operand before the call.
+    tl_type type;
+    /// The number of dimensions, 1 to 4. Set to that of the first operand before the call.
+    int32_t n_dims;
+    /// The extents. Set to those of the first operand before the call.
+    int64_t ne[4];
+} tl_custom_result;
+
+/// Says what the result for some operands is, or why there is none: by a status other than TL_STATUS_OK, and a message in `err`,
+/// which is never NULL. Called by tl_custom(), on its thread. It may ask for the operands' types and shapes. Must not throw or unwind.
+typedef tl_status (*tl_custom_shape_fn)(void *user_data,
+                                        tl_tensor *const *src,
+                                        size_t n_src,
+                                        tl_custom_result *result,
+                                        tl_error *err);
+
+/// Computes a slice. Called while a graph is computed, on any thread, for several slices at once: what it shares must be safe for
+/// that. The result must not depend on how it is divided. A status other than TL_STATUS_OK, with a message in `err`, which is never
+/// NULL, fails the run. Inside it, calls that make or free tensors' memory, compute, read or write fail with
+/// TL_STATUS_INVALID_ARGUMENT, because the run holds what they would wait for. Must not throw or unwind.
+typedef tl_status (*tl_custom_compute_fn)(void *user_data,
+                                          const tl_custom_slice *slice,
+                                          tl_error *err);
+
+/// Builds the gradient of operand number `operand` of `node` from `gradient`, which is that of the node: F32, of the node's shape.
+/// Called by tl_gradients(), on its thread, for operands of F32, F16 or BF16 whose gradient is wanted. Makes nodes in `ctx`, and
+/// returns one of F32, F16 or BF16 in the operand's shape. tl_tensor_sources() gives the node's operands. NULL, with a message in
+/// `err`, or with an error that ctx keeps, fails the call; nodes that were made until then stay in ctx. Must not throw or unwind.
+typedef struct tl_tensor *(*tl_custom_gradient_fn)(void *user_data,
+                                                   struct tl_context *ctx,
+                                                   struct tl_tensor *node,
+                                                   struct tl_tensor *gradient,
+                                                   size_t operand,
+                                                   struct tl_error *err);
+
+/// Called once with the user data, when neither the caller nor a node needs the operation any more: on the thread that drops the
+/// last reference. Must not throw or unwind.
+typedef void (*tl_custom_destroy_fn)(void *user_data);
+
+/// What a custom operation is. Set struct_size and leave what you do not need zero (tl_custom_params_init()).
+typedef struct tl_custom_params {
+    /// Bytes of this struct, set by the caller.
+    size_t struct_size;
+    /// The name, for messages, plans and traces: 1 to 64 bytes of UTF-8.
+    const char *name;
+    /// NULL: the result has the type and the shape of the first operand.
+    tl_custom_shape_fn shape;
+    /// Required.
+    tl_custom_compute_fn compute;
+    /// NULL: the operation has no gradient.
+    tl_custom_gradient_fn gradient;
+    /// Passed to all functions.
+    void *user_data;
+    /// Frees the user data; may be NULL.
+    tl_custom_destroy_fn destroy;
+    /// Slices begin at multiples of this many elements: 0 for whole rows, 1 for any element. -1: the result is one slice.
+    int64_t slice_unit;
+    /// About how many operations an element takes; 0 counts as 1. It decides how many threads are worth waking.
+    double cost;
+} tl_custom_params;
+
+/// Sets a struct of `struct_size` bytes to its defaults, all zeros, and its struct_size. NULL is ignored. Any thread. Since 0.1.
+TL_API void tl_custom_params_init(tl_custom_params *params, size_t struct_size);
+
+/// Makes an operation, which the caller frees with tl_custom_op_free(). It can have any number of nodes, in any contexts; graphs
+/// that are built again reuse their plans. On failure `out` is NULL and the user data stays the caller's: destroy is not called.
+/// TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or the name, slice_unit or cost is not valid. TL_STATUS_OUT_OF_MEMORY. Any
+/// thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_custom_op_create(const tl_custom_params *params, tl_custom_op **out,
+        tl_error *err);
+
+/// Drops the caller's reference; NULL is ignored. Contexts with nodes of the operation keep it until they are reset or freed. Any
+/// thread. Since 0.1.
+TL_API void tl_custom_op_free(tl_custom_op *op);
+
+/// Appends a node of a custom operation with 1 to 10 operands of any types. The function is called when a graph with the node is
+/// computed. In tl_op() it is `"custom"`, with the attribute `function`, tl_custom_op_number(). The context owns the result; NULL
+/// on failure: what tl_custom_shape_fn returned, TL_STATUS_INVALID_ARGUMENT if `op` is NULL or the shape is not valid, or
+/// TL_STATUS_TYPE_MISMATCH for a quantised result. Any thread. Since 0.1.
+TL_API tl_tensor *tl_custom(tl_context *ctx, const tl_custom_op *op, tl_tensor *const *src, size_t n_src);
+
+/// The number of an operation, which no other one of the process ever has; 0 for NULL. Any thread. Since 0.1.
+TL_API uint64_t tl_custom_op_number(const tl_custom_op *op);
 
 /* ====================================================================================================
  * Gradients

@@ -49,30 +49,36 @@ __device__ T scaled(T a, T factor, T added) {
     return math::Numbers<T>::scale(a, factor, added);
 }
 
+// Smaller types have operations on bits alone.
+template <class T>
+constexpr bool is_computed_in = sizeof(T) >= sizeof(std::int32_t);
+
 template <class T>
 __device__ T number_of(const Arguments &all, const T *parameters, const Place &place) {
     using N = math::Numbers<T>;
     const int operands = operands_of(all.node.op);
     const T a = operands > 0 ? *reinterpret_cast<const T *>(place.address(all.a)) : T{0};
     const T b = operands > 1 ? *reinterpret_cast<const T *>(place.address(all.b)) : T{0};
-    switch (all.node.op) {
-        case NumberOp::add: return N::add(a, b);
-        case NumberOp::sub: return N::sub(a, b);
-        case NumberOp::mul: return N::mul(a, b);
-        case NumberOp::div:
-            if (N::integer && b == 0) device::note_fault(all.fault, 1, place.position(all.b));
-            return N::div(a, b);
-        case NumberOp::maximum: return N::maximum(a, b);
-        case NumberOp::minimum: return N::minimum(a, b);
-        case NumberOp::where: return is_true(all, place) ? a : b;
-        case NumberOp::abs: return N::abs(a);
-        case NumberOp::neg: return N::neg(a);
-        case NumberOp::sqr: return N::sqr(a);
-        case NumberOp::sgn: return N::sgn(a);
-        case NumberOp::clamp: return N::clamp(a, parameters[0], parameters[1]);
-        case NumberOp::fill: return parameters[0];
-        case NumberOp::scale: return scaled(a, parameters[0], parameters[1]);
-        default: break;
+    if (all.node.op == NumberOp::where) return is_true(all, place) ? a : b;
+    if constexpr (is_computed_in<T>) {
+        switch (all.node.op) {
+            case NumberOp::add: return N::add(a, b);
+            case NumberOp::sub: return N::sub(a, b);
+            case NumberOp::mul: return N::mul(a, b);
+            case NumberOp::div:
+                if (N::integer && b == 0) device::note_fault(all.fault, 1, place.position(all.b));
+                return N::div(a, b);
+            case NumberOp::maximum: return N::maximum(a, b);
+            case NumberOp::minimum: return N::minimum(a, b);
+            case NumberOp::abs: return N::abs(a);
+            case NumberOp::neg: return N::neg(a);
+            case NumberOp::sqr: return N::sqr(a);
+            case NumberOp::sgn: return N::sgn(a);
+            case NumberOp::clamp: return N::clamp(a, parameters[0], parameters[1]);
+            case NumberOp::fill: return parameters[0];
+            case NumberOp::scale: return scaled(a, parameters[0], parameters[1]);
+            default: break;
+        }
     }
     if constexpr (N::integer) {
         switch (all.node.op) {

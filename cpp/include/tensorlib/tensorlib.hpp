@@ -47,6 +47,8 @@
 // The C ABI's handles (tensorlib.h).
 struct tl_context;
 struct tl_tensor;
+// DLPack's struct, which libraries exchange tensors with. Programs that only pass it on do not need DLPack's header.
+struct DLManagedTensorVersioned;
 
 namespace tensorlib {
 
@@ -292,6 +294,11 @@ public:
     // The context's number in messages.
     std::uint64_t id() const;
 
+    // A tensor over memory that another library shares, without a copy: a leaf, or a view of one if the elements are not
+    // contiguous. The deleter runs when the context is reset or freed. If this throws, the caller still owns `managed`.
+    // See tl_tensor_from_dlpack().
+    Tensor from_dlpack(DLManagedTensorVersioned *managed) const;
+
     // A handle that shares a context of the C ABI, which the caller keeps and frees as before. Throws
     // Error(invalid_argument) for null, and for a context that another copy of the library has made: link the C
     // functions from tensorlib::cpp, which has them.
@@ -367,6 +374,10 @@ public:
     // Convert from and to any type.
     std::vector<float> read_f32() const;
     void write_f32(std::span<const float> values) const;
+
+    // Shares the memory with another library, without a copy; shape and strides are reversed. The memory stays until the
+    // deleter of the result has run, which the last owner calls. See tl_tensor_to_dlpack().
+    DLManagedTensorVersioned *to_dlpack() const;
 
     // Promises that a leaf's contents never change.
     void set_constant() const;

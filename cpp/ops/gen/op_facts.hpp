@@ -1705,6 +1705,20 @@ inline constexpr OpFacts logical_not{
     .operands = logical_not_operands,
 };
 
+// ---- custom
+
+inline constexpr Operand custom_operands[] = {{.name = "operand", .role = Role::read}};
+inline constexpr AttrDef custom_attrs[] = {
+    {.name = "function", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+};
+inline constexpr OpFacts custom{
+    .op = Op::custom,
+    .name = "custom",
+    .operands = custom_operands,
+    .repeats_last = true,
+    .attrs = custom_attrs,
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -2537,6 +2551,14 @@ struct SparseFfnAttrs {
           by(static_cast<SparseBy>(given.integer("by", 0))),
           threshold(given.number("threshold", 0.0)),
           first(static_cast<SparseFfnFirst>(given.integer("first", 0))) {}
+};
+
+struct CustomAttrs {
+    static constexpr Op operation = Op::custom;
+
+    std::int64_t function;
+
+    explicit CustomAttrs(const Attrs &given) : function(given.integer("function", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

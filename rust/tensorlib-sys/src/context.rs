@@ -10,8 +10,9 @@ use core::marker::{PhantomData, PhantomPinned};
 /// graph's memory is reused; everything is freed with the context.
 ///
 /// Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The context's memory lives on as
-/// long as a graph, or a tensor of another context, refers to it, so handles may be freed in any order. A tensor's
-/// pointer is valid as long as the memory of its context, and until tl_context_reset().
+/// long as a graph, a tensor of another context or an exported tensor (tl_tensor_to_dlpack()) refers to it, so handles
+/// may be freed in any order. A tensor's pointer is valid as long as the memory of its context, and until
+/// tl_context_reset().
 ///
 /// Errors: constructors of tensors and operations return NULL on failure. The context keeps the first failure until
 /// tl_context_error() reads it, and tl_graph_create() also returns it. Constructors can therefore be nested, and
@@ -93,8 +94,8 @@ extern "C" {
     /// Removes all tensors from the context; their pointers must not be used any more. Keeps the memory and, unless
     /// the memory is a caller's buffer, the plans of its graphs for later graphs of the same structure.
     ///
-    /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was changed.
-    /// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+    /// TL_STATUS_BUSY: a graph, another context or an exported tensor still refers to it, or it is in use; nothing was
+    /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
     pub fn tl_context_reset(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
 
     /// Makes calls wait for data that other threads use, instead of returning TL_STATUS_BUSY immediately.

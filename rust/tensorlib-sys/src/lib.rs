@@ -27,12 +27,16 @@ mod context;
 pub use context::*;
 mod tensor;
 pub use tensor::*;
+mod dlpack;
+pub use dlpack::*;
 mod ops;
 pub use ops::*;
 mod gen {
     pub mod op_functions;
 }
 pub use gen::op_functions::*;
+mod custom;
+pub use custom::*;
 mod gradients;
 pub use gradients::*;
 mod graph;

@@ -105,17 +105,17 @@ extern "C" {
     pub fn tl_tensor_set_name(t: *mut tl_tensor, name: *const c_char, err: *mut tl_error) -> tl_status;
 
     /// The first element's address in host memory; walk it with nb. NULL if the data is on another device, does not
-    /// exist yet (no_alloc, or a node that no graph has computed), or is constant. Owned by the context. This function
-    /// takes no locks: the caller makes sure that nothing computes or writes meanwhile; tl_tensor_map() locks for you.
-    /// Since 0.1.
+    /// exist yet (no_alloc, or a node that no graph has computed), is constant, or lies in memory that another library
+    /// shares read-only. Owned by the context. This function takes no locks: the caller makes sure that nothing computes
+    /// or writes meanwhile; tl_tensor_map() locks for you. Since 0.1.
     pub fn tl_tensor_data(t: *mut tl_tensor) -> *mut c_void;
 
     /// tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
     ///
     /// `out` must not be NULL; it receives the first element's address (never NULL on success), which the context owns.
     /// TL_STATUS_BUSY: another use of the context excludes this access. TL_STATUS_INVALID_ARGUMENT: t or out is NULL,
-    /// the access is unknown, the data is not readable (the message says why), or a node's result or a constant is
-    /// mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
+    /// the access is unknown, the data is not readable (the message says why), or a node's result, a constant or memory
+    /// shared read-only is mapped for writing. TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() freed
     /// it. Any thread. Since 0.1.
     pub fn tl_tensor_map(t: *mut tl_tensor, access: tl_access, out: *mut *mut c_void, err: *mut tl_error) -> tl_status;
     /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is ignored. Since 0.1.
@@ -127,8 +127,8 @@ extern "C" {
     /// the elements packed in ne order, whatever the strides.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
-    /// node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
-    /// thread. Since 0.1.
+    /// node's result, is constant, lies in memory that another library shares read-only, or has no data yet.
+    /// TL_STATUS_BUSY. Nothing is written on failure. Any thread. Since 0.1.
     pub fn tl_tensor_write(
         t: *mut tl_tensor,
         data: *const c_void,
@@ -185,9 +185,10 @@ extern "C" {
     ///
     /// TL_STATUS_INVALID_ARGUMENT: t is NULL or not constant. TL_STATUS_UNSUPPORTED, nothing changed: no packed copy
     /// holds the whole tensor (only CPU backends keep them); its blocks cannot be rebuilt bit for bit (IQ1, IQ2 and IQ3
-    /// types; bytes that an encoder would not write); it lies in a caller's buffer, or in a file that was read into
-    /// memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original exceeds mem_limit.
-    /// TL_STATUS_BUSY. Repeating it has no effect. Any thread. Since 0.1.
+    /// types; bytes that an encoder would not write); it lies in a caller's buffer, in a file that was read into memory,
+    /// or in memory of another library. TL_STATUS_OUT_OF_MEMORY, nothing changed: the copy in place of the original
+    /// exceeds mem_limit. TL_STATUS_BUSY, also while an exported tensor (tl_tensor_to_dlpack()) uses the memory.
+    /// Repeating it has no effect. Any thread. Since 0.1.
     pub fn tl_tensor_drop_original(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
 
     /// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.

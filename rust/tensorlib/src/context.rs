@@ -1,5 +1,6 @@
 //! Contexts: the owners of tensors.
 
+use crate::building::{BuildLock, Building};
 use crate::call::{check, check_abi, handle, listed, sized_text, take_constructor_error, until_nul};
 use crate::{Backend, DType, Element, Result, Tensor};
 use std::collections::BTreeMap;
@@ -95,7 +96,7 @@ struct Inner {
     /// The engine's number, which grows with each context; [`Context::younger`] compares it.
     id: u64,
     /// Held from a constructor's call until its error is read, so that each thread gets its own error.
-    building: Mutex<()>,
+    building: BuildLock,
 }
 
 // SAFETY: the engine allows every function on a context from any thread.
@@ -335,7 +336,7 @@ impl Context {
     fn register(ptr: NonNull<sys::tl_context>, contexts: &mut BTreeMap<usize, Weak<Inner>>) -> Self {
         // SAFETY: the context is live.
         let id = unsafe { sys::tl_context_id(ptr.as_ptr()) };
-        let inner = Arc::new(Inner { ptr, id, building: Mutex::new(()) });
+        let inner = Arc::new(Inner { ptr, id, building: BuildLock::default() });
         contexts.insert(ptr.as_ptr() as usize, Arc::downgrade(&inner));
         Context(inner)
     }
@@ -373,8 +374,8 @@ impl Context {
     }
 
     /// Locks constructors together with the reading of their errors.
-    pub(crate) fn building(&self) -> MutexGuard<'_, ()> {
-        self.0.building.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn building(&self) -> Building<'_> {
+        self.0.building.enter()
     }
 
     /// Runs a constructor and turns NULL into the error that the context kept. `shapes` is called only for an error.

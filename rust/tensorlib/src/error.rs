@@ -101,6 +101,26 @@ impl Error {
         Error::Custom(Failure { op: String::new(), shapes: Vec::new(), message })
     }
 
+    /// The status of the C ABI that stands for it.
+    pub(crate) fn status(&self) -> tensorlib_sys::tl_status {
+        tensorlib_sys::tl_status(match self {
+            Error::InvalidArgument(_) => 1,
+            Error::ShapeMismatch(_) => 2,
+            Error::TypeMismatch(_) => 3,
+            Error::ContextMismatch(_) => 4,
+            Error::Unsupported(_) => 5,
+            Error::Unavailable(_) => 6,
+            Error::OutOfMemory(_) => 7,
+            Error::Busy(_) => 8,
+            Error::Aborted(_) | Error::Custom(_) => 9,
+            Error::Io(_) => 10,
+            Error::Format(_) => 11,
+            Error::Device(_) => 12,
+            Error::Internal(_) => 13,
+            Error::Other { code, .. } => *code,
+        })
+    }
+
     /// The operation, the shapes and the message.
     pub fn failure(&self) -> &Failure {
         match self {

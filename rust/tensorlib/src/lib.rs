@@ -39,6 +39,7 @@
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
+//! - `dlpack`: tensors shared with other libraries, without copies.
 //! - `safetensors` (default): reads and writes safetensors files, in a module of that name, and checkpoints of
 //!   [`train`].
 //! - `progress` (default): a progress bar for [`train`].
@@ -50,10 +51,14 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+mod building;
 mod call;
 mod context;
+mod custom;
 mod dims;
 mod display;
+#[cfg(feature = "dlpack")]
+mod dlpack;
 mod dtype;
 mod element;
 mod error;
@@ -83,7 +88,10 @@ pub mod train;
 
 pub use backend::{devices, isas, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};
+pub use custom::{CustomGradient, CustomOp, CustomOpBuilder, CustomSlice, Operand};
 pub use dims::Dims;
+#[cfg(feature = "dlpack")]
+pub use dlpack::DlpackTensor;
 pub use dtype::{DType, Kind};
 pub use element::Element;
 pub use error::{Error, Failure, Result};

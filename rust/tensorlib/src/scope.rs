@@ -85,4 +85,11 @@ impl Context {
         let _leave = Leave(SCOPE.replace(Some(Scope { context: self.clone(), always: true })));
         f()
     }
+
+    /// Calls `f`. Until it returns, nodes that are made on this thread go into this context, or into that of their
+    /// operands if it is younger. A layer's nodes that read parameters alone then lie with those that read its input.
+    pub(crate) fn within_or_younger<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _leave = Leave(SCOPE.replace(Some(Scope { context: self.clone(), always: false })));
+        f()
+    }
 }

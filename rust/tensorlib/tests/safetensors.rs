@@ -38,7 +38,7 @@ fn every_type_goes_out_and_comes_back() -> tensorlib::Result<()> {
         ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.])?.transpose()?,
     ];
     for (i, tensor) in tensors.iter().enumerate() {
-        tensor.set_name(&format!("t{i}"))?;
+        tensor.set_name(&format!("t{i:02}"))?;
     }
     let refs: Vec<_> = tensors.iter().collect();
     safetensors::write(&path, &refs, &[("a", "b")])?;
@@ -81,8 +81,11 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() -> tensorlib::Result<()
     assert!(matches!(read(&[255; 100]), Error::Format(_)));
     assert!(matches!(read(&file("{", &[])), Error::Format(_)));
     assert!(matches!(one("F32", "[3]", 8), Error::Format(_)));
-    let Error::Unsupported(why) = one("U8", "[3]", 3) else { panic!("no unsupported type") };
-    assert!(why.message.contains("'t' is U8") && why.message.contains("BF16"), "{}", why.message);
+    let Error::Unsupported(why) = one("U16", "[3]", 6) else { panic!("no unsupported type") };
+    assert!(why.message.contains("'t' is U16") && why.message.contains("BF16"), "{}", why.message);
+    // Bytes other than 0 and 1 are no bools.
+    let bools = r#"{"t":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}}"#;
+    assert!(read(&file(bools, &[1, 2])).to_string().contains("byte 1 is 2: 0 and 1 are valid"));
     let Error::Unsupported(why) = one("I8", "[1,1,1,1,1]", 1) else { panic!("no five dimensions") };
     assert!(why.message.contains("5 dimensions"), "{}", why.message);
     let Err(Error::Io(why)) = safetensors::read(&ctx, folder.join("none")) else { panic!("no such file") };

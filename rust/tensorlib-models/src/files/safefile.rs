@@ -112,8 +112,6 @@ fn stored(theirs: Dtype) -> Stored {
         Dtype::I16 => Stored::As(DType::I16),
         Dtype::I32 => Stored::As(DType::I32),
         Dtype::I64 => Stored::As(DType::I64),
-        Dtype::U8 => Stored::As(DType::U8),
-        Dtype::BOOL => Stored::As(DType::Bool),
         Dtype::F8_E4M3 => Stored::Fp8(Fp8::E4M3),
         Dtype::F8_E5M2 => Stored::Fp8(Fp8::E5M2),
         Dtype::F8_E4M3FNUZ => Stored::Fp8(Fp8::E4M3Fnuz),

@@ -2183,7 +2183,7 @@ extern "C" {
     ///
     /// An index outside 0 to classes - 1, such as -1, gives a row of zeros.
     /// - Shapes: `indices` {n0, n1, n2}, `c` {classes, n0, n1, n2}.
-    /// - Types: `indices` is I8, I16, I32 or I64. `c` is F32.
+    /// - Types: `indices` is an integer or BOOL. `c` is F32.
     /// - Result: F32.
     /// - `classes`: the number of classes. Range: 0 to 16777216.
     ///

@@ -22,6 +22,11 @@ impl Dropout {
         }
         Ok(Self { p })
     }
+
+    /// Whether the layer drops anything in training.
+    pub(super) fn drops(&self) -> bool {
+        self.p > 0.
+    }
 }
 
 impl Module for Dropout {

@@ -187,6 +187,6 @@ fn of_rows(x: &Tensor, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> 
         return f(x);
     }
     let y = f(&x.reshape([shape[0], -1])?)?;
-    shape[0] = -1;
+    shape[0] = y.extent(0);
     y.reshape(shape)
 }

@@ -1,4 +1,4 @@
-//! Losses, as scalar nodes: each is a mean over all elements of the targets.
+//! Losses, as scalar nodes: each is a mean, over all elements of the targets or over all rows.
 
 use super::invalid;
 use crate::{Result, ScaleOptions, Tensor};
@@ -17,9 +17,7 @@ pub fn mse(output: &Tensor, target: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// [`Error::InvalidArgument`](crate::Error) for different shapes, or a delta that is not positive; as [`Tensor::sub`].
 pub fn huber(output: &Tensor, target: &Tensor, delta: f64) -> Result<Tensor> {
-    if !(delta > 0. && delta.is_finite()) {
-        return Err(invalid(format!("huber: delta = {delta}: a positive number is valid")));
-    }
+    check_positive("huber", "delta", delta)?;
     // q (r - q / 2) with q = min(r, delta) covers both cases.
     let r = difference("huber", output, target)?.abs()?;
     let q = r.clamp(0., delta)?;
@@ -44,16 +42,135 @@ pub fn huber(output: &Tensor, target: &Tensor, delta: f64) -> Result<Tensor> {
 /// [`Error::InvalidArgument`](crate::Error) if there is not one label per row of logits; computing fails for a label
 /// that is not a class.
 pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
-    let classes = logits.shape()[0];
-    if classes < 1 || logits.n_elements() != labels.n_elements() * classes as usize {
-        let (of_logits, of_labels) = (logits.shape(), labels.shape());
+    labels_of_rows("cross_entropy", "logits", logits, labels)?;
+    chosen(&logits.cont()?.reshape([logits.extent(0), -1])?.log_soft_max()?, labels)
+}
+
+/// The negative log-likelihood: the mean of -x over the labels' elements of x `[classes, n..]`, the logarithms of
+/// probabilities. Labels are I32 or I64 `[n..]`. [`cross_entropy`] takes logits, which are not normalised.
+///
+/// ```
+/// use tensorlib::{nn::loss, Backend, Context};
+/// let ctx = Context::new();
+/// let logits = ctx.tensor([3, 2], &[0.5, -1., 2., 0., 1., 0.])?;
+/// let labels = ctx.tensor_of([2], &[2i32, 0])?;
+/// let nll = loss::nll(&logits.log_soft_max()?, &labels)?;
+/// let cross_entropy = loss::cross_entropy(&logits, &labels)?;
+/// Backend::cpu()?.compute(&[&nll, &cross_entropy])?;
+/// assert_eq!(nll.get(&[0])?, cross_entropy.get(&[0])?);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`](crate::Error) if there is not one label per row; computing fails for a label that is not
+/// a class.
+pub fn nll(log_probabilities: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    labels_of_rows("nll", "log_probabilities", log_probabilities, labels)?;
+    chosen(&log_probabilities.cont()?.reshape([log_probabilities.extent(0), -1])?, labels)
+}
+
+/// The negative mean of the labels' elements of rows `[classes, n]`.
+fn chosen(rows: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    scaled(&mean(&rows.gather(&labels.reshape([1, -1])?, 0)?)?, -1.)
+}
+
+fn labels_of_rows(op: &str, what: &str, rows: &Tensor, labels: &Tensor) -> Result<()> {
+    let classes = rows.extent(0);
+    if classes < 1 || rows.n_elements() != labels.n_elements() * classes as usize {
+        let (of_rows, of_labels) = (rows.shape(), labels.shape());
         return Err(invalid(format!(
-            "cross_entropy: logits {of_logits:?}, labels {of_labels:?}: a label for each row of logits is valid"
+            "{op}: {what} {of_rows:?}, labels {of_labels:?}: a label for each row of {what} is valid"
         )));
     }
-    let logits = logits.cont()?.reshape([classes, -1])?;
-    let chosen = logits.log_soft_max()?.gather(&labels.reshape([1, -1])?, 0)?;
-    scaled(&mean(&chosen)?, -1.)
+    Ok(())
+}
+
+/// The Kullback-Leibler divergence of distributions, the rows of `target`, from those whose logarithms are the rows of
+/// `log_output`: the mean over all rows of the sum of t (log t - x), where 0 log 0 is 0 (S. Kullback, R. A. Leibler,
+/// On Information and Sufficiency, 1951). PyTorch calls this reduction `batchmean`.
+///
+/// ```
+/// use tensorlib::{nn::loss, Backend, Context};
+/// let ctx = Context::new();
+/// let target = ctx.tensor([2, 1], &[1., 0.])?;
+/// let loss = loss::kl_divergence(&ctx.zeros(tensorlib::DType::F32, [2, 1])?.log_soft_max()?, &target)?;
+/// Backend::cpu()?.compute(&[&loss])?;
+/// assert!((loss.get(&[0])? - 2f32.ln()).abs() < 1e-6);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`](crate::Error) for different shapes; as [`Tensor::sub`].
+pub fn kl_divergence(log_output: &Tensor, target: &Tensor) -> Result<Tensor> {
+    same_shape("kl_divergence", log_output, target)?;
+    // The bound keeps 0 log 0 finite, and is below all other probabilities of F32.
+    let logarithm = target.clamp(f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX))?.log()?;
+    mean(&target.mul(&logarithm.sub(log_output)?)?.sum(0)?)
+}
+
+/// The cosine embedding loss of rows a and b `[width, n..]`: the mean of 1 - c for pairs with the sign 1, and of
+/// max(0, c - margin) for those with the sign -1, where c is the cosine of the angle between the rows. Signs are F32
+/// `[n..]`.
+///
+/// ```
+/// use tensorlib::{nn::loss, Backend, Context};
+/// let ctx = Context::new();
+/// let (a, b) = (ctx.tensor([2, 2], &[1., 0., 0., 2.])?, ctx.tensor([2, 2], &[3., 0., 1., 0.])?);
+/// let signs = ctx.tensor([2], &[1., -1.])?; // the first pair is to be similar, the second is not
+/// let loss = loss::cosine_embedding(&a, &b, &signs, 0.)?;
+/// Backend::cpu()?.compute(&[&loss])?;
+/// assert!(loss.get(&[0])?.abs() < 1e-6);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`](crate::Error) for a and b of different shapes, if there is not one sign per row, or a
+/// margin outside -1 to 1; as [`Tensor::mul`].
+pub fn cosine_embedding(a: &Tensor, b: &Tensor, signs: &Tensor, margin: f64) -> Result<Tensor> {
+    alike("cosine_embedding", [("a", a), ("b", b)])?;
+    let rows: usize = (1..4).map(|d| a.extent(d) as usize).product();
+    if signs.n_elements() != rows {
+        let (of_rows, of_signs) = (a.shape(), signs.shape());
+        return Err(invalid(format!(
+            "cosine_embedding: rows {of_rows:?}, signs {of_signs:?}: a sign for each row is valid"
+        )));
+    }
+    if !(-1. ..=1.).contains(&margin) {
+        return Err(invalid(format!("cosine_embedding: margin = {margin}: a number from -1 to 1 is valid")));
+    }
+    // As in PyTorch, this keeps the cosine of a row of zeros finite, and its gradient too.
+    let squares = |t: &Tensor| t.sqr()?.sum(0)?.scale(1., ScaleOptions::new().bias(1e-12));
+    let cosine = a.mul(b)?.sum(0)?.div(&squares(a)?.mul(&squares(b)?)?.sqrt()?)?.reshape([-1])?;
+    let share = signs.reshape([-1])?.scale(0.5, ScaleOptions::new().bias(0.5))?; // 1 for similar pairs, else 0
+    let similar = cosine.scale(-1., ScaleOptions::new().bias(1.))?;
+    let different = cosine.scale(1., ScaleOptions::new().bias(-margin))?.relu()?;
+    mean(&share.mul(&similar.sub(&different)?)?.add(&different)?)
+}
+
+/// The triplet margin loss of rows `[width, n..]`: the mean of max(0, d(anchor, positive) - d(anchor, negative) +
+/// margin), where d is the Euclidean distance (V. Balntas and others, Learning local feature descriptors with triplets
+/// and shallow convolutional neural networks, 2016). All tensors have the same shape.
+///
+/// ```
+/// use tensorlib::{nn::loss, Backend, Context};
+/// let ctx = Context::new();
+/// let (anchor, positive) = (ctx.tensor([2, 1], &[0., 0.])?, ctx.tensor([2, 1], &[3., 4.])?);
+/// let loss = loss::triplet(&anchor, &positive, &ctx.tensor([2, 1], &[0., 2.])?, 1.)?;
+/// Backend::cpu()?.compute(&[&loss])?;
+/// assert!((loss.get(&[0])? - 4.).abs() < 1e-5); // 5 - 2 + 1
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`](crate::Error) for different shapes, or a margin that is not positive; as [`Tensor::sub`].
+pub fn triplet(anchor: &Tensor, positive: &Tensor, negative: &Tensor, margin: f64) -> Result<Tensor> {
+    alike("triplet", [("anchor", anchor), ("positive", positive)])?;
+    alike("triplet", [("anchor", anchor), ("negative", negative)])?;
+    check_positive("triplet", "margin", margin)?;
+    // As in PyTorch, this keeps the gradient of equal rows finite.
+    let distance = |t: &Tensor| anchor.sub(t)?.scale(1., ScaleOptions::new().bias(1e-6))?.sqr()?.sum(0)?.sqrt();
+    let excess = distance(positive)?.sub(&distance(negative)?)?;
+    mean(&excess.scale(1., ScaleOptions::new().bias(margin))?.relu()?)
 }
 
 /// The mean of -log of the probability that a sigmoid of the logits gives to the targets, which lie between 0 and 1:
@@ -90,11 +207,22 @@ fn difference(op: &str, output: &Tensor, target: &Tensor) -> Result<Tensor> {
     output.sub(target)
 }
 
-/// Operations repeat their second operand, so different shapes would silently compute another loss.
 fn same_shape(op: &str, output: &Tensor, target: &Tensor) -> Result<()> {
-    let (of_output, of_target) = (output.shape(), target.shape());
-    if of_output == of_target {
+    alike(op, [("output", output), ("target", target)])
+}
+
+/// Operations repeat their second operand, so different shapes would silently compute another loss.
+fn alike(op: &str, [(a_name, a), (b_name, b)]: [(&str, &Tensor); 2]) -> Result<()> {
+    let (of_a, of_b) = (a.shape(), b.shape());
+    if of_a == of_b {
         return Ok(());
     }
-    Err(invalid(format!("{op}: output {of_output:?}, target {of_target:?}: one shape is valid")))
+    Err(invalid(format!("{op}: {a_name} {of_a:?}, {b_name} {of_b:?}: one shape is valid")))
+}
+
+fn check_positive(op: &str, name: &str, value: f64) -> Result<()> {
+    if value > 0. && value.is_finite() {
+        return Ok(());
+    }
+    Err(invalid(format!("{op}: {name} = {value}: a positive number is valid")))
 }

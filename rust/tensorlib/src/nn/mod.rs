@@ -1,4 +1,4 @@
-//! Layers of neural networks, their parameters and losses.
+//! Layers of neural networks, their parameters, losses and metrics.
 //!
 //! A layer is a struct that holds its parameters' tensors and appends nodes: no tape, no hidden state. [`Parameters`]
 //! makes parameters, names them and initialises them from a seed. A composite of layers is any struct that implements
@@ -27,25 +27,39 @@
 //! `[w, h, channels, n]`. Nodes go into x's context, which is younger than the parameters'.
 
 mod attention;
+mod batch_norm;
 mod convolution;
 mod dropout;
 mod embedding;
 mod init;
 mod linear;
 pub mod loss;
+pub mod mask;
+pub mod metrics;
 mod module;
+mod multi_head;
 mod norm;
 mod parameters;
+mod pooling;
+mod recurrent;
+mod transformer;
+mod transposed;
 
 pub use attention::{Attention, AttentionOptions};
+pub use batch_norm::BatchNorm;
 pub use convolution::{flatten, max_pool, mean_pool, Conv1d, Conv2d};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use init::Init;
 pub use linear::{Linear, LowRank};
 pub use module::{Module, Pass, Residual, Sequential};
+pub use multi_head::MultiHeadAttention;
 pub use norm::{GroupNorm, LayerNorm, RmsNorm};
 pub use parameters::Parameters;
+pub use pooling::{MaxPool1d, MaxPool2d, Upsample};
+pub use recurrent::{Gru, Lstm, LstmState, RecurrentOptions, RecurrentWeights};
+pub use transformer::{FeedForward, TransformerDecoderLayer, TransformerEncoderLayer, TransformerOptions};
+pub use transposed::{ConvTranspose1d, ConvTranspose2d};
 
 use crate::Error;
 use tensorlib_sys as sys;

@@ -2,7 +2,7 @@
 
 use super::invalid;
 use crate::{Result, Tensor};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 /// A function of a tensor that may have parameters. Functions of a tensor, such as [`Tensor::relu`], are modules too.
@@ -41,18 +41,19 @@ impl<F: Fn(&Tensor) -> Result<Tensor>> Module for F {
     }
 }
 
-/// The purpose of a forward pass: training, in which [`Dropout`](super::Dropout) drops elements, or evaluation. Make
-/// one per graph.
+/// The purpose of a forward pass: training, in which [`Dropout`](super::Dropout) drops elements and
+/// [`BatchNorm`](super::BatchNorm) takes the batch's statistics, or evaluation. Make one per graph.
 #[derive(Debug)]
 pub struct Pass {
     random: Option<Tensor>,
     streams: Cell<i64>,
+    updates: RefCell<Vec<Tensor>>,
 }
 
 impl Pass {
     /// A pass for evaluation, without random operations.
     pub fn evaluation() -> Self {
-        Self { random: None, streams: Cell::new(0) }
+        Self { random: None, streams: Cell::new(0), updates: RefCell::default() }
     }
 
     /// A pass for training. `random` is the state of random operations: an I64 leaf `[2]` of a seed and a counter,
@@ -65,7 +66,7 @@ impl Pass {
             let found = format!("{:?} {}", random.shape(), random.dtype());
             return Err(invalid(format!("Pass::training: random is {found}: [2] i64, a seed and a counter, is valid")));
         }
-        Ok(Self { random: Some(random.clone()), streams: Cell::new(0) })
+        Ok(Self { random: Some(random.clone()), streams: Cell::new(0), updates: RefCell::default() })
     }
 
     /// Whether the pass is for training.
@@ -79,6 +80,17 @@ impl Pass {
         let stream = self.streams.get();
         self.streams.set(stream + 1);
         Some((random, stream))
+    }
+
+    /// Adds a node that writes a [buffer](super::Parameters::make_buffer), for [`Pass::updates`].
+    pub fn update(&self, node: Tensor) {
+        self.updates.borrow_mut().push(node);
+    }
+
+    /// The nodes that write the buffers of the modules that this pass went through. A training loop makes them outputs
+    /// of its graph; [`Trainer`](crate::train::Trainer) does. Without that, the buffers stay as they are.
+    pub fn updates(&self) -> Vec<Tensor> {
+        self.updates.borrow().clone()
     }
 }
 

@@ -10,11 +10,23 @@ struct Shared {
     backend: Option<Backend>,
     seed: u64,
     dtype: DType,
-    made: Mutex<Vec<Tensor>>,
+    made: Mutex<Made>,
+}
+
+#[derive(Default)]
+struct Made {
+    parameters: Vec<Tensor>,
+    buffers: Vec<Tensor>,
+}
+
+impl Made {
+    fn all(&self) -> impl Iterator<Item = &Tensor> {
+        self.parameters.iter().chain(&self.buffers)
+    }
 }
 
 /// The parameters of a model: leafs of one context, in the order in which layers made them, each with a unique name.
-/// Clones and scopes share them.
+/// Clones and scopes share them. A model may also have buffers, which training changes without gradients.
 ///
 /// Initial values are random numbers derived from the seed and a parameter's position in that order: the same bits on
 /// every machine.
@@ -47,7 +59,7 @@ impl Parameters {
     }
 
     fn of(context: Context, backend: Option<Backend>, seed: u64, dtype: DType) -> Self {
-        let shared = Shared { context, backend, seed, dtype, made: Mutex::new(Vec::new()) };
+        let shared = Shared { context, backend, seed, dtype, made: Mutex::default() };
         Self { shared: Arc::new(shared), prefix: String::new() }
     }
 
@@ -60,7 +72,7 @@ impl Parameters {
             return Err(invalid(format!("Parameters::with_dtype: {dtype}: f32, f16 and bf16 are valid")));
         }
         let shared = &self.shared;
-        if !self.lock().is_empty() {
+        if self.lock().all().next().is_some() {
             return Err(invalid("Parameters::with_dtype: there are parameters: valid before the first one".into()));
         }
         Ok(Self::of(shared.context.clone(), shared.backend.clone(), shared.seed, dtype))
@@ -78,37 +90,93 @@ impl Parameters {
     /// [`Error::InvalidArgument`](crate::Error) for a name that is taken or empty, or an invalid shape;
     /// [`Error::OutOfMemory`](crate::Error).
     pub fn make(&self, name: &str, shape: impl AsRef<[i64]>, init: Init) -> Result<Tensor> {
-        let name = format!("{}{name}", self.prefix);
         let mut made = self.lock();
-        if name.is_empty() || name.ends_with('.') || made.iter().any(|t| t.name() == name) {
-            return Err(invalid(format!("Parameters::make: '{name}': a name that no other parameter has is valid")));
-        }
-        let tensor = self.shared.context.zeros(self.shared.dtype, shape)?;
-        tensor.set_name(&name)?;
+        let tensor = self.leaf("make", &made, name, self.shared.dtype, shape.as_ref())?;
         // Each tensor's number selects its random numbers, so adding layers after others leaves the others' values as
         // they are.
-        init.fill(&tensor, self.shared.seed, made.len())?;
-        made.push(tensor.clone());
+        init.fill("Parameters::make", &tensor, self.shared.seed, made.parameters.len())?;
+        made.parameters.push(tensor.clone());
+        Ok(tensor)
+    }
+
+    /// Gives an existing parameter other initial values, such as a layer's that has a default of its own. The name is
+    /// prefixed with the scope.
+    ///
+    /// ```
+    /// use tensorlib::nn::{Gru, Init, Parameters, RecurrentOptions};
+    /// let parameters = Parameters::new(1);
+    /// let gru = Gru::new(&parameters.scope("gru"), RecurrentOptions::new(3, 8))?;
+    /// parameters.initialise("gru.weight_hh_l0", Init::Orthogonal { gain: 1. })?;
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a name that no parameter has; as [`Parameters::make`].
+    pub fn initialise(&self, name: &str, init: Init) -> Result<()> {
+        let name = format!("{}{name}", self.prefix);
+        let made = self.lock();
+        let Some(number) = made.parameters.iter().position(|t| t.name() == name) else {
+            let names: Vec<String> = made.parameters.iter().map(Tensor::name).collect();
+            let names = names.join(", ");
+            return Err(invalid(format!("Parameters::initialise: '{name}': one of these is valid: {names}")));
+        };
+        init.fill("Parameters::initialise", &made.parameters[number], self.shared.seed, number)
+    }
+
+    /// Makes a buffer: a leaf of zeros that belongs to the model, as its parameters do, but that no optimiser moves.
+    /// Nodes of a training graph write it ([`Pass::update`](super::Pass::update)). Files and checkpoints contain
+    /// buffers.
+    ///
+    /// ```
+    /// use tensorlib::nn::{BatchNorm, Parameters};
+    /// let parameters = Parameters::new(1);
+    /// BatchNorm::new(&parameters, 16)?;
+    /// assert_eq!(parameters.names(), ["weight", "bias"]);
+    /// assert_eq!(parameters.buffers()[0].name(), "running_mean");
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Parameters::make`].
+    pub fn make_buffer(&self, name: &str, shape: impl AsRef<[i64]>, dtype: DType) -> Result<Tensor> {
+        let mut made = self.lock();
+        let tensor = self.leaf("make_buffer", &made, name, dtype, shape.as_ref())?;
+        made.buffers.push(tensor.clone());
+        Ok(tensor)
+    }
+
+    fn leaf(&self, call: &str, made: &Made, name: &str, dtype: DType, shape: &[i64]) -> Result<Tensor> {
+        let name = format!("{}{name}", self.prefix);
+        if name.is_empty() || name.ends_with('.') || made.all().any(|t| t.name() == name) {
+            return Err(invalid(format!("Parameters::{call}: '{name}': a name that no other parameter has is valid")));
+        }
+        let tensor = self.shared.context.zeros(dtype, shape)?;
+        tensor.set_name(&name)?;
         Ok(tensor)
     }
 
     /// All parameters, in the order in which they were made.
     pub fn tensors(&self) -> Vec<Tensor> {
-        self.lock().clone()
+        self.lock().parameters.clone()
     }
 
-    /// The names, in that order.
+    /// All buffers, in the order in which they were made.
+    pub fn buffers(&self) -> Vec<Tensor> {
+        self.lock().buffers.clone()
+    }
+
+    /// The names of all parameters, in that order.
     pub fn names(&self) -> Vec<String> {
-        self.lock().iter().map(Tensor::name).collect()
+        self.lock().parameters.iter().map(Tensor::name).collect()
     }
 
-    /// The parameter with this name, which is prefixed with the scope.
+    /// The parameter or buffer with this name, which is prefixed with the scope.
     pub fn get(&self, name: &str) -> Option<Tensor> {
         let name = format!("{}{name}", self.prefix);
-        self.lock().iter().find(|t| t.name() == name).cloned()
+        self.lock().all().find(|t| t.name() == name).cloned()
     }
 
-    /// Writes all parameters to a safetensors file, under their names.
+    /// Writes all parameters and buffers to a safetensors file, under their names.
     ///
     /// ```
     /// use tensorlib::nn::{Linear, Parameters};
@@ -129,11 +197,11 @@ impl Parameters {
     /// As [`safetensors::write`](crate::safetensors::write).
     #[cfg(feature = "safetensors")]
     pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<()> {
-        let tensors = self.tensors();
+        let tensors: Vec<Tensor> = self.lock().all().cloned().collect();
         crate::safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &[])
     }
 
-    /// Reads the values of all parameters from a file, whose tensors have their names, shapes and types. A file that
+    /// Reads the values of all parameters and buffers from a file, whose tensors have their names, shapes and types. A file that
     /// does not fit changes nothing.
     ///
     /// # Errors
@@ -143,7 +211,7 @@ impl Parameters {
     pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<()> {
         let path = path.as_ref();
         let file = crate::safetensors::read(&Context::new(), path)?;
-        let ours = self.tensors();
+        let ours: Vec<Tensor> = self.lock().all().cloned().collect();
         let find = |name: &str| file.tensors.iter().find(|t| t.name() == name);
         let missing = ours.iter().map(Tensor::name).filter(|name| find(name).is_none());
         let extra = file.tensors.iter().map(Tensor::name).filter(|name| ours.iter().all(|t| t.name() != *name));
@@ -178,9 +246,9 @@ impl Parameters {
         Ok(())
     }
 
-    /// The total number of elements.
+    /// The total number of elements of all parameters.
     pub fn n_elements(&self) -> usize {
-        self.lock().iter().map(Tensor::n_elements).sum()
+        self.lock().parameters.iter().map(Tensor::n_elements).sum()
     }
 
     /// The context that owns the parameters.
@@ -198,7 +266,7 @@ impl Parameters {
         self.shared.backend.as_ref().map_or_else(Context::new, Context::on)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Tensor>> {
+    fn lock(&self) -> MutexGuard<'_, Made> {
         self.shared.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -206,7 +274,7 @@ impl Parameters {
 impl fmt::Debug for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // n_elements() takes the lock as well.
-        let tensors = self.lock().len();
+        let tensors = self.lock().parameters.len();
         write!(f, "Parameters({tensors} tensors, {} elements)", self.n_elements())
     }
 }

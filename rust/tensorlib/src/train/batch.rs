@@ -1,96 +1,81 @@
 //! A model's graphs for batches of one size: nodes are made once, leafs are written for each batch.
 
+use super::buffer::{assemble, Buffer};
 use super::network::{Forward, Loss};
-use super::{Form, Optimiser, Random, Samples, Slot};
+use super::{Optimiser, Samples};
 use crate::nn::{invalid, Pass};
 use crate::{Backend, Context, DType, Graph, Result, Tensor};
 
-/// The leafs of a batch: inputs and targets.
+/// The leafs of a batch, and the buffers in which it is assembled.
 pub(super) struct Leafs {
-    inputs: Vec<Room>,
-    targets: Vec<Room>,
+    inputs: Vec<Tensor>,
+    targets: Vec<Tensor>,
+    buffers: Assembled,
 }
 
-/// A leaf, and the buffer in which its batch is assembled.
-struct Room {
-    leaf: Tensor,
-    size: usize,
-    values: Values,
+/// The numbers of a batch's inputs and targets.
+pub(super) struct Assembled {
+    inputs: Vec<Buffer>,
+    targets: Vec<Buffer>,
 }
 
-enum Values {
-    F32(Vec<f32>),
-    I32(Vec<i32>),
-}
-
-impl Room {
-    fn new(ctx: &Context, form: &Form, n: usize, name: &str) -> Result<Self> {
-        if ![DType::F32, DType::I32].contains(&form.dtype) || form.shape.len() > 3 || form.n_elements() == 0 {
-            let what = format!("{name}s are {:?} {}", form.shape, form.dtype);
-            return Err(invalid(format!("Samples: {what}: f32 or i32 of up to 3 dimensions, not empty, is valid")));
+impl Assembled {
+    pub(super) fn new(samples: &dyn Samples, n: usize) -> Result<Self> {
+        let forms = samples.forms();
+        if forms.inputs.is_empty() {
+            return Err(invalid("Samples: no inputs: at least one is valid".into()));
         }
-        let mut shape = form.shape.clone();
-        shape.push(n as i64);
-        let (leaf, size) = (ctx.zeros(form.dtype, shape)?, form.n_elements());
-        leaf.set_name(name)?;
-        let values = match form.dtype {
-            DType::I32 => Values::I32(vec![0; size * n]),
-            _ => Values::F32(vec![0.; size * n]),
-        };
-        Ok(Self { leaf, size, values })
+        Ok(Self { inputs: Buffer::all(&forms.inputs, n, "input")?, targets: Buffer::all(&forms.targets, n, "target")? })
     }
 
-    fn slot(&mut self, i: usize) -> Slot<'_> {
-        let place = i * self.size..(i + 1) * self.size;
-        match &mut self.values {
-            Values::F32(values) => Slot::F32(&mut values[place]),
-            Values::I32(values) => Slot::I32(&mut values[place]),
-        }
-    }
-
-    fn write(&self) -> Result<()> {
-        match &self.values {
-            Values::F32(values) => self.leaf.write(values),
-            Values::I32(values) => self.leaf.write(values),
-        }
+    /// Reads these samples, one for each place of the batch; in training `seed` chooses the random numbers that change
+    /// them.
+    pub(super) fn read(&mut self, samples: &dyn Samples, numbers: &[usize], seed: Option<u64>) -> Result<()> {
+        assemble(samples, numbers, (seed, None), &mut self.inputs, &mut self.targets)
     }
 }
 
 impl Leafs {
     fn new(ctx: &Context, samples: &dyn Samples, n: usize) -> Result<Self> {
-        let forms = samples.forms();
-        if forms.inputs.is_empty() {
-            return Err(invalid("Samples: no inputs: at least one is valid".into()));
-        }
-        let rooms = |forms: &[Form], what: &str| {
-            let name = |i: usize| if forms.len() == 1 { what.to_string() } else { format!("{what}.{i}") };
-            forms.iter().enumerate().map(|(i, form)| Room::new(ctx, form, n, &name(i))).collect::<Result<Vec<_>>>()
+        let buffers = Assembled::new(samples, n)?;
+        let leafs = |buffers: &[Buffer], what: &str| {
+            let leaf = |(i, buffer): (usize, &Buffer)| {
+                let leaf = ctx.zeros(buffer.dtype(), buffer.shape())?;
+                let name = if buffers.len() == 1 { what.to_string() } else { format!("{what}.{i}") };
+                leaf.set_name(&name)?;
+                Ok(leaf)
+            };
+            buffers.iter().enumerate().map(leaf).collect::<Result<Vec<_>>>()
         };
-        Ok(Self { inputs: rooms(&forms.inputs, "input")?, targets: rooms(&forms.targets, "target")? })
+        let (inputs, targets) = (leafs(&buffers.inputs, "input")?, leafs(&buffers.targets, "target")?);
+        Ok(Self { inputs, targets, buffers })
     }
 
-    /// Writes these samples, one for each place of the batch; in training `seed` chooses the random numbers that change
-    /// them.
+    /// Writes these samples, as [`Assembled::read`].
     pub(super) fn write(&mut self, samples: &dyn Samples, numbers: &[usize], seed: Option<u64>) -> Result<()> {
-        for (i, number) in numbers.iter().enumerate() {
-            let mut random = seed.map(|seed| Random::new(seed, *number as u64));
-            let mut inputs: Vec<_> = self.inputs.iter_mut().map(|room| room.slot(i)).collect();
-            let mut targets: Vec<_> = self.targets.iter_mut().map(|room| room.slot(i)).collect();
-            samples.write(*number, random.as_mut(), &mut inputs, &mut targets)?;
-        }
-        self.inputs.iter().chain(&self.targets).try_for_each(Room::write)
+        self.buffers.read(samples, numbers, seed)?;
+        self.write_buffers()
+    }
+
+    /// Writes a batch that was assembled elsewhere.
+    pub(super) fn write_assembled(&mut self, batch: Assembled) -> Result<()> {
+        self.buffers = batch;
+        self.write_buffers()
+    }
+
+    fn write_buffers(&self) -> Result<()> {
+        let Assembled { inputs, targets } = &self.buffers;
+        let mut all = self.inputs.iter().zip(inputs).chain(self.targets.iter().zip(targets));
+        all.try_for_each(|(leaf, buffer)| buffer.write(leaf))
     }
 
     /// The labels of each target; `None` for a target of F32.
     pub(super) fn labels(&self) -> impl Iterator<Item = Option<&[i32]>> {
-        self.targets.iter().map(|room| match &room.values {
-            Values::I32(labels) => Some(labels.as_slice()),
-            Values::F32(_) => None,
-        })
+        self.buffers.targets.iter().map(Buffer::as_i32)
     }
 
     fn outputs(&self, forward: Forward<'_>, pass: &Pass) -> Result<Vec<Tensor>> {
-        let outputs = forward(&tensors(&self.inputs), pass)?;
+        let outputs = forward(&self.inputs, pass)?;
         if outputs.is_empty() {
             return Err(invalid("Trainer: the network has no outputs: at least one is valid".into()));
         }
@@ -98,17 +83,13 @@ impl Leafs {
     }
 
     fn loss(&self, loss: Loss<'_>, outputs: &[Tensor]) -> Result<Tensor> {
-        let loss = loss(outputs, &tensors(&self.targets))?;
+        let loss = loss(outputs, &self.targets)?;
         if loss.n_elements() != 1 {
             let shape = loss.shape();
             return Err(invalid(format!("Trainer: the loss is {shape:?}: one element is valid, such as a mean")));
         }
         loss.reshape([1])
     }
-}
-
-fn tensors(rooms: &[Room]) -> Vec<Tensor> {
-    rooms.iter().map(|room| room.leaf.clone()).collect()
 }
 
 /// The graph of a batch's outputs and loss.
@@ -183,9 +164,12 @@ impl Training {
         options: GraphOptions,
     ) -> Result<Self> {
         let leafs = Leafs::new(&ctx, samples, n)?;
-        let outputs = leafs.outputs(forward, &Pass::training(random)?)?;
+        let pass = Pass::training(random)?;
+        let outputs = leafs.outputs(forward, &pass)?;
         let loss = leafs.loss(loss, &outputs)?;
-        let graph = |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
+        let updates = pass.updates();
+        let graph =
+            |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).chain(&updates).collect::<Vec<_>>());
         optimiser.check_paths(&loss)?;
         let weight = ctx.zeros(DType::F32, loss.shape())?;
         let parameters = optimiser.parameters();

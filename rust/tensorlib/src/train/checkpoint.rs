@@ -24,12 +24,12 @@ pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State
     };
     match &state.best {
         Some(best) => {
-            for (parameter, bytes) in optimiser.parameters().iter().zip(&best.parameters) {
+            for (parameter, bytes) in optimiser.model().iter().zip(&best.parameters) {
                 add(&parameter.name(), parameter, bytes)?;
                 add(&last_name(parameter), parameter, &bytes_of(parameter)?)?;
             }
         }
-        None => tensors.extend(optimiser.parameters()),
+        None => tensors.extend(optimiser.model()),
     }
     let epochs: Vec<String> = state.history.iter().map(line_of).collect();
     let stopped = state.stopped.map_or("", name_of);
@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<
     let (mut state, step) = parse(&texts).ok_or_else(|| refuse(path, "its metadata are damaged".into()))?;
     let wanted = wanted(optimiser, state.best.is_some());
     let pairs = paired(path, &file.tensors, &wanted)?;
-    let split = pairs.len() - state.best.as_ref().map_or(0, |_| optimiser.parameters().len());
+    let split = pairs.len() - state.best.as_ref().map_or(0, |_| optimiser.model().len());
     if let Some(best) = &mut state.best {
         best.parameters = pairs[split..].iter().map(|(kept, _)| bytes_of(kept)).collect::<Result<_>>()?;
     }
@@ -96,10 +96,10 @@ fn check_run(path: &Path, texts: &Texts<'_>, optimiser: &Optimiser, run: &str) -
 fn wanted(optimiser: &Optimiser, has_best: bool) -> Vec<(String, Tensor)> {
     let current = |parameter: &Tensor| if has_best { last_name(parameter) } else { parameter.name() };
     let mut wanted: Vec<(String, Tensor)> =
-        optimiser.parameters().into_iter().map(|parameter| (current(&parameter), parameter)).collect();
+        optimiser.model().into_iter().map(|parameter| (current(&parameter), parameter)).collect();
     wanted.extend(optimiser.state().into_iter().map(|tensor| (tensor.name(), tensor)));
     if has_best {
-        wanted.extend(optimiser.parameters().into_iter().map(|parameter| (parameter.name(), parameter)));
+        wanted.extend(optimiser.model().into_iter().map(|parameter| (parameter.name(), parameter)));
     }
     wanted
 }

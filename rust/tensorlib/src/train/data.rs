@@ -1,5 +1,6 @@
 //! Data sets in memory.
 
+use super::buffer::Values;
 use super::csv::{format_error, read_table};
 use super::{Form, Forms, Random, Samples, Slot};
 use crate::nn::invalid;
@@ -12,30 +13,6 @@ use std::path::Path;
 pub struct Column {
     values: Values,
     form: Form,
-}
-
-#[derive(Clone, Debug)]
-enum Values {
-    F32(Vec<f32>),
-    I32(Vec<i32>),
-}
-
-impl Values {
-    /// Empty for I32.
-    fn as_f32(&self) -> &[f32] {
-        match self {
-            Values::F32(values) => values,
-            Values::I32(_) => &[],
-        }
-    }
-
-    /// Empty for F32.
-    fn as_i32(&self) -> &[i32] {
-        match self {
-            Values::I32(values) => values,
-            Values::F32(_) => &[],
-        }
-    }
 }
 
 impl Column {

@@ -3,6 +3,7 @@
 use super::batch::Evaluation;
 use super::network::{forward_of, loss_of, Forward, Loss};
 use super::Samples;
+use crate::nn::metrics::largest;
 use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Result, Tensor};
 
@@ -157,9 +158,4 @@ fn count_correct(output: &Tensor, labels: &[i32]) -> Result<Option<(usize, usize
     let is_right = |(row, label): &(&[f32], &i32)| usize::try_from(**label) == Ok(largest(row));
     let correct = outputs.chunks_exact(classes).zip(labels).filter(is_right).count();
     Ok(Some((correct, labels.len())))
-}
-
-/// The index of the largest element; the first one of several.
-fn largest(row: &[f32]) -> usize {
-    (0..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
 }

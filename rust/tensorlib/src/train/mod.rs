@@ -30,6 +30,7 @@
 
 mod accumulator;
 mod batch;
+mod buffer;
 mod chart;
 #[cfg(feature = "safetensors")]
 mod checkpoint;
@@ -38,11 +39,13 @@ mod data;
 mod evaluate;
 mod history;
 mod lbfgs;
+mod loader;
 mod method;
 mod network;
 mod optimiser;
 #[cfg(feature = "progress")]
 mod progress;
+mod queue;
 mod random;
 mod samples;
 pub mod schedule;
@@ -56,6 +59,7 @@ pub use data::{Column, DataSet};
 pub use evaluate::{evaluate, evaluate_fn, predict, predict_fn, Scores};
 pub use history::{Epoch, History, Stopped};
 pub use lbfgs::{Lbfgs, Minimum, Reason};
+pub use loader::{Batch, Batches, DataLoader};
 pub use method::Method;
 pub use optimiser::{Group, Optimiser, OptimiserOptions};
 pub use random::Random;

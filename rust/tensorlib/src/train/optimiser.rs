@@ -110,7 +110,9 @@ impl OptimiserOptions {
     /// # Errors
     /// As [`OptimiserOptions::build_for`].
     pub fn build(self, parameters: &Parameters) -> Result<Optimiser> {
-        self.build_for(&parameters.tensors(), parameters.another_context())
+        let mut optimiser = self.build_for(&parameters.tensors(), parameters.another_context())?;
+        optimiser.buffers = parameters.buffers();
+        Ok(optimiser)
     }
 
     /// Makes the optimiser of these leafs, F32 or BF16. `state`, a context on their device, gets the method's state
@@ -163,7 +165,7 @@ impl OptimiserOptions {
         if members.is_empty() {
             return Err(invalid("Optimiser: no parameters: at least one is valid".into()));
         }
-        Ok(Optimiser { options: self, groups, members, step: 0 })
+        Ok(Optimiser { options: self, groups, members, buffers: Vec::new(), step: 0 })
     }
 
     fn check(&self) -> Result<()> {
@@ -240,6 +242,8 @@ pub struct Optimiser {
     options: OptimiserOptions,
     groups: Vec<Treatment>,
     members: Vec<Member>,
+    /// What else a run of training changes, and belongs to the model.
+    buffers: Vec<Tensor>,
     step: u64,
 }
 
@@ -309,6 +313,16 @@ impl Optimiser {
     /// The parameters that the optimiser moves.
     pub fn parameters(&self) -> Vec<Tensor> {
         self.members.iter().map(|m| m.parameter.clone()).collect()
+    }
+
+    /// The buffers of the [`Parameters`] that the optimiser was built from. It leaves them as they are.
+    pub fn buffers(&self) -> &[Tensor] {
+        &self.buffers
+    }
+
+    /// All that training changes in the model: its parameters and buffers.
+    pub(super) fn model(&self) -> Vec<Tensor> {
+        self.members.iter().map(|m| &m.parameter).chain(&self.buffers).cloned().collect()
     }
 
     /// The state that the methods keep: leafs with names such as `optimiser.m.NAME`.

@@ -2,6 +2,7 @@
 
 use super::Random;
 use crate::{DType, Result};
+use std::sync::Arc;
 
 /// The form of one input or target of a sample: its type, F32 or I32, and its shape of up to 3 dimensions. Batches add
 /// a last dimension.
@@ -112,4 +113,25 @@ pub trait Samples {
         inputs: &mut [Slot<'_>],
         targets: &mut [Slot<'_>],
     ) -> Result<()>;
+}
+
+/// Shared samples.
+impl<S: Samples + ?Sized> Samples for Arc<S> {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn forms(&self) -> Forms {
+        (**self).forms()
+    }
+
+    fn write(
+        &self,
+        number: usize,
+        random: Option<&mut Random>,
+        inputs: &mut [Slot<'_>],
+        targets: &mut [Slot<'_>],
+    ) -> Result<()> {
+        (**self).write(number, random, inputs, targets)
+    }
 }

@@ -20,7 +20,7 @@ pub(super) struct State {
     pub(super) stopped: Option<Stopped>,
 }
 
-/// The parameters of the best epoch.
+/// The parameters and buffers of the best epoch.
 #[derive(Clone, Debug)]
 pub(super) struct Best {
     pub(super) epoch: usize,

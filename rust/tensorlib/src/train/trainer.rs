@@ -1,10 +1,12 @@
 //! The training loop: epochs of batches, evaluation and early stopping.
 
-use super::batch::{GraphOptions, Training};
+use super::batch::{Assembled, GraphOptions, Training};
+use super::buffer::shuffled;
 use super::evaluate::Evaluator;
 use super::network::{forward_of, loss_of, Forward, Loss};
+use super::queue::Queue;
 use super::state::{bytes_of, Best, State};
-use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
+use super::{Accumulator, Epoch, History, Optimiser, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Context, DType, Graph, Result, ScaleOptions, Tensor};
 use std::fmt;
@@ -46,6 +48,7 @@ pub struct Trainer<'a> {
     epochs: usize,
     batch: usize,
     micro_batches: usize,
+    workers: usize,
     graphs: GraphOptions,
     seed: u64,
     schedule: Factor<'a>,
@@ -134,6 +137,7 @@ impl<'a> Trainer<'a> {
             epochs: 1,
             batch: 32,
             micro_batches: 1,
+            workers: 0,
             graphs: GraphOptions::default(),
             seed: 0,
             schedule: Box::new(|step, _| super::schedule::constant(step)),
@@ -183,6 +187,14 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn check_finite(mut self) -> Self {
         self.graphs.check_finite = true;
+        self
+    }
+
+    /// The number of threads that read and change the samples of later batches while a step is computed; 0, the
+    /// default, reads them between steps. It does not change results.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
         self
     }
 
@@ -263,7 +275,7 @@ impl<'a> Trainer<'a> {
     /// scalar, parameters that it does not depend on, and if the loss, a gradient or a parameter becomes infinite or
     /// NaN; [`Error::Format`](crate::Error) and [`Error::Io`](crate::Error) of a checkpoint; as the model's operations
     /// and [`Samples::write`].
-    pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
+    pub fn fit(&mut self, samples: &(dyn Samples + Sync)) -> Result<History> {
         self.check(samples)?;
         let state = self.start(samples)?;
         let steps = samples.len().div_ceil(self.batch) as u64 * self.epochs as u64;
@@ -297,7 +309,7 @@ impl<'a> Trainer<'a> {
         }
         let State { history, best, .. } = fit.state;
         if let Some(best) = &best {
-            for (parameter, bytes) in self.optimiser.parameters().iter().zip(&best.parameters) {
+            for (parameter, bytes) in self.optimiser.model().iter().zip(&best.parameters) {
                 parameter.write_bytes(0, bytes)?;
             }
         }
@@ -329,13 +341,43 @@ impl<'a> Trainer<'a> {
 
     /// Takes the steps of an epoch that are left. The result is why training ends before the epoch does.
     fn take_steps(&mut self, fit: &mut Fit<'_>) -> Result<Option<Stopped>> {
+        let (order, seed) = shuffled(self.seed, fit.state.history.len(), fit.samples.len());
+        let batches: Vec<&[usize]> = order.chunks(self.batch).skip(fit.state.batches).collect();
+        if self.workers == 0 {
+            return self.take_batches(fit, batches.iter().map(|numbers| (*numbers, Source::Samples(seed))));
+        }
+        let (samples, parts) = (fit.samples, self.micro_batches);
+        // Two batches per worker: one in the making and one ready.
+        let queue = Queue::new(batches.len(), self.workers.saturating_mul(2));
+        let read = |number: usize| -> Result<Vec<Assembled>> {
+            let parts = parts_of(batches[number], parts).map(|numbers| {
+                let mut part = Assembled::new(samples, numbers.len())?;
+                part.read(samples, numbers, Some(seed))?;
+                Ok(part)
+            });
+            parts.collect()
+        };
+        std::thread::scope(|scope| {
+            // Whatever ends the steps, the scope waits for its threads, so they must end too.
+            let _stop = queue.stop_on_drop();
+            for i in 0..self.workers.min(batches.len()) {
+                let thread = std::thread::Builder::new().name(format!("trainer {i}"));
+                thread.spawn_scoped(scope, || queue.work(read))?;
+            }
+            let ready = batches.iter().map_while(|numbers| Some((*numbers, Source::Ready(queue.take()?))));
+            self.take_batches(fit, ready)
+        })
+    }
+
+    /// Takes a step for each batch: the numbers of its samples, and where they come from.
+    fn take_batches<'n>(
+        &mut self,
+        fit: &mut Fit<'_>,
+        batches: impl Iterator<Item = (&'n [usize], Source)>,
+    ) -> Result<Option<Stopped>> {
         let epoch = fit.state.history.len();
-        // Two random sequences: one for the order, one for the changes.
-        let epoch_seed = Random::new(self.seed, epoch as u64).bits();
-        let mut order: Vec<usize> = (0..fit.samples.len()).collect();
-        Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
-        for numbers in order.chunks(self.batch).skip(fit.state.batches) {
-            let loss = self.step(fit, numbers, epoch_seed)?;
+        for (numbers, source) in batches {
+            let loss = self.step(fit, numbers, source)?;
             #[cfg(feature = "progress")]
             if let Some(bar) = &fit.progress {
                 bar.step(epoch + 1, self.epochs, fit.state.loss / fit.state.counted as f64);
@@ -356,17 +398,27 @@ impl<'a> Trainer<'a> {
     }
 
     /// Takes a step with the samples of these numbers and returns their loss.
-    fn step(&mut self, fit: &mut Fit<'_>, numbers: &[usize], epoch_seed: u64) -> Result<f64> {
+    fn step(&mut self, fit: &mut Fit<'_>, numbers: &[usize], source: Source) -> Result<f64> {
         let Fit { samples, steps, state, machine, .. } = fit;
         let epoch = state.history.len();
         let factor = (self.schedule)(self.optimiser.step(), *steps);
-        let loss = machine.gradients(&Work { trainer: self, samples: *samples, numbers, epoch_seed })?;
-        if !loss.is_finite() {
-            return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
-        }
-        if let Some(what) = machine.not_finite(&self.optimiser, self.backend)? {
-            return Err(self.not_finite(&what, epoch));
-        }
+        let computed = machine.gradients(&Work { trainer: self, samples: *samples, numbers }, source);
+        let checked = computed.and_then(|loss| {
+            if !loss.is_finite() {
+                return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
+            }
+            match machine.not_finite(&self.optimiser, self.backend)? {
+                Some(what) => Err(self.not_finite(&what, epoch)),
+                None => Ok(loss),
+            }
+        });
+        let loss = match checked {
+            Ok(loss) => loss,
+            Err(error) => {
+                machine.buffers.restore(self.backend)?;
+                return Err(error);
+            }
+        };
         self.optimiser.advance(factor)?;
         machine.steps.compute(self.backend)?;
         state.rate = self.optimiser.rate() * factor;
@@ -385,7 +437,7 @@ impl<'a> Trainer<'a> {
         if let Some(patience) = self.patience {
             let judged = test.map_or(loss, |test| test.loss);
             if state.best.as_ref().is_none_or(|best| judged < best.loss) {
-                let parameters = self.optimiser.parameters().iter().map(bytes_of).collect::<Result<_>>()?;
+                let parameters = self.optimiser.model().iter().map(bytes_of).collect::<Result<_>>()?;
                 state.best = Some(Best { epoch: number, loss: judged, parameters });
             } else if state.best.as_ref().is_some_and(|best| number - best.epoch >= patience) {
                 stopped = Some(Stopped::Early);
@@ -430,7 +482,7 @@ impl<'a> Trainer<'a> {
     #[cfg(feature = "safetensors")]
     fn keep(&self, samples: &dyn Samples, state: &State) -> Result<()> {
         let Some((path, _)) = &self.checkpoint else { return Ok(()) };
-        for parameter in self.optimiser.parameters() {
+        for parameter in self.optimiser.model() {
             if let Some(value) = parameter.to_f32_vec()?.into_iter().find(|value| !value.is_finite()) {
                 let (name, step, path) = (parameter.name(), self.optimiser.step(), path.display());
                 return Err(invalid(format!(
@@ -452,7 +504,7 @@ impl<'a> Trainer<'a> {
 
 /// A call of [`Trainer::fit`].
 struct Fit<'f> {
-    samples: &'f dyn Samples,
+    samples: &'f (dyn Samples + Sync),
     /// The steps of all epochs.
     steps: u64,
     state: State,
@@ -466,7 +518,19 @@ struct Work<'w, 'a> {
     trainer: &'w Trainer<'a>,
     samples: &'w dyn Samples,
     numbers: &'w [usize],
-    epoch_seed: u64,
+}
+
+/// Where a batch comes from.
+enum Source {
+    /// The samples, which are read when they are needed; the seed of their changes.
+    Samples(u64),
+    /// A worker, which has read the samples of each part.
+    Ready(Result<Vec<Assembled>>),
+}
+
+/// The numbers of the samples of each part of a batch.
+fn parts_of(numbers: &[usize], parts: usize) -> impl Iterator<Item = &[usize]> {
+    numbers.chunks(numbers.len().div_ceil(parts))
 }
 
 /// The graphs of batches, by their size, and of the step after a batch.
@@ -478,7 +542,42 @@ struct Machine {
     /// 0 if all sums are finite, else NaN.
     finite: (Tensor, Graph),
     steps: Graph,
+    buffers: Buffers,
     parts: usize,
+}
+
+/// The model's buffers, which a batch changes before it is known whether its step is taken, and copies of what they
+/// were after the last step.
+struct Buffers {
+    /// From copies to buffers; `None` if there are no buffers.
+    restore: Option<Graph>,
+}
+
+impl Buffers {
+    /// Makes the copies, and the nodes that bring them up to date after a step.
+    fn new(backend: &Backend, buffers: &[Tensor]) -> Result<(Self, Vec<Tensor>)> {
+        let ctx = Context::on(backend);
+        let (mut keep, mut restore) = (Vec::new(), Vec::new());
+        for buffer in buffers {
+            let copy = ctx.zeros(buffer.dtype(), buffer.shape())?;
+            copy.write_bytes(0, &bytes_of(buffer)?)?;
+            ctx.within(|| -> Result<()> {
+                keep.push(buffer.cpy(&copy)?);
+                restore.push(copy.cpy(buffer)?);
+                Ok(())
+            })?;
+        }
+        let restore = match restore.is_empty() {
+            true => None,
+            false => Some(Graph::new(&restore.iter().collect::<Vec<_>>())?),
+        };
+        Ok((Self { restore }, keep))
+    }
+
+    /// Takes back what batches have changed since the last step.
+    fn restore(&self, backend: &Backend) -> Result<()> {
+        self.restore.as_ref().map_or(Ok(()), |graph| graph.compute(backend))
+    }
 }
 
 impl Machine {
@@ -501,8 +600,9 @@ impl Machine {
         let zero = zero.ok_or_else(|| invalid("Trainer: no parameters: at least one is valid".into()))?;
         let finite = (zero.clone(), Graph::new(&[&zero])?);
         let steps = optimiser.steps_by(&of_steps, sums.sums())?;
-        let steps = Graph::new(&steps.iter().collect::<Vec<_>>())?;
-        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, parts })
+        let (buffers, keep) = Buffers::new(backend, optimiser.buffers())?;
+        let steps = Graph::new(&steps.iter().chain(&keep).collect::<Vec<_>>())?;
+        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, buffers, parts })
     }
 
     /// Names a sum of gradients that is not finite, if there is one.
@@ -521,17 +621,24 @@ impl Machine {
     }
 
     /// The mean loss of the samples; the sums then hold its gradients.
-    fn gradients(&mut self, work: &Work<'_, '_>) -> Result<f64> {
-        let Work { trainer, samples, numbers, epoch_seed } = *work;
+    fn gradients(&mut self, work: &Work<'_, '_>, source: Source) -> Result<f64> {
+        let Work { trainer, samples, numbers } = *work;
         let mut sum = 0.;
-        let size = numbers.len().div_ceil(self.parts);
-        for (i, part) in numbers.chunks(size).enumerate() {
+        let (seed, ready) = match source {
+            Source::Samples(seed) => (seed, Vec::new()),
+            Source::Ready(parts) => (0, parts?),
+        };
+        let mut ready = ready.into_iter();
+        for (i, part) in parts_of(numbers, self.parts).enumerate() {
             let place = self.place(trainer, samples, part.len())?;
             // Each part of each step draws other random numbers.
             let counter = (trainer.optimiser.step() + 1) * self.parts as u64 + i as u64;
             self.random.write(&[trainer.seed as i64, counter as i64])?;
             let graph = &mut self.graphs[place].1;
-            graph.leafs.write(samples, part, Some(epoch_seed))?;
+            match ready.next() {
+                Some(assembled) => graph.leafs.write_assembled(assembled)?,
+                None => graph.leafs.write(samples, part, Some(seed))?,
+            }
             let weight = part.len() as f64 / numbers.len() as f64;
             sum += weight * graph.compute(trainer.backend, i == 0, weight as f32)?;
         }

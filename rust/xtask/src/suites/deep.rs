@@ -86,7 +86,7 @@ pub fn fuzz(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Our files read by the Python packages, and theirs by us.
+/// Our files read by the Python packages, and theirs by us; tensors shared with NumPy and JAX.
 pub fn interop(run: &mut Run) -> Result<(), String> {
     let python = python::with_formats(run.ws)?;
     let ws = run.ws;
@@ -103,7 +103,16 @@ pub fn interop(run: &mut Run) -> Result<(), String> {
         build_cache::cargo(ws).args(ours).env("TENSORLIB_INTEROP", &folder),
     )?;
     run.tests("Python reads", Style::Status, step("read"))?;
+    shared_tensors(run)?;
     real_model(run)
+}
+
+/// Tensors shared with NumPy and JAX, and the example of docs/tensors.md.
+fn shared_tensors(run: &mut Run) -> Result<(), String> {
+    let library = builds::library(run, true)?.join("capi/libtensorlib.so");
+    let (ws, python) = (run.ws, python::with_dlpack(run.ws)?);
+    let script = ws.cmd(python).arg(ws.root.join("tests/interop/dlpack.py")).arg(library);
+    run.tests("NumPy and JAX", Style::Status, script)
 }
 
 /// Vectors of a published model compared with PyTorch's, on each ISA.

@@ -21,9 +21,9 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(ws)?;
     run.tests("tests and doc tests", Style::Cargo, build_cache::cargo(ws).arg("test").args(CRATES))?;
     let with = ["test", "--package", "tensorlib", "--features"];
-    let both = build_cache::cargo(ws).args(with).arg("ndarray,safetensors");
-    run.tests("features ndarray and safetensors", Style::Cargo, both)?;
-    for feature in ["ndarray", "safetensors"] {
+    let both = build_cache::cargo(ws).args(with).arg("dlpack,ndarray,safetensors");
+    run.tests("features dlpack, ndarray and safetensors", Style::Cargo, both)?;
+    for feature in ["dlpack", "ndarray", "safetensors"] {
         let alone = build_cache::cargo(ws).args(["check", "--package", "tensorlib", "--features", feature]);
         let checked = run.step(alone).map(drop);
         run.check(&format!("feature {feature} alone compiles"), checked);
@@ -44,6 +44,10 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             "training",
             "--test",
             "training_values",
+            "--test",
+            "pytorch_layers",
+            "--test",
+            "layers",
         ];
         run.tests(
             &format!("training {isa}"),
