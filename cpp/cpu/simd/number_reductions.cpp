@@ -93,9 +93,10 @@ void extreme_along(int64_t n, const E *x, int64_t, V<E> *state) {
         E best = best_number<E, least>(block, count);
         if constexpr (!std::is_integral_v<E>) {
             // Zeros need all signs, and infinity may be where only NaN is.
-            bool is_number = true;
-            for (int64_t i = 0; i < count; i++) is_number &= block[i] == block[i];
-            if (!is_number || best == 0) {
+            // Counted as wide as the elements are, because compilers turn that into vectors.
+            int64_t unordered = 0;
+            for (int64_t i = 0; i < count; i++) unordered += block[i] != block[i];
+            if (unordered != 0 || best == 0) {
                 best = block[0];
                 for (int64_t i = 1; i < count; i++) best = better(best, block[i]);
             }

@@ -192,7 +192,8 @@ fn reaches_devices(target: &str) -> bool {
     let c = target.starts_with("tl_c_") || target.starts_with("tl_cpp_");
     tests
         || c
-        || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "op_vectors_test", "tl_bench_gpu"].contains(&target)
+        || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "custom_test", "op_vectors_test", "tl_bench_gpu"]
+            .contains(&target)
 }
 
 fn cuda_options(architectures: Option<&str>) -> Result<Vec<String>, String> {

@@ -45,8 +45,9 @@ pub fn joined_cases(run: &mut Run, build: &Path, prefix: &Path, devices: &str) -
 /// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and the other C programs that
 /// use a GPU.
 pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    let chosen =
-        |name: &str| ["cases_test", "joined_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_");
+    let chosen = |name: &str| {
+        ["cases_test", "custom_test", "joined_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_")
+    };
     cpp::some_programs(run, &build.join("tests/cpp"), chosen, &[envs.to_vec()])?;
     c::programs(run, build, envs)
 }
