@@ -189,6 +189,25 @@ func (g *Graph) SetCheckFinite(on bool) error {
 	return g.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_graph_set_check_finite(g.ptr, C.bool(on), cerr) })
 }
 
+// SetBatchInvariant makes future runs batch-invariant: each column of MulMat and
+// MulMatId, and each query of FlashAttnExt, has the bits that it has if it is
+// computed alone, however many are computed with it. A query's bits do not depend
+// on keys that its mask hides either. Operations that take each row by itself are
+// always batch-invariant. Prompts are slower, single columns hardly.
+//
+// Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
+// after Close. Compute then fails with [StatusUnsupported] on a backend other than
+// the CPU, and for MulMatSparse, Axpy and SparseFfn.
+func (g *Graph) SetBatchInvariant(on bool) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	return g.busy.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_graph_set_batch_invariant(g.ptr, C.bool(on), cerr)
+	})
+}
+
 // Compute computes the graph and returns when the results are complete. The first
 // run on a backend makes a plan, which later runs reuse.
 //

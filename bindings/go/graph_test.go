@@ -380,6 +380,47 @@ func TestRecompute(t *testing.T) {
 	wantError(t, w.SetRecompute(true), StatusInvalidArgument, "leaf")
 }
 
+// A column has the bits that it has alone, which are rounded to 8 bits as several are.
+func TestBatchInvariant(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(2)))
+	defer cpu.Close()
+	c := newContext(t)
+	values := func(n int) []float32 {
+		all := make([]float32, n)
+		for i := range all {
+			all[i] = float32(i*7919%1013)/500 - 1
+		}
+		return all
+	}
+	a, b := f32(c, 64, 40), f32(c, 64, 5)
+	for _, x := range []*Tensor{a, b} {
+		if err := Write(x, values(int(x.Len()))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := must(c.Cast(a, Q8_0))
+	all := must(c.MulMat(w, b))
+	one := must(c.MulMat(w, must(c.Narrow(b, 1, 3, 1))))
+	g := must(NewGraph(c, all, one))
+	defer g.Close()
+	if err := g.SetBatchInvariant(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	got, want := make([]float32, 5*40), make([]float32, 40)
+	if err := Read(all, got); err != nil {
+		t.Fatal(err)
+	}
+	if err := Read(one, want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got[3*40:4*40], want) {
+		t.Errorf("a column among five: %v, alone: %v", got[3*40:4*40], want)
+	}
+}
+
 func TestCheckFinite(t *testing.T) {
 	cpu := must(NewBackend("cpu", WithThreads(2)))
 	defer cpu.Close()

@@ -89,6 +89,10 @@ tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err) 
     return guarded(err, [&] { core::set_check_finite(*unwrap(required(graph, "graph_set_check_finite", "graph")), check); });
 }
 
+tl_status tl_graph_set_batch_invariant(tl_graph *graph, bool on, tl_error *err) {
+    return guarded(err, [&] { core::set_batch_invariant(*unwrap(required(graph, "graph_set_batch_invariant", "graph")), on); });
+}
+
 size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size) {
     return capi::copied_text(buf, size, [&] { return graph ? unwrap(graph)->dot() : std::string(); });
 }

@@ -76,6 +76,7 @@ void Graph::set_observer(Observe observe) const {
 }
 
 void Graph::set_check_finite(bool check) const { core::set_check_finite(*impl_->graph, check); }
+void Graph::set_batch_invariant(bool on) const { core::set_batch_invariant(*impl_->graph, on); }
 
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
 std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }

@@ -23,6 +23,7 @@ public:
     int n_threads() const noexcept override { return pool_.size(); }
     const char *isa() const noexcept override { return isa_.name; }
     const simd::SimdTable &simd() const noexcept { return isa_.kernels; }
+    bool has_batch_invariant_kernels() const noexcept override { return true; }
     // Call with the backend's turn held.
     ThreadPool &pool() noexcept { return pool_; }
     unsigned make_copies(const Tensor &node, KernelPlan &plan) noexcept override;

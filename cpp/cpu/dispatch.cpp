@@ -58,7 +58,9 @@ void enter_fetching(simd::SimdTable &table, const Fetching &fetching) {
     for (int n = 1; n <= simd::max_integer_columns; n++) {
         table.integer.prefetch_distance[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
     }
-    for (simd::SimdTable::Gemm *gemm : {&table.gemm.f32, &table.gemm.bf16, &table.gemm.f16_by_f32, &table.gemm.bf16_by_f32}) {
+    simd::SimdTable::Gemms &all = table.gemm;
+    for (simd::SimdTable::Gemm *gemm :
+         {&all.f32, &all.bf16, &all.f16_by_f32, &all.bf16_by_f32, &all.f32_in_order, &all.f16_by_f32_in_order, &all.bf16_by_f32_in_order}) {
         for (int n = 1; n <= fetching.floats_from_cache; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
     }
     for (int rows = 1; fetching.halves_as_stream && rows <= table.dot.rows; rows++) {

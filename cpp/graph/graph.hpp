@@ -66,6 +66,8 @@ public:
     void *progress_data = nullptr;
     // Whether runs look for the first non-finite result, node by node.
     bool check_finite = false;  // under busy()
+    // Whether the bits of a column do not depend on how many columns are computed with it (tl_graph_set_batch_invariant).
+    bool batch_invariant = false;  // under busy()
     // Called with each node and its result. The node is passed as the C ABI's handle, which is the tensor itself.
     using Observe = bool (*)(void *user_data, ::tl_tensor *node, std::size_t done, std::size_t total);
     Observe observe = nullptr;  // under busy()

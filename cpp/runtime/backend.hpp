@@ -77,6 +77,9 @@ public:
     // The bytes that the backend keeps for copies of constants.
     virtual std::size_t packed_bytes() const noexcept { return 0; }
 
+    // Whether kernels honour Problem::batch_invariant, or refuse.
+    virtual bool has_batch_invariant_kernels() const noexcept { return false; }
+
     // The kernel that takes the node, and its plan. refusals() is what the kernels that precede it said, or all of them
     // if it is null. Not for a joined backend: ask its parts.
     Choice choose(const Problem &problem) const noexcept;

@@ -257,4 +257,9 @@ void set_check_finite(Graph &graph, bool check) {
     graph.check_finite = check;
 }
 
+void set_batch_invariant(Graph &graph, bool on) {
+    const GraphGuard guard(graph, "graph_set_batch_invariant");
+    graph.batch_invariant = on;
+}
+
 }  // namespace tensorlib::core

@@ -47,5 +47,7 @@ void set_observer(Graph &graph, Graph::Observe observe, void *user_data);
 
 // Sets whether later runs fail at the first non-finite result (runtime/finite_check.hpp).
 void set_check_finite(Graph &graph, bool check);
+// Sets whether later runs give each column the bits that it has alone (Graph::batch_invariant).
+void set_batch_invariant(Graph &graph, bool on);
 
 }  // namespace tensorlib::core

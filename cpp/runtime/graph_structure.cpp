@@ -19,6 +19,7 @@ GraphStructure::GraphStructure(const Graph &graph)
     : hash_(graph.hash()),
       limit_(graph.recomputation().limit),
       runs_nodes_singly_(graph.runs_nodes_singly()),
+      batch_invariant_(graph.batch_invariant),
       source_indices_(graph.source_indices().begin(), graph.source_indices().end()),
       output_indices_(graph.output_indices().begin(), graph.output_indices().end()) {
     std::size_t attr_bytes = 0;

@@ -17,11 +17,13 @@ public:
     std::uint64_t hash() const noexcept { return hash_; }
     // Whether a plan for one graph is a plan for the other. Operations, attributes, shapes, strides, types and devices
     // must be equal at equal positions. The graphs must also have the same constants, the same nodes with their own
-    // data, the same memory limit, and both must look at results or not.
+    // data, the same memory limit and the same settings.
     bool is_of(const Graph &graph) const noexcept;
 
-    // Whether nodes run singly as the graph now requires.
-    bool is_run_as(const Graph &graph) const noexcept { return runs_nodes_singly_ == graph.runs_nodes_singly(); }
+    // Whether the graph still has the settings that plans depend on.
+    bool is_run_as(const Graph &graph) const noexcept {
+        return runs_nodes_singly_ == graph.runs_nodes_singly() && batch_invariant_ == graph.batch_invariant;
+    }
 
     // Whether node i's memory is an output's.
     bool is_output(std::size_t i) const noexcept { return nodes_[i].is_output; }
@@ -46,7 +48,7 @@ private:
 
     std::uint64_t hash_;
     std::optional<std::size_t> limit_;  // for which memory is planned
-    bool runs_nodes_singly_;
+    bool runs_nodes_singly_, batch_invariant_;
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes
     std::vector<Graph::NodeIndex> source_indices_, output_indices_;

@@ -59,6 +59,8 @@ struct Problem {
     Program program{};
     // The copies that the kernel plans (KernelPlan::copies, a bit each) for which the backend has no memory.
     unsigned missing_copies = 0;
+    // Whether a column's bits must not depend on how many columns are computed with it (Graph::batch_invariant).
+    bool batch_invariant = false;
 };
 
 // The stages of a step, in order. set_up runs once, before anything else, if the operands' values determine the rest.

@@ -112,7 +112,7 @@ std::string Plan::refused_text(std::size_t node, Backend &backend) const {
     for (const RefusedNode &refused : planned_.refused) {
         if (refused.node != node) continue;
         Backend &part = *backend.parts()[refused.part];
-        const Problem problem{*graph_->nodes()[node], part, part.n_threads()};
+        const Problem problem{*graph_->nodes()[node], part, part.n_threads(), {}, 0, graph_->batch_invariant};
         const std::string why = part.refusals(problem, nullptr);
         text += format_text(", not on %s%s%s", part.device().name(), why.empty() ? "" : ": ", why.c_str());
     }
@@ -157,7 +157,7 @@ std::string Plan::text(Backend &backend) const {
         text += copies_text(step.plan);
         for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
         text += refused_text(i, backend);
-        const Problem problem{*step.node, part, part.n_threads(), step.src.empty() ? step.program : Program{}};
+        const Problem problem{*step.node, part, part.n_threads(), step.src.empty() ? step.program : Program{}, 0, graph_->batch_invariant};
         const std::string refused = part.refusals(problem, step.kernel);
         text += refused.empty() ? "\n" : " (" + refused + ")\n";
     }

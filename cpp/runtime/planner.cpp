@@ -55,7 +55,7 @@ template <class F>
 auto with_problem(const Planning &planning, std::size_t i, std::size_t part, F f) {
     Tensor *node = planning.graph.nodes()[i];
     Backend &backend = *planning.parts[part];
-    Problem problem{*node, backend, backend.n_threads()};
+    Problem problem{.node = *node, .backend = backend, .n_threads = backend.n_threads(), .batch_invariant = planning.graph.batch_invariant};
     if (!has_formula(*node)) return f(problem);
     const ProgramPlan program = make_program(planning.graph, planning.indices, {&node, 1}, nullptr);
     std::vector<TensorRef> inputs;
@@ -90,7 +90,8 @@ Chosen choose(const Planning &planning, std::span<const std::uint32_t> parts) {
         const bool elementwise = has_formula(node);
         if (elementwise && (!may_move || has_kernel(planning, i, parts[i]))) continue;
         Backend &part = *planning.parts[parts[i]];
-        const Problem problem{node, part, part.n_threads()};
+        const Problem problem{
+            .node = node, .backend = part, .n_threads = part.n_threads(), .batch_invariant = planning.graph.batch_invariant};
         if (!elementwise) chosen.kernels[i] = part.choose(problem);
         if (chosen.kernels[i].kernel) continue;
         if (!may_move) fail_without_kernel(problem);
@@ -133,7 +134,7 @@ std::vector<Choice> make_copies(const Planning &planning, const Placement &place
         unsigned missing = 0;
         while (const unsigned more = part.make_copies(node, kernels[i].plan)) {
             missing |= more;
-            kernels[i] = part.choose({node, part, part.n_threads(), {}, missing});
+            kernels[i] = part.choose({node, part, part.n_threads(), {}, missing, planning.graph.batch_invariant});
         }
     }
     return kernels;
@@ -178,8 +179,23 @@ Draft make_draft(const Planning &planning, const Placed &placed) {
     return draft;
 }
 
+namespace {
+
+void check_batch_invariance(const Planning &planning) {
+    if (!planning.graph.batch_invariant) return;
+    for (const Backend *part : planning.parts) {
+        if (part->has_batch_invariant_kernels()) continue;
+        fail(Status::unsupported,
+             "graph_compute: the graph is batch-invariant (graph_set_batch_invariant), and %s has no such kernels: cpu is valid",
+             part->device().name());
+    }
+}
+
+}  // namespace
+
 Planned make_plan(const Graph &graph, Backend &backend, const GraphStructure &structure) {
     const Planning planning(graph, backend, structure);
+    check_batch_invariance(planning);
     Placed placed = place_and_choose(planning);
     placed.kernels = make_copies(planning, placed.placement, std::move(placed.kernels));
     Draft draft = make_draft(planning, placed);

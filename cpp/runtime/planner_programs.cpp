@@ -71,7 +71,7 @@ Fused fuse(const Planning &planning, const Placed &placed, bool fuses) {
         append(made.program, fused);
         if (made.program.spans.empty() || made.producer) continue;
         Backend &part = *planning.parts[placed.placement.part[i]];
-        const Problem problem{*planning.graph.nodes()[i], part, part.n_threads(), made.program.spans};
+        const Problem problem{*planning.graph.nodes()[i], part, part.n_threads(), made.program.spans, 0, planning.graph.batch_invariant};
         fused.kernels[i] = part.choose(problem);
         if (!fused.kernels[i].kernel) fail_without_kernel(problem);
     }

@@ -28,6 +28,7 @@ static void test_building(void) {
     REFUSED(tl_graph_compute(graph, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "");
     REFUSED(tl_graph_set_progress(NULL, NULL, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "");
     REFUSED(tl_graph_set_check_finite(NULL, true, &err), TL_STATUS_INVALID_ARGUMENT, "graph is NULL");
+    REFUSED(tl_graph_set_batch_invariant(NULL, true, &err), TL_STATUS_INVALID_ARGUMENT, "graph is NULL");
     CHECK(tl_graph_n_nodes(NULL) == 0 && tl_graph_n_leafs(NULL) == 0);
     tl_graph_free(graph), tl_context_free(ctx);
 }

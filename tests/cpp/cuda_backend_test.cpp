@@ -322,6 +322,17 @@ TEST_F(Graphs, that_check_name_the_first_result_that_is_not_finite) {
     graph.compute(gpu);
 }
 
+TEST_F(Graphs, are_refused_if_they_are_batch_invariant) {
+    const tl::Backend gpu(support::cuda_devices().front());
+    const tl::Context ctx(gpu);
+    const tl::Graph graph({sqr(support::leaf(ctx, {3}, 1))});
+    graph.set_batch_invariant(true);
+    expect_error(tl::Status::unsupported, {"batch-invariant", support::cuda_devices().front(), "cpu is valid"},
+                 [&] { graph.compute(gpu); });
+    graph.set_batch_invariant(false);
+    graph.compute(gpu);
+}
+
 TEST_F(Graphs, backends_of_one_device_share_contexts) {
     const tl::Backend first("cuda:0"), second("cuda:0");
     const tl::Context mine(first), yours(second);

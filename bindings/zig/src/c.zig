@@ -440,6 +440,7 @@ pub extern fn tl_graph_set_progress(
     err: ?*tl_error,
 ) tl_status;
 pub extern fn tl_graph_set_check_finite(graph: ?*tl_graph, check: bool, err: ?*tl_error) tl_status;
+pub extern fn tl_graph_set_batch_invariant(graph: ?*tl_graph, on: bool, err: ?*tl_error) tl_status;
 pub extern fn tl_graph_plan_bytes(
     graph: ?*tl_graph,
     backend: ?*tl_backend,

@@ -225,6 +225,31 @@ test "nodes are computed again, by marks and within a bound" {
     try std.testing.expectError(error.InvalidArgument, w.setRecompute(true));
 }
 
+test "a column has the bits that it has alone" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{ .allocator = std.testing.allocator });
+    defer ctx.deinit();
+    const a = try ctx.tensor(.f32, &.{ 64, 40 });
+    const b = try ctx.tensor(.f32, &.{ 64, 5 });
+    var values: [64 * 40]f32 = undefined;
+    for (0.., &values) |i, *value| value.* = @as(f32, @floatFromInt(i * 7919 % 1013)) / 500 - 1;
+    try a.write(f32, &values);
+    try b.write(f32, values[0 .. 64 * 5]);
+    const weights = try ctx.cast(a, .q8_0);
+    const all = try ctx.mulMat(weights, b);
+    const one = try ctx.mulMat(weights, try ctx.narrow(b, 1, 3, 1));
+    var graph = try ctx.graph(&.{ all, one });
+    defer graph.deinit();
+    try graph.setBatchInvariant(true);
+    try graph.compute(cpu);
+    var got: [40]f32 = undefined;
+    try one.read(f32, &got);
+    const of_all = try all.readAlloc(f32, std.testing.allocator);
+    defer std.testing.allocator.free(of_all);
+    try expectEqualSlices(f32, &got, of_all[3 * 40 .. 4 * 40]);
+}
+
 test "the first result that is not finite is named" {
     var cpu = try tl.Backend.init(.{ .threads = 2 });
     defer cpu.deinit();

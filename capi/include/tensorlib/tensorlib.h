@@ -3969,6 +3969,19 @@ TL_API TL_NODISCARD tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_
 /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err);
 
+/// Makes future runs batch-invariant: each column of mul_mat and mul_mat_id, and each query of flash_attn_ext, has
+/// the bits that it has if it is computed alone, however many are computed with it. Use it where results must not
+/// depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
+///
+/// A query's bits do not depend on keys that its mask hides either. Operations that take each row by itself, such as
+/// norms, rope and get_rows, are always batch-invariant. A column is then rounded to 8 bits even if it is the only
+/// one, and BF16 weights are multiplied in F32. Prompts are slower, single columns hardly.
+///
+/// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Computing the graph then
+/// fails with TL_STATUS_UNSUPPORTED on a backend other than the CPU, and for mul_mat_sparse, axpy and sparse_ffn,
+/// which have no such kernels. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_graph_set_batch_invariant(tl_graph *graph, bool on, tl_error *err);
+
 /// Writes the graph in Graphviz's DOT language to `buf`, at most `size` bytes including the NUL, and returns the
 /// length needed without the NUL. `buf` may be NULL if size is 0. Returns 0 for NULL, and if memory runs out. Any
 /// thread. Since 0.1.

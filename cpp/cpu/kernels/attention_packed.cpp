@@ -268,6 +268,7 @@ const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Blocking one(p.node, 1, simd);
     if (one.shape.columns() <= few_columns) return "up to 16 queries for a head of keys";
+    if (p.batch_invariant) return not_batch_invariant;
     // Heads without elements may have 2^40 queries.
     if (p.node.layout.n_elements() == 0) return "the result is empty";
     const std::int64_t near = round_floats / std::max<std::int64_t>(one.group_floats, 1);

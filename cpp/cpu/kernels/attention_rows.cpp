@@ -9,7 +9,8 @@
 //
 // The shape alone determines the segments and the order in which they are added, so a result does not depend on the
 // number of threads. Keys before the first or after the last key that one of a segment's columns does not mask are not
-// read.
+// read. A column's bits depend neither on the other columns nor on masked keys, whose weights are 0: sums have 32 parts
+// that are joined in pairs p and p + 16, then p and p + 8 (parts.hpp), so it does not matter which key is the first.
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/attention.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -38,14 +39,16 @@ struct Segments {
     // Parts of a thread's workspace.
     WorkspaceParts thread;
     std::size_t queries, scores, mask, decoded;
+    bool in_order;  // whether a single column is multiplied in the order of several
 
-    explicit Segments(const Tensor &node) noexcept
+    Segments(const Tensor &node, bool batch_invariant) noexcept
         : shape(node),
           count(ceil_div(shape.keys, segment_keys)),
           column_groups(ceil_div(shape.columns(), most_columns)),
           units(shape.groups() * column_groups * count),
           row_floats(static_cast<std::int64_t>(decoded_floats(shape.n))),
-          part_floats(static_cast<std::int64_t>(decoded_floats(shape.m + 2))) {
+          part_floats(static_cast<std::int64_t>(decoded_floats(shape.m + 2))),
+          in_order(batch_invariant) {
         queries = thread.add<float>(most_columns * row_floats);
         scores = thread.add<float>(most_columns * segment_keys);
         mask = thread.add<float>(segment_keys);
@@ -101,14 +104,18 @@ void for_rows(const Unit &u, const TensorRef &t, const std::byte *first, bool as
 void multiply_keys(const Unit &u) noexcept {
     const simd::SimdTable::Dots &dots = u.slice.simd.dot;
     const DotTiles own = tiles_as_it_lies(u.step.node->src[1]->layout, u.slice.simd), tiles = own ? own : dots.f32;
+    // For a batch-invariant graph.
+    const simd::SimdTable::DotF32 *one = u.all.in_order && own == dots.f16    ? dots.f16_in_order
+                                         : u.all.in_order && own == dots.bf16 ? dots.bf16_in_order
+                                                                              : nullptr;
     for_rows(u, u.step.src[1], u.group.k, own, [&](std::int64_t key, std::int64_t n, const char *rows, std::ptrdiff_t stride) {
         for (std::int64_t i = 0; i < n; i += dots.rows) {
             const std::int64_t height = std::min<std::int64_t>(dots.rows, n - i);
             for (int j = 0; j < u.columns; j += dots.columns) {
                 const int width = std::min(dots.columns, u.columns - j);
-                tiles[height - 1][width - 1](u.all.shape.n, rows + i * stride, stride,
-                                             reinterpret_cast<const char *>(u.queries() + j * u.all.row_floats), bytes(u.all.row_floats),
-                                             u.scores(j) + (key - u.keys.begin) + i, segment_keys);
+                const simd::SimdTable::DotF32 kernel = width == 1 && one ? one[height - 1] : tiles[height - 1][width - 1];
+                kernel(u.all.shape.n, rows + i * stride, stride, reinterpret_cast<const char *>(u.queries() + j * u.all.row_floats),
+                       bytes(u.all.row_floats), u.scores(j) + (key - u.keys.begin) + i, segment_keys);
             }
         }
     });
@@ -214,7 +221,8 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
         plan.chunks(Stage::compute) = 0;  // however many queries there are
         return;
     }
-    const Segments all(p.node);
+    plan.keep(p.batch_invariant);
+    const Segments all(p.node, p.batch_invariant);
     const std::int64_t columns = all.shape.groups() * all.shape.columns();
     const auto read = static_cast<std::int64_t>(p.node.src[1]->layout.nbytes() + p.node.src[2]->layout.nbytes());
     plan.chunks(Stage::compute) = all.units == 0 ? 0 : chunks_for(all.units, read * all.column_groups, p.n_threads);
@@ -223,7 +231,7 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_rows(const Step &step, const Slice &slice) noexcept {
-    const Segments all(*step.node);
+    const Segments all(*step.node, step.plan.kept<bool>());
     if (slice.stage == Stage::compute) {
         const Range units = part_of(all.units, slice.chunk, step.plan.chunks(Stage::compute));
         for (std::int64_t unit = units.begin; unit < units.end; unit++) compute_unit(all, step, slice, unit);

@@ -174,7 +174,7 @@ void run_axpy(const Step &step, const Slice &slice) noexcept {
 
 constexpr CpuKernel table[] = {
     {{.op = Op::axpy, .name = "axpy_empty", .plan = plan_unless<refuse_unless_empty>}, check_rows},
-    {{.op = Op::axpy, .name = "axpy_rows", .plan = plan_always<plan_axpy>}, run_axpy},
+    {{.op = Op::axpy, .name = "axpy_rows", .plan = plan_unless<refuse_batch_invariant, plan_axpy>}, run_axpy},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ constexpr std::int64_t most_widened_columns = 32;
 bool as_it_lies(const Layout &b) noexcept { return b.type == DType::f32 && b.rows_contiguous(); }
 
 const char *refuse_dot(const Problem &p) noexcept {
+    if (p.batch_invariant) return not_batch_invariant;
     for (const Tensor *t : p.node.sources()) {
         if (t->layout.type == DType::f32 && !t->layout.rows_contiguous()) return "rows are not contiguous";
     }

@@ -66,8 +66,8 @@ struct WorkspaceParts {
 };
 
 // Whether a product of this many columns reads them as 16-bit integers.
-inline bool in_16_bits(const simd::SimdTable::IntegerFormat &format, std::int64_t columns) noexcept {
-    return columns == 1 && format.gemm_one;
+inline bool in_16_bits(const simd::SimdTable::IntegerFormat &format, std::int64_t columns, bool batch_invariant) noexcept {
+    return columns == 1 && format.gemm_one && !batch_invariant;
 }
 
 inline const char *rounding_of(bool one) noexcept { return one ? "b in 16 bits" : "b in 8 bits"; }
@@ -116,6 +116,12 @@ inline void quantize(const simd::SimdTable &simd, const ByteLayout &layout, cons
     } else {
         simd.integer.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
     }
+}
+
+// Why a kernel refuses a batch-invariant graph.
+constexpr const char *not_batch_invariant = "bits would depend on the number of columns";
+inline const char *refuse_batch_invariant(const Problem &problem) noexcept {
+    return problem.batch_invariant ? not_batch_invariant : nullptr;
 }
 
 // The most columns that tiles of dot products multiply: each group of columns reads a's rows again from the L2 cache.
@@ -184,8 +190,10 @@ bool packs_as_it_lies(DType type, const simd::SimdTable &simd) noexcept;
 void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
                  const simd::SimdTable &simd) noexcept;
 
-// The floating-point micro-kernels for a copy of this type.
-const simd::SimdTable::Gemm &gemm_of_copy(DType type, const simd::SimdTable &simd) noexcept;
+// The floating-point micro-kernels for a copy of this type, or for panels of F32; in_order: with one order of sums for any
+// number of columns.
+const simd::SimdTable::Gemm &gemm_of_copy(DType type, bool in_order, const simd::SimdTable &simd) noexcept;
+const simd::SimdTable::Gemm &gemm_of_floats(bool in_order, const simd::SimdTable &simd) noexcept;
 
 const char *refuse_pairs(const Problem &problem) noexcept;
 const char *refuse_constant(const Problem &problem) noexcept;
@@ -204,6 +212,7 @@ enum class Product : std::uint8_t;
 struct Decisions {
     std::int64_t MC, KC, NC, blocks_per_round;
     Product product;
+    bool in_order;  // whether sums have one order for any number of columns
 };
 }  // namespace packed
 

@@ -102,11 +102,13 @@ void fetch_targets(const Step &step, const Entry *slots, std::int64_t n, std::in
 // What the plans of both products decide: the elements of a block of k, the columns of a round, the rows of a chunk.
 struct Decisions {
     std::int64_t KC, places, rows_per_chunk;
+    bool batch_invariant;
 };
 
 struct Blocking {
     Slots slots;
     std::int64_t K, M, KC, places, rows_per_chunk, row_chunks;
+    bool in_order;  // whether sums have one order for any number of columns
 
     Blocking(const Tensor &node, const Decisions &decided) noexcept
         : slots(node.layout.n_rows(), node.src[0]->layout.ne[2]),
@@ -115,7 +117,8 @@ struct Blocking {
           KC(decided.KC),
           places(decided.places),
           rows_per_chunk(decided.rows_per_chunk),
-          row_chunks(ceil_div(M, rows_per_chunk)) {}
+          row_chunks(ceil_div(M, rows_per_chunk)),
+          in_order(decided.batch_invariant) {}
 
     Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.round, places}; }
     // The run and the rows of a chunk; false if it has none.

@@ -37,14 +37,14 @@ struct FloatBlocking : Blocking {
           as_they_lie(tiles_as_it_lies(node.src[0]->layout, simd)),
           reads_copy(plan.copies[0].planned()),
           copy(plan.copies[0].data),
-          gemm(reads_copy ? packed::gemm_of_copy(node.src[0]->layout.type, simd) : simd.gemm.f32),
+          gemm(reads_copy ? packed::gemm_of_copy(node.src[0]->layout.type, in_order, simd) : packed::gemm_of_floats(in_order, simd)),
           per_step(reads_copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
           together(packed::most_few_columns / NR * NR),
           copy_panel(reads_copy ? static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
           copy_step(reads_copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
         // Rows of F32 that are not contiguous along k are gathered by packing. A product that uses a copy has the bits
         // of panels, with or without the copy.
-        most_dots = !plan.copies[0].used() && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
+        most_dots = !in_order && !plan.copies[0].used() && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
         columns.add<float>(places * K);
         panels = thread.add<float>(reads_copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
         const auto dot_rows = static_cast<std::int64_t>(simd::max_dot_rows * decoded_floats(K));
@@ -125,7 +125,7 @@ void multiply_packed(const FloatBlocking &b, const Step &step, const Slice &slic
             const std::int64_t n = std::min(b.NR, run.end - place);
             const float *columns = b.column(step, place) + k * n;
             for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
-                slice.simd.gemm.f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
+                b.gemm.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
                 scatter(step, round.entries(place), n, tile, b.MR, m, height(m), k > 0);
             }
         }
@@ -167,7 +167,8 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t block = std::max<std::int64_t>(16, traits(a.type).block_size);
     plan.keep(Decisions{.KC = even_block(a.ne[0], plan.copies[0].used() ? packed::few_columns_kc : packed::largest_kc, block),
                         .places = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows()),
-                        .rows_per_chunk = rows_of_chunk(p, simd.gemm.rows, packed::largest_mc / simd.gemm.rows)});
+                        .rows_per_chunk = rows_of_chunk(p, simd.gemm.rows, packed::largest_mc / simd.gemm.rows),
+                        .batch_invariant = p.batch_invariant});
     const FloatBlocking b(p.node, plan, simd);
     plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
 }

@@ -33,7 +33,7 @@ struct Bytes : Blocking {
           format(simd.integer.formats[dtype_index(node.src[0]->layout.type)]),
           rows(simd.integer.rows),
           columns(simd.integer.columns),
-          layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
+          layout(format, K, places, in_16_bits(format, node.layout.ne[2], in_order)),
           straight_through(plan.copies[0].used() ? format.packed_columns : 0),
           copy(reinterpret_cast<const char *>(plan.copies[0].data)),
           copy_missing(plan.copies[0].missing()),
@@ -119,11 +119,13 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
     const simd::SimdTable::IntegerFormat &format = simd.integer.formats[dtype_index(a.type)];
-    const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2]));
+    const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2], p.batch_invariant));
     const auto bytes = static_cast<std::int64_t>(of_place.size);
-    plan.keep(Decisions{.KC = even_block(a.ne[0], integer::largest_kc, simd::scaled_bytes),
+    const std::int64_t largest = p.batch_invariant ? a.ne[0] : integer::largest_kc;  // as in mul_mat_integer.cpp
+    plan.keep(Decisions{.KC = even_block(a.ne[0], largest, simd::scaled_bytes),
                         .places = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows()),
-                        .rows_per_chunk = rows_of_chunk(p, simd.integer.rows, most_panels)});
+                        .rows_per_chunk = rows_of_chunk(p, simd.integer.rows, most_panels),
+                        .batch_invariant = p.batch_invariant});
     const Bytes b(p.node, plan, simd);
     plan.rounding = rounding_of(b.layout.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);

@@ -33,6 +33,7 @@ using integer::columns_per_chunk;
 // What plan() decides.
 struct Decisions {
     std::int64_t KC, NC, blocks_per_round, panels_per_chunk;
+    bool one;  // columns are read one by one, as 16-bit integers
 };
 
 // Sizes that the shapes and the decisions determine, and the parts of a block's columns and of a thread's panel.
@@ -66,7 +67,7 @@ struct Blocking {
           copy(plan.copies[0].data),
           copy_panel(static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!plan.copies[0].planned() || blocks.NC > format.packed_columns),
-          activations(format, K, blocks.NC, in_16_bits(format, blocks.N)) {
+          activations(format, K, blocks.NC, decided.one) {
         const std::int64_t kc = through_bytes ? KC : 0;
         if (!through_bytes && blocks.N <= format.packed_group) columns = format.packed_group;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
@@ -188,14 +189,17 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, simd.integer.columns);
     const ColumnBlocks all(p.node.layout, NC, 1);
     const simd::SimdTable::IntegerFormat &format = simd.integer.formats[dtype_index(a.type)];
-    const ByteLayout bytes(format, a.ne[0], NC, in_16_bits(format, all.N));
+    const bool one = in_16_bits(format, all.N, p.batch_invariant);
+    const ByteLayout bytes(format, a.ne[0], NC, one);
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
     const std::int64_t panels = ceil_div(p.node.layout.ne[0], simd.integer.rows);
     const bool straight_through = plan.copies[0].used() && NC <= format.packed_columns;
-    Decisions decided{.KC = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, simd::scaled_bytes),
+    // Sums of blocks of k are added, so a block is all of k if bits must not depend on the number of columns.
+    Decisions decided{.KC = even_block(a.ne[0], straight_through || p.batch_invariant ? a.ne[0] : largest_kc, simd::scaled_bytes),
                       .NC = NC,
                       .blocks_per_round = per_round,
-                      .panels_per_chunk = 1};
+                      .panels_per_chunk = 1,
+                      .one = one};
     // Several consecutive panels, because the next one is prefetched; but eight chunks per thread, so that a late one
     // causes little delay.
     decided.panels_per_chunk = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);

@@ -51,12 +51,12 @@ std::int64_t elements_per_word(Product product) noexcept {
     return product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1;
 }
 
-const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &simd) noexcept {
+const simd::SimdTable::Gemm &gemm_of(Product product, bool in_order, const simd::SimdTable &simd) noexcept {
     switch (product) {
         case Product::pairs: return simd.gemm.bf16;
-        case Product::halves_by_floats: return simd.gemm.f16_by_f32;
-        case Product::pairs_by_floats: return simd.gemm.bf16_by_f32;
-        default: return simd.gemm.f32;
+        case Product::halves_by_floats: return in_order ? simd.gemm.f16_by_f32_in_order : simd.gemm.f16_by_f32;
+        case Product::pairs_by_floats: return in_order ? simd.gemm.bf16_by_f32_in_order : simd.gemm.bf16_by_f32;
+        default: return in_order ? simd.gemm.f32_in_order : simd.gemm.f32;
     }
 }
 
@@ -64,6 +64,7 @@ const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &sim
 struct Blocking {
     ColumnBlocks blocks;
     Product product;
+    bool in_order;
     std::int64_t per_word, b_floats;  // elements of a word of A, and floats of B that it is multiplied by
     std::int64_t K, M;
     std::int64_t MC, KC;
@@ -85,6 +86,7 @@ struct Blocking {
              const simd::SimdTable &simd) noexcept
         : blocks(c, decided.NC, decided.blocks_per_round),
           product(decided.product),
+          in_order(decided.in_order),
           per_word(elements_per_word(product)),
           b_floats(product == Product::pairs_by_floats ? 2 : 1),
           K(a.ne[0] / per_word),
@@ -181,7 +183,7 @@ struct PanelProduct {
 };
 void multiply(const Blocking &b, const Step &step, const Slice &slice, const ColumnBlock &block, const Batch &batch,
               const PanelProduct &p) noexcept {
-    const simd::SimdTable::Gemm &gemm = gemm_of(b.product, slice.simd);
+    const simd::SimdTable::Gemm &gemm = gemm_of(b.product, b.in_order, slice.simd);
     const bool last = p.k + p.kc == b.K;
     for (std::int64_t n = 0; n < block.columns; n += b.NR) {
         const std::int64_t width = std::min(b.NR, block.columns - n);
@@ -266,8 +268,11 @@ Product product_of_copy(DType type) noexcept {
 
 }  // namespace
 
-const simd::SimdTable::Gemm &packed::gemm_of_copy(DType type, const simd::SimdTable &simd) noexcept {
-    return gemm_of(product_of_copy(type), simd);
+const simd::SimdTable::Gemm &packed::gemm_of_copy(DType type, bool in_order, const simd::SimdTable &simd) noexcept {
+    return gemm_of(product_of_copy(type), in_order, simd);
+}
+const simd::SimdTable::Gemm &packed::gemm_of_floats(bool in_order, const simd::SimdTable &simd) noexcept {
+    return gemm_of(Product::floats, in_order, simd);
 }
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
@@ -275,6 +280,7 @@ const char *packed::refuse_pairs(const Problem &p) noexcept {
     if (!static_cast<const CpuBackend &>(p.backend).simd().gemm.bf16.from_cache[0]) return "no product of BF16 pairs on this ISA";
     if (a.type != DType::bf16) return "a is not bf16";
     if (ops::is_exact(p.node)) return "the product is to be exact";
+    if (p.batch_invariant) return not_batch_invariant;
     if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
     return nullptr;
 }
@@ -294,12 +300,18 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
     const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &c = p.node.layout;
     const std::int64_t MR = simd.gemm.rows, NR = simd.gemm.columns, T = p.n_threads;
-    Decisions decided{.MC = 0, .KC = 0, .NC = even_block(c.ne[1], largest_nc, NR), .blocks_per_round = 1, .product = product};
+    Decisions decided{.MC = 0,
+                      .KC = 0,
+                      .NC = even_block(c.ne[1], largest_nc, NR),
+                      .blocks_per_round = 1,
+                      .product = product,
+                      .in_order = p.batch_invariant};
     if (product == Product::pairs) plan.rounding = "b in bf16";
     // Whole blocks of a's type, which have 16 elements or a multiple of that. b is not quantised.
-    const std::int64_t words = even_block(a.ne[0] / elements_per_word(blocked_as),
-                                          decided.NC <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
-                                          std::max<std::int64_t>(16, traits(a.type).block_size));
+    const std::int64_t words =
+        even_block(a.ne[0] / elements_per_word(blocked_as),
+                   decided.NC <= packed::most_few_columns && !p.batch_invariant ? packed::few_columns_kc : packed::largest_kc,
+                   std::max<std::int64_t>(16, traits(a.type).block_size));
     decided.KC = words * elements_per_word(blocked_as) / elements_per_word(product);
     // Small enough that each thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;

@@ -131,7 +131,7 @@ void run_rows(const Step &step, const Slice &slice) noexcept {
 
 constexpr CpuKernel table[] = {
     {{.op = Op::mul_mat_sparse, .name = "mul_mat_sparse_empty", .plan = plan_unless<refuse_unless_empty>}, check_rows},
-    {{.op = Op::mul_mat_sparse, .name = "mul_mat_sparse_rows", .plan = plan_always<plan_rows>}, run_rows},
+    {{.op = Op::mul_mat_sparse, .name = "mul_mat_sparse_rows", .plan = plan_unless<refuse_batch_invariant, plan_rows>}, run_rows},
 };
 
 }  // namespace

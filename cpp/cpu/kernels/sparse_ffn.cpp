@@ -301,7 +301,7 @@ void run_block(const Step &step, const Slice &slice) noexcept {
 
 constexpr CpuKernel table[] = {
     {{.op = Op::sparse_ffn, .name = "sparse_ffn_empty", .plan = plan_unless<refuse_unless_empty>}, check_rows},
-    {{.op = Op::sparse_ffn, .name = "sparse_ffn_rows", .plan = plan_always<plan_block>}, run_block},
+    {{.op = Op::sparse_ffn, .name = "sparse_ffn_rows", .plan = plan_unless<refuse_batch_invariant, plan_block>}, run_block},
 };
 
 }  // namespace

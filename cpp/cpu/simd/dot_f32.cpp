@@ -168,6 +168,7 @@ void fill_dot(SimdTable::Dots &table) {
     table.row_f16 = one_row<Halves>, table.row_bf16 = one_row<Brains>;
     enter<Halves, max_dot_rows, Vec::dot_columns>(table.f16);
     enter<Brains, max_dot_rows, Vec::dot_columns>(table.bf16);
+    for (int r = 0; r < max_dot_rows; r++) table.f16_in_order[r] = table.f16[r][0], table.bf16_in_order[r] = table.bf16[r][0];
     enter_stream<Halves, max_dot_rows>(table.f16_stream);
     enter_stream<Brains, max_dot_rows>(table.bf16_stream);
 #endif

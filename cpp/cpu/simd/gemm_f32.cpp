@@ -57,14 +57,14 @@ constexpr int bytes_ahead = 8192;
 // A step of k takes a multiply-add's 4 cycles even with few columns. For half a line of A (16 bits in narrow vectors)
 // that is 31 GB/s. Two sets of accumulators, for even and odd k, halve the time: one cold column reads 37 GB/s instead
 // of 29. All kinds of panels use the same number of sets, so a product has identical bits whether or not there was
-// memory for a copy in 16 bits.
-template <int N>
-constexpr int sets = N <= 3 ? 2 : 1;
+// memory for a copy in 16 bits. Kernels in order use one set for any number of columns.
+template <int N, bool in_order>
+constexpr int sets = N <= 3 && !in_order ? 2 : 1;
 
-template <class A, int N, bool from_memory>
+template <class A, int N, bool from_memory, bool in_order>
 void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     const auto *a = static_cast<const typename A::Element *>(panel);
-    constexpr int S = sets<N>, together = S > A::floats ? S / A::floats : 1;
+    constexpr int S = sets<N, in_order>, together = S > A::floats ? S / A::floats : 1;
     Vec::Reg acc[N][2 * S];
     // Every loop over acc is unrolled, because a variable index would put the accumulators in memory.
 #pragma GCC unroll 16
@@ -121,27 +121,37 @@ void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc,
 }
 
 // Enters the kernels for 1 .. N columns.
-template <class A, int N>
+template <class A, int N, bool in_order>
+void enter_columns(SimdTable::Gemm &table) {
+    table.from_cache[N - 1] = gemm < A, N, false, in_order && sets<N, false> != 1 > ;
+    table.from_memory[N - 1] = gemm < A, N, true, in_order && sets<N, false> != 1 > ;
+    if constexpr (N > 1) enter_columns<A, N - 1, in_order>(table);
+}
+template <class A>
 void enter(SimdTable::Gemm &table) {
-    table.from_cache[N - 1] = gemm<A, N, false>;
-    table.from_memory[N - 1] = gemm<A, N, true>;
-    if constexpr (N > 1) enter<A, N - 1>(table);
+    enter_columns<A, Vec::gemm_columns, false>(table);
+}
+template <class A>
+void enter_in_order(SimdTable::Gemm &table) {
+    enter_columns<A, Vec::gemm_columns, true>(table);
 }
 
 }  // namespace
 
 void fill_gemm(SimdTable::Gemms &table) {
-    constexpr int columns = Vec::gemm_columns;
-    static_assert(columns <= max_gemm_columns);
+    static_assert(Vec::gemm_columns <= max_gemm_columns);
     table.rows = rows;
-    table.columns = columns;
-    enter<FloatPanels, columns>(table.f32);
+    table.columns = Vec::gemm_columns;
+    enter<FloatPanels>(table.f32);
+    enter_in_order<FloatPanels>(table.f32_in_order);
 #if defined(TL_HAS_BF16_DOT)
-    enter<PairPanels, columns>(table.bf16);
+    enter<PairPanels>(table.bf16);
 #endif
 #if defined(TL_HAS_HALVES)
-    enter<HalfPanels, columns>(table.f16_by_f32);
-    enter<PairPanelsByFloats, columns>(table.bf16_by_f32);
+    enter<HalfPanels>(table.f16_by_f32);
+    enter_in_order<HalfPanels>(table.f16_by_f32_in_order);
+    enter<PairPanelsByFloats>(table.bf16_by_f32);
+    enter_in_order<PairPanelsByFloats>(table.bf16_by_f32_in_order);
 #endif
 }
 

@@ -121,6 +121,8 @@ struct SimdTable {
         // A in 16 bits, widened on the way, and B in floats: F16 [k][rows], and BF16 in pairs [k][rows][2], for which k
         // counts pairs, two floats of each column. Null if the ISA has none.
         Gemm f16_by_f32, bf16_by_f32;
+        // The kernels by floats whose sums have one order for any n.
+        Gemm f32_in_order, f16_by_f32_in_order, bf16_by_f32_in_order;
     } gemm;
 
     // Packs k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in
@@ -143,6 +145,8 @@ struct SimdTable {
         // For one column, row after row as one stream; dispatch.cpp puts these into the tables above if they are
         // faster.
         DotF32 f16_stream[max_dot_rows], bf16_stream[max_dot_rows];
+        // For one column, with the order of sums of more columns.
+        DotF32 f16_in_order[max_dot_rows], bf16_in_order[max_dot_rows];
         // One row times one column, while lines of another row, `ahead` bytes from this one, are prefetched. Null if
         // the ISA lacks a type.
         using Row = float (*)(int64_t k, const char *a, ptrdiff_t ahead, const float *column);

@@ -229,6 +229,36 @@ impl Graph {
         check(|err| unsafe { sys::tl_graph_set_check_finite(self.raw(), on, err) })
     }
 
+    /// Makes the coming runs batch-invariant: each column of `mul_mat` and `mul_mat_id`, and each query of
+    /// `flash_attn_ext`, has the bits that it has if it is computed alone, however many are computed with it. Use it
+    /// where results must not depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
+    ///
+    /// A query's bits do not depend on keys that its mask hides either. Operations that take each row by itself, such
+    /// as norms, `rope` and `get_rows`, are always batch-invariant. A column is then rounded to 8 bits even if it is the
+    /// only one, and BF16 weights are multiplied in F32. Prompts are slower, single columns hardly.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, DType, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let weights = ctx.tensor([64, 32], &[0.1f32; 64 * 32])?.cast(DType::Q8_0)?;
+    /// let x = ctx.tensor([64, 8], &(0..64 * 8).map(|i| (i % 37) as f32).collect::<Vec<_>>())?;
+    /// let (all, first) = (weights.mul_mat(&x)?, weights.mul_mat(&x.narrow(1, 0, 1)?)?);
+    /// let graph = Graph::new(&[&all, &first])?;
+    /// graph.set_batch_invariant(true)?;
+    /// graph.compute(&cpu)?;
+    /// assert_eq!(all.to_vec::<f32>()?[..32], first.to_vec::<f32>()?);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while the graph is being computed. Computing the graph then fails with [`Error::Unsupported`] on
+    /// a backend other than the CPU, and for `mul_mat_sparse`, `axpy` and `sparse_ffn`, which have no such kernels.
+    pub fn set_batch_invariant(&self, on: bool) -> Result<()> {
+        let _running = self.lock()?;
+        // SAFETY: the graph is live.
+        check(|err| unsafe { sys::tl_graph_set_batch_invariant(self.raw(), on, err) })
+    }
+
     /// The number of nodes, views included.
     pub fn n_nodes(&self) -> usize {
         // SAFETY: the graph is live.
