@@ -68,7 +68,16 @@ void run(const Options &options) {
             bench::mul_mat_row(gpu, k, k, n, 8, n <= bench::matvec_columns ? 32 : 8);
         }
     }
+    for (const tl::Type type : {tl::Type::f16, tl::Type::q8_0, tl::Type::q4_K, tl::Type::iq4_nl}) {
+        for (const std::int64_t n : {1, 8, 512}) {
+            bench::weights_row(gpu, type, options.tiny ? 256 : k, options.tiny ? 16 : 4 * k, options.tiny && n > 8 ? 9 : n);
+        }
+    }
+    bench::attention_row(gpu, 1, options.tiny ? 64 : 8192);
+    bench::attention_row(gpu, options.tiny ? 2 : 512, options.tiny ? 64 : 4096);
+    bench::row_rows(gpu, options.tiny ? 64 : 4096, elements);
     bench::add_row(gpu, elements);
+    bench::program_row(gpu, elements);
     bench::cpy_row(gpu, elements, tl::Type::f32);
     bench::cpy_row(gpu, elements, tl::Type::f16);
 }

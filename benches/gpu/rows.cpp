@@ -14,12 +14,12 @@ std::vector<float> filled(std::int64_t n, std::uint64_t seed) {
     return values;
 }
 
-// The kernel that a plan gives its first step: "...: NAME, 1 phases, ...".
+// The kernel that a plan gives its first step: "...: NAME, 123 flops, ...".
 std::string kernel_of(const std::string &plan) {
-    const std::size_t phases = plan.find(" phases");
-    const std::size_t comma = phases == std::string::npos ? phases : plan.rfind(", ", phases);
-    const std::size_t colon = comma == std::string::npos ? comma : plan.rfind(": ", comma);
-    return colon == std::string::npos ? "?" : plan.substr(colon + 2, comma - colon - 2);
+    const std::size_t flops = plan.find(" flops, ");
+    const std::size_t colon = flops == std::string::npos ? flops : plan.rfind(": ", flops);
+    check(colon != std::string::npos, "a plan has no step: " + plan);
+    return plan.substr(colon + 2, plan.find(',', colon) - colon - 2);
 }
 
 // A line of the table. `work` in bytes or operations per repetition; the limit in the same unit per second.
@@ -39,6 +39,16 @@ void memory_row(Gpu &gpu, const std::string &operation, const Graph &graph, int 
     in_turn(both, gpu.budget, 0);
     print_row(operation, kernel_of(graph.plan_text(gpu.built_in)), both[0].times(), repetitions, bytes * giga, "GB/s", "copy",
               gpu.copy.traffic() * giga / both[1].times().best);
+}
+
+// Operations bound by arithmetic, of which the library has one kernel.
+void rate_row(Gpu &gpu, const std::string &operation, const Graph &graph, int repetitions, double flops) {
+    std::array<Contender, 1> one{Contender{operation, [&] { graph.compute(gpu.built_in); }}};
+    in_turn(one, gpu.budget, 0);
+    const Times &times = one[0].times();
+    std::printf("| %s | `%s` | %.4f | %.4f | %.1f TFLOP/s | | |\n", operation.c_str(), kernel_of(graph.plan_text(gpu.built_in)).c_str(),
+                times.best * 1e3 / repetitions, times.median * 1e3 / repetitions, flops * tera * repetitions / times.best);
+    std::fflush(stdout);
 }
 
 // Some elements of a product against sums of integers, which are exact in whatever order.
@@ -99,6 +109,71 @@ void mul_mat_row(Gpu &gpu, std::int64_t k, std::int64_t m, std::int64_t n, int n
     }
     print_row(operation, built_in, ours, n_products, flops, "TFLOP/s", "cuBLASLt", limit);
     print_row(operation, chosen, theirs, n_products, flops, "TFLOP/s", "cuBLASLt", limit);
+}
+
+void weights_row(Gpu &gpu, Type type, std::int64_t k, std::int64_t m, std::int64_t n) {
+    const Context ctx(gpu.as_is);
+    const Tensor right = ctx.tensor<float>({k, n}, filled(k * n, 1)), first = ctx.zeros(type, {k, m});
+    first.write_f32(filled(k * m, 2));
+    std::vector<std::byte> bytes(first.nbytes());
+    first.read_bytes(bytes.data(), 0, bytes.size());
+    std::vector<Tensor> products;
+    for (int i = 0; i < 8; i++) {
+        const Tensor weight = ctx.zeros(type, {k, m});
+        weight.write_bytes(bytes.data(), 0, bytes.size());
+        products.push_back(mul_mat(weight, right));
+    }
+    const Graph graph(products);
+    const std::string operation =
+        "mul_mat " + std::string(type_name(type)) + " " + std::to_string(k) + " x " + std::to_string(m) + ", n = " + std::to_string(n);
+    graph.compute(gpu.built_in);
+    if (n <= matvec_columns) {
+        memory_row(gpu, operation, graph, 8, static_cast<double>(first.nbytes()) + 4.0 * static_cast<double>((k + m) * n));
+        return;
+    }
+    rate_row(gpu, operation, graph, 8, 2.0 * static_cast<double>(k * m * n));
+}
+
+void attention_row(Gpu &gpu, std::int64_t n, std::int64_t keys) {
+    constexpr std::int64_t head = 128, heads = 32, kv_heads = 8;
+    const Context ctx(gpu.as_is);
+    const auto halves = [&](std::uint64_t seed) {
+        const Tensor t = ctx.zeros(Type::f16, {head, keys, kv_heads});
+        t.write_f32(filled(head * keys * kv_heads, seed));
+        return t;
+    };
+    const Tensor q = ctx.tensor<float>({head, n, heads}, filled(head * n * heads, 3));
+    std::vector<Tensor> results;
+    // Keys and values of several layers, more than the L2.
+    const int layers = n == 1 ? 8 : 1;
+    for (int i = 0; i < layers; i++) {
+        const auto seed = static_cast<std::uint64_t>(2 * i);
+        results.push_back(flash_attn_ext(q, halves(seed), halves(seed + 1), std::nullopt, std::nullopt, {.scale = 0.01}));
+    }
+    const Graph graph(results);
+    graph.compute(gpu.built_in);
+    const std::string operation = "attention of " + std::to_string(n) + " queries to " + std::to_string(keys) + " keys";
+    if (n == 1) {
+        memory_row(gpu, operation, graph, layers, 2.0 * 2.0 * static_cast<double>(head * keys * kv_heads));
+        return;
+    }
+    rate_row(gpu, operation, graph, layers, 4.0 * static_cast<double>(head * heads * n * keys));
+}
+
+void row_rows(Gpu &gpu, std::int64_t row, std::int64_t elements) {
+    const Context ctx(gpu.as_is);
+    const Tensor a = ctx.tensor<float>({row, elements / row}, filled(elements, 1));
+    const std::string of = " F32, rows of " + std::to_string(row);
+    const double read = 4.0 * static_cast<double>(elements);
+    memory_row(gpu, "rms_norm" + of, Graph({rms_norm(a, 1e-6)}), 1, 2 * read);
+    memory_row(gpu, "soft_max" + of, Graph({soft_max(a)}), 1, 2 * read);
+    memory_row(gpu, "sum" + of, Graph({sum(a, {.dims = {0}})}), 1, read);
+}
+
+void program_row(Gpu &gpu, std::int64_t n) {
+    const Context ctx(gpu.as_is);
+    const Tensor product = mul(silu(ctx.tensor<float>({n}, filled(n, 1))), ctx.tensor<float>({n}, filled(n, 2)));
+    memory_row(gpu, "silu(a) * b F32, " + std::to_string(n) + " elements", Graph({product}), 1, 12.0 * static_cast<double>(n));
 }
 
 void add_row(Gpu &gpu, std::int64_t n) {

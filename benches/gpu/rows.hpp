@@ -28,8 +28,22 @@ void print_head();
 constexpr std::int64_t matvec_columns = 8;
 void mul_mat_row(Gpu &gpu, std::int64_t k, std::int64_t m, std::int64_t n, int n_weights, int n_products);
 
+// mul_mat [k, m] x [k, n] of weights of a type, from 8 weights in turn. Up to `matvec_columns` columns it is compared
+// with the copy.
+void weights_row(Gpu &gpu, Type type, std::int64_t k, std::int64_t m, std::int64_t n);
+
+// Attention of n queries to `keys` keys and values in F16, with 32 heads of 128 elements and 8 heads of keys. One query
+// is limited by reading keys and values.
+void attention_row(Gpu &gpu, std::int64_t n, std::int64_t keys);
+
+// rms_norm, soft_max and sum over rows of `row` F32, `elements` in all, compared with the copy.
+void row_rows(Gpu &gpu, std::int64_t row, std::int64_t elements);
+
 // a + b of this many F32, and cpy of as many to `to`, compared with the copy.
 void add_row(Gpu &gpu, std::int64_t n);
 void cpy_row(Gpu &gpu, std::int64_t n, Type to);
+
+// silu(a) * b of this many F32, one program of two operations.
+void program_row(Gpu &gpu, std::int64_t n);
 
 }  // namespace tensorlib::bench

@@ -243,10 +243,41 @@ TEST_F(Kernels, copies_into_other_shapes_types_and_places) {
     EXPECT_EQ(target.read_f32(), expected);
     for (const tl::Type type : {tl::Type::f16, tl::Type::bf16}) {
         const auto narrow = leaf(ctx, {6, 20}, 3, type);
-        EXPECT_EQ(compute(narrow.cast(tl::Type::f32), "copy_convert", backend), narrow.read_f32());
+        EXPECT_EQ(compute(narrow.cast(tl::Type::f32), "copy_floats", backend), narrow.read_f32());
         const auto there = ctx.zeros(type, {20, 6});
         there.write_f32(src.reshape({20, 6}).read_f32());  // rounds on the host
-        EXPECT_EQ(compute(src.cast(type), "copy_convert", backend), there.read_f32());
+        EXPECT_EQ(compute(src.cast(type), "copy_floats", backend), there.read_f32());
+        const auto turned = src.transpose(), rounded = ctx.zeros(type, {20, 6});
+        rounded.write_f32(turned.read_f32());
+        EXPECT_EQ(compute(turned.cast(type), "copy_convert", backend), rounded.read_f32());
+    }
+}
+
+// Units of four elements, parts of one, and rows that do not begin at one; also what the narrow types cannot hold.
+TEST_F(Kernels, copies_between_float_types) {
+    const auto backend = gpu();
+    const tl::Context ctx(backend);
+    const float some[] = {1e30f, -1e30f, 65520, 65519.996f, 0x1p-25f, 0x1.8p-25f, -0.0f, std::numeric_limits<float>::infinity(), 1, 3};
+    const tl::Type types[] = {tl::Type::f32, tl::Type::f16, tl::Type::bf16};
+    for (const tl::Type from : types) {
+        for (const tl::Type to : types) {
+            if (from == to) continue;
+            for (const std::int64_t n : {0, 1, 3, 4, 5, 8, 31, 4099}) {
+                const auto whole = leaf(ctx, {n + 4, 3}, 1, from);
+                auto values = whole.read_f32();
+                for (std::size_t i = 0; i < values.size(); i += 3) values[i] = some[i % std::size(some)];
+                whole.write_f32(values);
+                for (const std::int64_t first : {0, 1, 4}) {
+                    const auto src = whole.narrow(0, first, n);
+                    const auto want = ctx.zeros(to, {n, 3});
+                    want.write_f32(src.read_f32());  // rounds on the host
+                    EXPECT_EQ(compute(src.cast(to), "copy_floats", backend), want.read_f32()) << n << " from " << first;
+                }
+                const auto want = ctx.zeros(to, {3 * (n + 4)});
+                want.write_f32(whole.read_f32());
+                EXPECT_EQ(compute(cpy(whole, ctx.zeros(to, {n + 4, 1, 3})), "copy_floats", backend), want.read_f32()) << n;
+            }
+        }
     }
 }
 

@@ -4,11 +4,12 @@
 #     ./run.sh [--tiny]        --tiny: for a simulated GPU, on which a suite has run every program: the benchmark with its
 #                              sizes, one C++ program, and the cases in C and Zig
 #
-# Needs bash, coreutils, tar, gzip and a driver; `cargo xtask gpu` packs the rest. Each step has a time limit, and all steps
+# Needs bash, coreutils, tar, gzip, xz and a driver; `cargo xtask gpu` packs the rest. Each step has a time limit, and all steps
 # together have one too. The exit status is 0 if nothing failed. The output of each program is kept in logs/.
 set -u
 cd "$(dirname "$0")" || exit 2
-export LD_LIBRARY_PATH="$PWD/lib" TENSORLIB_CASES="$PWD/cases"
+# A cuBLASLt in the caller's path is found.
+export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TENSORLIB_CASES="$PWD/cases"
 unset TENSORLIB_ISA TENSORLIB_DEVICE
 
 total=460 # seconds
@@ -21,8 +22,8 @@ esac
 mkdir -p logs || exit 2
 : >results.md || exit 2
 # Each time: a later package may have come into the same folder.
-if ! { [[ -f contents.tar.gz ]] && rm -rf bin lib cases && tar -xzf contents.tar.gz; }; then
-    echo "contents.tar.gz is not here or cannot be unpacked: cargo xtask gpu packs it" >&2
+if ! { [[ -f contents.tar.xz ]] && rm -rf bin lib cases && tar -xJf contents.tar.xz; }; then
+    echo "contents.tar.xz is not here or cannot be unpacked: cargo xtask gpu packs it" >&2
     exit 2
 fi
 passed=0 failed=0 skipped=0

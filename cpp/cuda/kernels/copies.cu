@@ -7,6 +7,7 @@
 //   copy_transposed  src contiguous along dimension 1, dst along 0: a block transposes a tile of 32 x 32 elements in
 //                    shared memory, 32 x 33 words: with rows of 33, the lanes of a column use 32 different banks
 //   copy_units       anything of one type: a unit (element, or block of a quantised type) a thread
+//   copy_floats      between F32, F16 and BF16, equal shapes, rows contiguous on both sides: four elements a thread
 //   copy_convert     from one plain type to another, an element a thread
 //   copy_decode      from a quantised type to a plain type, a run of 8 elements a thread
 #include "cuda/cuda_kernel.hpp"
@@ -75,6 +76,35 @@ __global__ void copy_units(View src, std::int64_t src_per_row, View dst, std::in
     });
 }
 
+template <class Format>
+struct alignas(4 * sizeof(typename Format::Block)) Four {
+    typename Format::Block at[4];
+};
+
+// A row has n elements in `units` units of four, of which the last may be a part.
+template <class From, class To>
+__global__ void copy_floats(View src, View dst, std::int64_t n, std::int64_t units, std::int64_t n_rows, std::uint64_t *fault) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const auto *from = reinterpret_cast<const typename From::Block *>(src.row(row));
+        auto *to = reinterpret_cast<typename To::Block *>(dst.row(row));
+        device::for_each_unit(units, [&](std::int64_t unit) {
+            const std::int64_t first = unit * 4;
+            const bool is_whole = first + 4 <= n;
+            Four<From> in{};
+            Four<To> out{};
+            if (is_whole) in = device::load_vector<Four<From>>(from + first);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                if (first + i >= n) continue;
+                if (!is_whole) in.at[i] = from[first + i];
+                if (!convert_element<From, To>(in.at[i], out.at[i])) device::note_fault(fault, 0, row * n + first + i);
+                if (!is_whole) to[first + i] = out.at[i];
+            }
+            if (is_whole) device::store_vector(to + first, out);
+        });
+    });
+}
+
 __global__ void copy_converted(View src, DType src_type, View dst, DType dst_type, std::int64_t n, std::uint64_t *fault) {
     device::for_each_unit(n, [&](std::int64_t i) {
         if (!device::convert(src_type, unit_address(src, i, src.ne[0]), dst_type, unit_address(dst, i, dst.ne[0]))) {
@@ -133,6 +163,16 @@ const char *refuse_encoding(const Problem &p) noexcept {
     return device::is_plain(p.node.layout.type) ? nullptr : "into a format with blocks";
 }
 
+bool is_float_of_words(DType type) noexcept { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
+
+const char *refuse_unless_floats(const Problem &p) noexcept {
+    const Layout &from = source_of(p), &to = p.node.layout;
+    if (!is_float_of_words(from.type) || !is_float_of_words(to.type) || from.type == to.type) return "not two of f32, f16 and bf16";
+    if (from.contiguous() && to.contiguous()) return nullptr;
+    if (from.ne != to.ne) return "shapes differ";
+    return from.rows_contiguous() && to.rows_contiguous() ? nullptr : "rows are not contiguous";
+}
+
 cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
     // src may be dst. Then there is nothing to do, and CUDA does not accept a copy onto itself.
     const std::size_t size = step.node->layout.nbytes();
@@ -189,6 +229,37 @@ cudaError_t launch_converted(const Step &step, const CudaStream &stream) noexcep
                   device::view_of(step.dst), step.dst.type, n, step.fault);
 }
 
+template <class From, class To>
+cudaError_t launch_floats_as(const Step &step, const CudaStream &stream) noexcept {
+    device::View src = device::view_of(step.src[0]), dst = device::view_of(step.dst);
+    std::int64_t n = dst.ne[0], n_rows = step.node->layout.n_rows();
+    if (step.node->src[0]->layout.contiguous() && step.node->layout.contiguous()) n *= n_rows, n_rows = 1;
+    const std::int64_t units = ceil_div(n, std::int64_t{4});
+    const device::RowGrid grid = device::row_grid(units, n_rows);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_floats<From, To>, src, dst, n, units, n_rows, step.fault);
+}
+
+template <class From>
+cudaError_t launch_floats_from(const Step &step, const CudaStream &stream) noexcept {
+    switch (step.dst.type) {
+        case DType::f16: return launch_floats_as<From, F16>(step, stream);
+        case DType::bf16: return launch_floats_as<From, BF16>(step, stream);
+        default: return launch_floats_as<From, F32>(step, stream);
+    }
+}
+
+cudaError_t launch_floats(const Step &step, const CudaStream &stream) noexcept {
+    const TensorRef &from = step.src[0], &to = step.dst;
+    if (step.node->layout.n_elements() == 0) return cudaSuccess;
+    if (!rows_aligned(from, 4 * traits(from.type).size) || !rows_aligned(to, 4 * traits(to.type).size))
+        return launch_converted(step, stream);
+    switch (from.type) {
+        case DType::f16: return launch_floats_from<F16>(step, stream);
+        case DType::bf16: return launch_floats_from<BF16>(step, stream);
+        default: return launch_floats_from<F32>(step, stream);
+    }
+}
+
 cudaError_t launch_decoded(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_runs = step.node->layout.n_elements() / run_length;
     if (n_runs == 0) return cudaSuccess;
@@ -210,11 +281,13 @@ constexpr CudaKernel table[] = {
     {{.op = Op::cpy, .name = "copy_rows", .plan = plan_unless<refuse_unless_rows>}, launch_rows},
     {{.op = Op::cpy, .name = "copy_transposed", .plan = plan_unless<refuse_unless_transposed>}, launch_transposed},
     {{.op = Op::cpy, .name = "copy_units", .plan = plan_unless<refuse_conversion>}, launch_units},
+    {{.op = Op::cpy, .name = "copy_floats", .plan = plan_unless<refuse_unless_floats>}, launch_floats},
     {{.op = Op::cpy, .name = "copy_convert", .plan = plan_unless<refuse_blocks>}, launch_converted},
     {{.op = Op::cpy, .name = "copy_decode", .plan = plan_unless<refuse_encoding>}, launch_decoded},
     {{.op = Op::cast, .name = "copy_flat", .plan = plan_unless<refuse_unless_flat>}, launch_flat},
     {{.op = Op::cast, .name = "copy_rows", .plan = plan_unless<refuse_unless_rows>}, launch_rows},
     {{.op = Op::cast, .name = "copy_units", .plan = plan_unless<refuse_conversion>}, launch_units},
+    {{.op = Op::cast, .name = "copy_floats", .plan = plan_unless<refuse_unless_floats>}, launch_floats},
     {{.op = Op::cast, .name = "copy_convert", .plan = plan_unless<refuse_blocks>}, launch_converted},
     {{.op = Op::cast, .name = "copy_decode", .plan = plan_unless<refuse_encoding>}, launch_decoded},
 };

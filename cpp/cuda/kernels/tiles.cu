@@ -6,7 +6,9 @@
 // contiguous floats of the result's shape, otherwise one element. No shared memory. Results have the bits of CPU ISAs
 // with fused multiply-adds.
 //
-//   tiles_flat   floats of one shape, all contiguous: a thread owns four elements
+//   tiles_flat   floats of one shape, all contiguous: a thread owns four elements. The operands of a program of one
+//                operation are in registers. Those of longer programs are in local memory: their numbers are not known
+//                when the kernel is compiled
 //   tiles_rows   any float types and strides, repeating inputs: an element a thread
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/device.cuh"
@@ -46,15 +48,37 @@ struct Lanes {
     float at[n];
 };
 
-template <int n, int operands, int parameters, class F>
-__device__ void evaluate(const DeviceInstruction &instruction, const Lanes<n> *values, Lanes<n> &to, F formula) {
+// operand_of(k): the instruction's operand k.
+template <int n, int operands, int parameters, class F, class OperandOf>
+__device__ void evaluate(const DeviceInstruction &instruction, OperandOf operand_of, Lanes<n> &to, F formula) {
     Number parameter[parameters + 1], operand[operands + 1];
     for (int p = 0; p < parameters; p++) parameter[p] = instruction.parameters[p];
 #pragma unroll
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < operands; k++) operand[k] = values[instruction.from[k]].at[i];
+#pragma unroll
+        for (int k = 0; k < operands; k++) operand[k] = operand_of(k).at[i];
         to.at[i] = math::apply<operands, parameters>(formula, operand, parameter).reg;
     }
+}
+
+template <int n, class OperandOf>
+__device__ Lanes<n> run_instruction(const DeviceInstruction &instruction, OperandOf operand_of) {
+    Lanes<n> result{};
+    switch (instruction.op) {
+#define TL_TILE_OP(name, operands, parameters) \
+    case TileOp::name: evaluate<n, operands, parameters>(instruction, operand_of, result, [](auto... x) { return name(x...); }); break;
+#include "math/tile_ops.inc"
+#undef TL_TILE_OP
+    }
+    // Rounds as the node's own memory would.
+    if (instruction.type != DType::f32) {
+        for (int j = 0; j < n; j++) {
+            alignas(8) char rounded[8];
+            device::store_element(instruction.type, rounded, result.at[j]);
+            result.at[j] = device::load_element(instruction.type, rounded);
+        }
+    }
+    return result;
 }
 
 // Inputs, followed by registers.
@@ -63,24 +87,17 @@ __device__ Lanes<n> run(const DeviceProgram &program, Lanes<n> *values) {
     Lanes<n> result{};
     for (int i = 0; i < program.n_instructions; i++) {
         const DeviceInstruction &instruction = program.instructions[i];
-        switch (instruction.op) {
-#define TL_TILE_OP(name, operands, parameters) \
-    case TileOp::name: evaluate<n, operands, parameters>(instruction, values, result, [](auto... x) { return name(x...); }); break;
-#include "math/tile_ops.inc"
-#undef TL_TILE_OP
-        }
-        // Rounds as the node's own memory would.
-        if (instruction.type != DType::f32) {
-            for (int j = 0; j < n; j++) {
-                alignas(8) char rounded[8];
-                device::store_element(instruction.type, rounded, result.at[j]);
-                result.at[j] = device::load_element(instruction.type, rounded);
-            }
-        }
+        result = run_instruction<n>(instruction, [&](int k) -> const Lanes<n> & { return values[instruction.from[k]]; });
         values[max_program_inputs + instruction.to] = result;
     }
     return result;
 }
+
+// A program of one operation on contiguous floats.
+struct FlatInstruction {
+    DeviceInstruction instruction;
+    const float *operands[max_tile_operands];  // null past the last one
+};
 
 constexpr int n_values = max_program_inputs + max_program_registers;
 
@@ -101,6 +118,26 @@ __global__ void tiles_flat(DeviceProgram program, float *c, std::int64_t n_vecto
         Lanes<1> one[n_values];
         for (int k = 0; k < program.n_inputs; k++) one[k].at[0] = reinterpret_cast<const float *>(program.inputs[k].data)[i];
         c[i] = run<1>(program, one).at[0];
+    }
+}
+
+// As tiles_flat().
+__global__ void tiles_flat_one(FlatInstruction flat, float *c, std::int64_t n_vectors, int n_rest) {
+    device::for_each_unit(n_vectors, [&](std::int64_t i) {
+        Lanes<4> values[max_tile_operands]{};
+#pragma unroll
+        for (int k = 0; k < max_tile_operands; k++) {
+            if (flat.operands[k] == nullptr) continue;
+            const auto v = device::load_vector<float4>(flat.operands[k] + i * 4);
+            values[k] = {{v.x, v.y, v.z, v.w}};
+        }
+        const Lanes<4> r = run_instruction<4>(flat.instruction, [&](int k) { return values[k]; });
+        device::store_vector(c + i * 4, make_float4(r.at[0], r.at[1], r.at[2], r.at[3]));
+    });
+    const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (thread < n_rest) {
+        const std::int64_t i = n_vectors * 4 + thread;
+        c[i] = run_instruction<1>(flat.instruction, [&](int k) { return Lanes<1>{{flat.operands[k][i]}}; }).at[0];
     }
 }
 
@@ -170,6 +207,15 @@ cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
     if (!aligned(step.dst) || !std::ranges::all_of(step.program.inputs, aligned)) return launch_rows(step, stream);
     // At least one block, for the rest.
     const device::RowGrid grid = device::row_grid(std::max<std::int64_t>(n / 4, 4), 1);
+    if (step.program.instructions.size() == 1) {
+        const DeviceProgram program = program_of(step);
+        FlatInstruction flat{program.instructions[0], {}};
+        for (int k = 0; k < traits(flat.instruction.op).operands; k++) {
+            flat.operands[k] = reinterpret_cast<const float *>(program.inputs[flat.instruction.from[k]].data);
+        }
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, tiles_flat_one, flat, reinterpret_cast<float *>(step.dst.data),
+                      n / 4, static_cast<int>(n % 4));
+    }
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, tiles_flat, program_of(step),
                   reinterpret_cast<float *>(step.dst.data), n / 4, static_cast<int>(n % 4));
 }
