@@ -267,6 +267,9 @@ pub struct Products {
     /// Forbid products that round activations to fewer bits
     #[arg(long)]
     pub exact: bool,
+    /// Give the same bits however a prompt was divided; on CPUs
+    #[arg(long)]
+    pub reproducible: bool,
 }
 
 /// `embed`
@@ -340,6 +343,10 @@ pub struct Generate {
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
     pub cache: DType,
+    /// Continue the session in FILE, if it exists, and save the session to it at the end; tokens that the session and
+    /// the prompt begin with are not computed again
+    #[arg(long, value_name = "FILE")]
+    pub session: Option<PathBuf>,
     #[command(flatten)]
     pub products: Products,
     #[command(flatten)]
@@ -477,6 +484,9 @@ pub struct Bench {
     /// Forbid products that round activations to fewer bits
     #[arg(long, requires = "model")]
     pub exact: bool,
+    /// Give the same bits however a prompt was divided; on CPUs
+    #[arg(long, requires = "model")]
+    pub reproducible: bool,
     #[command(flatten)]
     pub devices: DeviceArgs,
     #[command(flatten)]

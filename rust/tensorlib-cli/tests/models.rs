@@ -62,6 +62,55 @@ fn plays_go_on_without_a_download() {
 }
 
 #[test]
+fn sessions_go_on_where_they_ended() {
+    let folder = Folder::new("models-session");
+    let (path, file) = (decoder(&folder, &[]), folder.path("session"));
+    let generate = |prompt: &str, n: &str, more: &[&str]| {
+        let args = ["generate", &path, prompt, "-n", n, "--temp", "0", "--json"];
+        let ended = tool(&[&args[..], more].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let totals: Json = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+        let text: String = ended
+            .out
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Json>(line).unwrap()["text"].as_str().map(str::to_string))
+            .collect();
+        (text, totals["prompt_tokens"].as_u64().unwrap(), totals["cached_tokens"].as_u64().unwrap())
+    };
+    let with = ["--reproducible", "--session", &file];
+    let (first, computed, cached) = generate("hello", "6", &with);
+    assert_eq!(cached, 0);
+    // The last token is computed again for its logits.
+    assert_eq!(generate("hello", "6", &with), (first.clone(), 1, computed - 1));
+    // A longer prompt gives the text that it gives without a session.
+    let longer = format!("hello{first} hello");
+    let (text, computed, cached) = generate(&longer, "6", &with);
+    let alone = generate(&longer, "6", &["--reproducible"]);
+    assert_eq!((alone.0, alone.1, alone.2), (text, computed + cached, 0));
+    assert!(cached > 2, "{cached}");
+    // Another cache, or a file of something else, is refused, and the file stays.
+    let before = std::fs::read(&file).unwrap();
+    let other = ["generate", &path, "hello", "-n", "2", "--reproducible", "--session", &file, "--cache", "f32"];
+    tool(&other).expect(1, &["has a cache of f16, and this session one of f32", "hint: "]);
+    tool(&["generate", &path, "hello", "-n", "2", "--session", &path]).expect(4, &["safetensors"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    // A conversation.
+    let template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    let chat = decoder(&folder, &[("tokenizer.chat_template", template.into())]);
+    let file = folder.path("chat");
+    let turns = ["generate", &chat, "-n", "3", "--temp", "0", "--json", "--session", &file];
+    let cached = |ended: Ended| {
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let totals = ended.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        totals.filter_map(|json| json["cached_tokens"].as_u64()).collect::<Vec<_>>()
+    };
+    let first = cached(tool_with(&turns, b"hello\nhello\n"));
+    assert!(first[0] == 0 && first[1] > 0, "{first:?}");
+    let again = cached(tool_with(&turns, b"hello\n"));
+    assert!(again[0] > 0, "{again:?}");
+}
+
+#[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");
     let path = decoder(&folder, &[]);

@@ -1,7 +1,7 @@
 //! Counts how often each neuron of a model is active in a text.
 
 use crate::activity::{Activity, LayerActivity, Tested};
-use crate::decoder::BATCH;
+use crate::decoder::PROMPT_BLOCK;
 use crate::{Decoder, Error, Result};
 use tensorlib::DType;
 
@@ -69,8 +69,8 @@ impl Runs<'_> {
     fn run(&mut self, take: &mut dyn FnMut(usize, &[f32])) -> Result<()> {
         let mut session = self.decoder.session(DType::F32)?;
         let mut wrong = None;
-        for part in self.tokens.chunks(BATCH.min(self.decoder.context())) {
-            session.truncate(0);
+        for part in self.tokens.chunks(PROMPT_BLOCK.min(self.decoder.context())) {
+            session.rewind(0);
             session.feed_observed(part, self.tested, &mut |layer, values| {
                 if wrong.is_none() && values.iter().any(|v| !v.is_finite()) {
                     wrong = Some(layer);

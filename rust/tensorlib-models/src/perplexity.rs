@@ -62,7 +62,7 @@ pub fn perplexity(
         if let Some(bos) = decoder.tokenizer().begins() {
             part[0] = bos;
         }
-        session.truncate(0);
+        session.rewind(0);
         for cost in costs(&mut session, &part)? {
             if cost.is_nan() {
                 let error = session.not_finite("a probability is no number");

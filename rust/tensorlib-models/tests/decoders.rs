@@ -141,8 +141,8 @@ fn a_long_prompt_goes_in_by_parts() {
     let worst = error(&session.feed(&tokens).unwrap(), &want[699]);
     assert!(worst < 1e-4, "{worst:e}");
     // Truncated tokens are no longer seen.
-    session.truncate(130);
-    assert_eq!(session.len(), 130);
+    assert_eq!((session.rewind(130), session.rewind(131), session.position()), (130, 130, 130));
+    assert_eq!(session.tokens(), &tokens[..130]);
     let worst = error(&session.feed_all(&tokens[130..400]).unwrap(), &want[130..400].concat());
     assert!(worst < 1e-4, "{worst:e}");
 }
@@ -244,11 +244,11 @@ fn bad_tokens_and_full_contexts() {
         refused(session.feed(&[1, 61]).unwrap_err()),
         (ErrorKind::Invalid, "token 61: 0 to 60 are valid".into())
     );
-    assert!(session.is_empty());
+    assert_eq!(session.position(), 0);
     session.feed(&[1; 8]).unwrap();
     let full = session.feed(&[1; 3]).unwrap_err();
     assert_eq!(full.to_string(), "3 tokens after 8: the context has room for 10");
-    assert_eq!(session.len(), 8);
+    assert_eq!(session.position(), 8);
     session.feed(&[1; 2]).unwrap();
     // Heads of 16 elements are not a whole block.
     let refused = decoder.session(DType::Q8_0).err().unwrap();

@@ -27,7 +27,7 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
     };
     let totals = generate(&mut session, &mut sampler, &prompt, Some(3), &[], stop).unwrap();
     assert_eq!((totals.ending, totals.prompt_tokens, totals.tokens), (Ending::Interrupted, 512, 0));
-    assert_eq!((session.len(), asked), (512, 1));
+    assert_eq!((session.position(), asked), (512, 1));
 
     // The remaining prompt runs as if nothing had happened; a prompt that does not fit is refused before any of it is
     // computed.
@@ -36,9 +36,9 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
         text += piece.text;
         true
     });
-    assert_eq!((totals.unwrap().tokens, session.len()), (3, 602));
+    assert_eq!((totals.unwrap().tokens, session.position()), (3, 602));
     let refused = generate(&mut session, &mut sampler, &prompt, Some(3), &[], |_| true).unwrap_err();
-    assert_eq!((refused.kind(), session.len()), (ErrorKind::Invalid, 602));
+    assert_eq!((refused.kind(), session.position()), (ErrorKind::Invalid, 602));
     let mut whole = decoder.session(DType::F16).unwrap();
     let mut same = String::new();
     let mut sampler = Sampler::new(SamplerOptions { temperature: 0.0, ..SamplerOptions::default() }).unwrap();

@@ -30,11 +30,15 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
     let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
+    if let Some(path) = options.session.as_ref().filter(|path| path.exists()) {
+        session.restore(path)?;
+    }
     if options.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
     let Some(prompt) = prompt else {
         let exit = converse(options, &mut session, &mut sampler, out)?;
+        save(options, &session)?;
         model::say_session_memory(&options.devices, &session);
         return Ok(exit);
     };
@@ -49,10 +53,11 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         return Err(Failure::new(Exit::Refused, "the prompt has no tokens: a text is valid")
             .hint("this model has no token for the beginning of a text"));
     }
-    let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
-    report(&totals, seed, options.json, out)?;
+    let answer = answer(options, &mut session, &mut sampler, &tokens, out)?;
+    report(&answer, seed, options.json, out)?;
+    save(options, &session)?;
     model::say_session_memory(&options.devices, &session);
-    Ok(match totals.ending {
+    Ok(match answer.totals.ending {
         Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
         _ => Exit::Success,
     })
@@ -67,14 +72,31 @@ fn system(options: &Generate) -> Vec<Message> {
     options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
 }
 
-/// Generates after these tokens and prints as it goes. Returns the totals and the whole text.
+/// Saves the session, if a file was named.
+fn save(options: &Generate, session: &Session) -> Outcome<()> {
+    options.session.iter().try_for_each(|path| Ok(session.save(path)?))
+}
+
+/// A text that was generated.
+struct Answer {
+    totals: Totals,
+    text: String,
+    /// Tokens of the prompt that the session had.
+    cached: usize,
+}
+
+/// Generates after these tokens, of which the session may have the first, and prints as it goes.
 fn answer(
     options: &Generate,
     session: &mut Session,
     sampler: &mut Sampler,
     tokens: &[u32],
     out: &mut dyn Write,
-) -> Outcome<(Totals, String)> {
+) -> Outcome<Answer> {
+    // Keeps the tokens that the session already has; the last token is fed again for its logits.
+    let same = tokens.iter().zip(session.tokens()).take_while(|(a, b)| a == b).count();
+    let cached = session.rewind(same.min(tokens.len().saturating_sub(1)));
+    sampler.remember(&tokens[..cached]);
     let (mut failed, mut whole) = (None, String::new());
     let show = |piece: Piece| {
         let shown = if piece.token.is_none() && piece.text.is_empty() {
@@ -95,7 +117,7 @@ fn answer(
         failed = shown.and_then(|()| out.flush()).err();
         failed.is_none() && !signals::came()
     };
-    let totals = generate(session, sampler, tokens, options.limit, &options.stop, show);
+    let totals = generate(session, sampler, &tokens[cached..], options.limit, &options.stop, show);
     if let Some(error) = failed {
         return Err(error.into());
     }
@@ -104,7 +126,7 @@ fn answer(
         writeln!(out)?;
         out.flush()?;
     }
-    Ok((totals?, whole))
+    Ok(Answer { totals: totals?, text: whole, cached })
 }
 
 /// Converses, turn by turn, as long as there are lines.
@@ -112,7 +134,7 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
     let decoder = session.decoder().clone();
     let tokenizer = decoder.tokenizer();
     let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
-    let (mut turns, mut known): (Vec<Message>, Vec<u32>) = (system(options), Vec::new());
+    let mut turns = system(options);
     let lines = Lines::new()?;
     loop {
         if io::stdin().is_terminal() {
@@ -128,15 +150,10 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
         }
         turns.push(Message { role: "user", content: line.into_owned() });
         let tokens = chat.encode(tokenizer, &turns, options.special)?;
-        // Keeps the tokens that the session already has; the last token is fed again for its logits.
-        let same = tokens.iter().zip(&known).take_while(|(a, b)| a == b).count();
-        let same = same.min(session.len()).min(tokens.len().saturating_sub(1));
-        session.truncate(same);
-        let (totals, text) = answer(options, session, sampler, &tokens[same..], out)?;
-        known = tokens;
-        report(&totals, 0, options.json, out)?;
-        turns.push(Message { role: "assistant", content: text });
-        match totals.ending {
+        let answer = answer(options, session, sampler, &tokens, out)?;
+        report(&answer, 0, options.json, out)?;
+        turns.push(Message { role: "assistant", content: answer.text });
+        match answer.totals.ending {
             Ending::Interrupted => return Ok(signals::exit().unwrap_or(Exit::Interrupted)),
             Ending::Context => return Ok(Exit::Success),
             _ => {}
@@ -144,13 +161,15 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
     }
 }
 
-fn report(totals: &Totals, seed: u64, as_json: bool, out: &mut dyn Write) -> Outcome<()> {
+fn report(answer: &Answer, seed: u64, as_json: bool, out: &mut dyn Write) -> Outcome<()> {
+    let (totals, cached) = (&answer.totals, answer.cached);
     let rate = |n: usize, seconds: f64| n as f64 / seconds.max(1e-9);
     let (read, wrote) = (totals.prompt_time.as_secs_f64(), totals.time.as_secs_f64());
     let (prompt, tokens) = (rate(totals.prompt_tokens, read), rate(totals.tokens, wrote));
     if as_json {
         let object = json!({
             "prompt_tokens": totals.prompt_tokens,
+            "cached_tokens": cached,
             "prompt_seconds": read,
             "prompt_tokens_per_second": prompt,
             "tokens": totals.tokens,
@@ -163,8 +182,9 @@ fn report(totals: &Totals, seed: u64, as_json: bool, out: &mut dyn Write) -> Out
         out.flush()?;
         return Ok(());
     }
+    let cached = if cached > 0 { format!(" after {cached} of the session") } else { String::new() };
     say(&format!(
-        "prompt: {} tokens, {prompt:.1} tokens/s; generation: {} tokens, {tokens:.1} tokens/s; ended by: {}",
+        "prompt: {} tokens{cached}, {prompt:.1} tokens/s; generation: {} tokens, {tokens:.1} tokens/s; ended by: {}",
         totals.prompt_tokens, totals.tokens, totals.ending
     ));
     Ok(())

@@ -23,7 +23,7 @@ pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
 
 /// The options for opening a language model.
 pub fn load_options(options: &Products, neurons: &Neurons, context: usize) -> Outcome<LoadOptions> {
-    let load = DecoderOptions::new().exact(options.exact).context(context);
+    let load = DecoderOptions::new().exact(options.exact).reproducible(options.reproducible).context(context);
     LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(file, 1.0)), neurons)
 }
 

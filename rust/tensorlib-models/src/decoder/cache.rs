@@ -25,16 +25,7 @@ impl Cache {
     /// Makes a cache for `context` tokens. A row holds the heads of one token, one after the other. A layer's rows lie
     /// on the device of the matrix that makes its keys.
     pub fn new(shape: &Shape, context: i64, dtype: DType, devices: &DeviceMap) -> Result<Self> {
-        if !TYPES.contains(&dtype) {
-            let [a, b, c] = TYPES;
-            return Err(Error::invalid(format!("a cache of {dtype}: {a}, {b} and {c} are valid")));
-        }
-        let (block, heads) = (dtype.block_size(), [shape.head, shape.value_head]);
-        if heads.iter().any(|head| head % block != 0) {
-            let message =
-                format!("a cache of {dtype}: heads of {} elements: multiples of {block} are valid", shape.head);
-            return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
-        }
+        Self::check(shape, dtype)?;
         let capacity = whole_steps(context);
         let contexts = devices.contexts("cache")?;
         let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
@@ -47,6 +38,72 @@ impl Cache {
                 .collect::<Result<Vec<_>>>()
         };
         Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })
+    }
+
+    /// Refuses types that attention does not take for this model.
+    fn check(shape: &Shape, dtype: DType) -> Result<()> {
+        if !TYPES.contains(&dtype) {
+            let [a, b, c] = TYPES;
+            return Err(Error::invalid(format!("a cache of {dtype}: {a}, {b} and {c} are valid")));
+        }
+        let (block, heads) = (dtype.block_size(), [shape.head, shape.value_head]);
+        if heads.iter().any(|head| head % block != 0) {
+            let message =
+                format!("a cache of {dtype}: heads of {} elements: multiples of {block} are valid", shape.head);
+            return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
+        }
+        Ok(())
+    }
+
+    /// Bytes of a token's keys and values in all layers.
+    pub fn row_bytes(shape: &Shape, dtype: DType) -> Result<usize> {
+        Self::check(shape, dtype)?;
+        let elements = shape.layers * (shape.head + shape.value_head) * shape.kv_heads;
+        Ok(usize::try_from(elements).unwrap_or(0) / dtype.block_size() as usize * dtype.size())
+    }
+
+    /// The rows of `n` tokens, in the order of [`Cache::tensors`].
+    pub fn read_rows(&self, first: usize, n: usize) -> Result<Vec<u8>> {
+        let mut all = vec![0; n * self.tensors().map(|(_, row)| row).sum::<usize>()];
+        let mut left = &mut all[..];
+        for (tensor, row) in self.tensors() {
+            let (part, rest) = left.split_at_mut(n * row);
+            tensor.read_bytes(first * row, part)?;
+            left = rest;
+        }
+        Ok(all)
+    }
+
+    /// Sets the rows of `n` tokens to what [`Cache::read_rows`] returned.
+    pub fn write_rows(&self, first: usize, n: usize, mut bytes: &[u8]) -> Result<()> {
+        for (tensor, row) in self.tensors() {
+            let (part, rest) = bytes.split_at(n * row);
+            tensor.write_bytes(first * row, part)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Takes over the rows of another cache of this type and capacity.
+    pub fn copy_rows(&mut self, other: &Cache) -> Result<()> {
+        for ((to, row), (from, _)) in self.tensors().zip(other.tensors()) {
+            let mut bytes = vec![0; row * usize::try_from(other.used).unwrap_or(0)];
+            from.read_bytes(0, &mut bytes)?;
+            to.write_bytes(0, &bytes)?;
+        }
+        self.used = other.used;
+        Ok(())
+    }
+
+    /// The type of keys and values.
+    pub fn dtype(&self) -> DType {
+        self.keys.first().map_or(DType::F16, Tensor::dtype)
+    }
+
+    /// The tensors of all layers, keys before values, each with the bytes of a token's row.
+    pub fn tensors(&self) -> impl Iterator<Item = (&Tensor, usize)> {
+        let both = self.keys.iter().zip(&self.values).flat_map(|(keys, values)| [keys, values]);
+        both.map(|tensor| (tensor, tensor.strides()[1]))
     }
 
     /// Bytes of the cache.

@@ -5,13 +5,17 @@ mod cache;
 mod cost;
 mod expert_cache;
 mod experts;
+mod fingerprint;
 mod keys;
 mod layer;
 mod network;
 mod neurons;
+mod prefix_store;
+mod prefix_tree;
 mod rope;
 mod run;
 mod session;
+mod session_file;
 mod shape;
 
 use crate::activity::Activity;
@@ -22,6 +26,7 @@ use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
+pub use prefix_store::PrefixStore;
 pub use session::Session;
 
 use cache::Cache;
@@ -32,14 +37,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tensorlib::{Backend, Context, DType, Graph};
 
-/// How many tokens of a prompt are computed together.
-pub const BATCH: usize = 512;
+/// How many tokens of a prompt are computed together. Blocks end at multiples of it, counted from the first token, so
+/// that a token's block does not depend on where a prompt was divided there.
+pub const PROMPT_BLOCK: usize = 512;
 
 /// Options for opening a decoder.
 #[derive(Clone, Debug, Default)]
 pub struct DecoderOptions {
     stored_as: Option<DType>,
     exact: bool,
+    reproducible: bool,
     context: usize,
     adapters: Vec<(PathBuf, f64)>,
     placement: Placement,
@@ -65,6 +72,16 @@ impl DecoderOptions {
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
+        self
+    }
+
+    /// Makes logits independent of how tokens are grouped: a prompt that is fed at once, in parts, token by token, or
+    /// after [`Session::rewind`] or [`Session::restore`] gives the same bits. Without it, that holds only for parts that
+    /// end at multiples of [`PROMPT_BLOCK`]. Prompts are slower, and a token's logits hardly. On CPUs only, without
+    /// [`DecoderOptions::expert_slots`] and [`DecoderOptions::with_activity`].
+    #[must_use]
+    pub fn reproducible(mut self, reproducible: bool) -> Self {
+        self.reproducible = reproducible;
         self
     }
 
@@ -114,6 +131,26 @@ impl DecoderOptions {
         self.activity.as_deref()
     }
 
+    /// Refuses what `reproducible` does not go with.
+    fn check(&self, backend: &Backend) -> Result<()> {
+        if !self.reproducible {
+            return Ok(());
+        }
+        let refused = |message: String| Err(Error::unsupported(message).with_hint("leave out one of them"));
+        if let Some(device) = backend.devices().into_iter().find(|device| !device.starts_with("cpu")) {
+            return refused(format!("reproducible results on {device}: CPUs alone have them"));
+        }
+        if self.expert_slots > 0 {
+            return refused(
+                "reproducible results with copies of experts, whose products may have another order".into(),
+            );
+        }
+        match self.activity {
+            Some(_) => refused("reproducible results with an activity, by which neurons are left out".into()),
+            None => Ok(()),
+        }
+    }
+
     fn load(&self, package: Package, shape: Shape, names: HubNames, devices: &DeviceMap) -> Result<(Weights, Network)> {
         let context = match self.context {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
@@ -152,6 +189,9 @@ pub struct Decoder(Arc<Opened>);
 struct Opened {
     architecture: String,
     network: Network,
+    fingerprint: String,
+    /// What computes the model, in words.
+    computed: String,
     cost: Cost,
     weight_memory: WeightMemory,
     tokenizer: Tokenizer,
@@ -159,6 +199,8 @@ struct Opened {
     expert_slots: usize,
     /// Whether an activity decides which neurons are computed.
     is_sparse: bool,
+    /// Whether graphs are batch-invariant.
+    reproducible: bool,
     warnings: Vec<String>,
     backend: Backend,
 }
@@ -195,6 +237,7 @@ impl Decoder {
     }
 
     fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
+        options.check(backend)?;
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let devices = DeviceMap::new(backend, &options.placement);
@@ -202,18 +245,23 @@ impl Decoder {
         let warnings = package.warnings.clone();
         let (weights, network) = options.load(package, shape, names, &devices)?;
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
+        let fingerprint = fingerprint::of(&architecture, &network, &weights)?;
+        let computed = fingerprint::computed(options, backend, &weights);
         let weight_memory = WeightMemory::new(weights.loaded(), weights.contexts(), backend);
         let (expert_slots, backend) = (options.expert_slots, backend.clone());
         let (is_sparse, warnings) = (options.activity.is_some(), warnings.list());
         let opened = Opened {
             architecture,
             network,
+            fingerprint,
+            computed,
             cost,
             weight_memory,
             tokenizer,
             devices,
             expert_slots,
             is_sparse,
+            reproducible: options.reproducible,
             warnings,
             backend,
         };
@@ -242,7 +290,7 @@ impl Decoder {
         let (weights, network) = options.load(package, shape, names, &devices)?;
         let mut cache = Cache::new(&network.shape, network.context as i64, cache, &devices)?;
         // A full prompt at the end of the context takes the most memory.
-        let tokens = vec![0; BATCH.min(network.context)];
+        let tokens = vec![0; PROMPT_BLOCK.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
         let experts = network.expert_cache(options.expert_slots, &devices)?;
         // Nodes go into the youngest context of their operands, so this one is made last.
@@ -320,9 +368,12 @@ impl Decoder {
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for a
     /// type whose blocks do not divide a head, [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session> {
-        let cache = Cache::new(&self.0.network.shape, self.0.network.context as i64, cache, &self.0.devices)?;
-        let experts = self.0.network.expert_cache(self.0.expert_slots, &self.0.devices)?;
-        Ok(Session::new(self.clone(), cache, experts))
+        Session::new(self.clone(), cache)
+    }
+
+    /// Whether logits do not depend on how tokens are grouped ([`DecoderOptions::reproducible`]).
+    pub fn is_reproducible(&self) -> bool {
+        self.0.reproducible
     }
 }
 

@@ -176,6 +176,14 @@ impl Rope {
         }
     }
 
+    /// Whether contexts of `context` tokens have factors of their own, for a model with two lists.
+    pub fn has_long_factors(&self, context: i64) -> bool {
+        match self.factors {
+            Factors::InFile { trained } | Factors::LongAndShort { trained, .. } => context > trained,
+            Factors::None | Factors::Are(_) => false,
+        }
+    }
+
     /// The frequency factors for contexts of `context` tokens.
     pub fn factors(&self, weights: &Weights, context: i64) -> Result<Option<Tensor>> {
         let n = self.dims / 2;

@@ -1,20 +1,28 @@
-//! Sessions: texts in the making, with the state that a decoder keeps for them.
+//! Sessions: sequences of tokens, with the state that a decoder keeps for them.
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::network::Wanted;
-use super::{graph_of, Decoder, BATCH};
+use super::{graph_of, session_file, Decoder, PROMPT_BLOCK};
 use crate::activity::Tested;
 use crate::{Error, Result};
 use std::fmt;
-use tensorlib::Context;
+use std::path::Path;
+use tensorlib::{Context, DType};
 
-/// A text in the making: its tokens' keys and values. It owns its share of the model ([`Decoder`] is a handle), so it
-/// can be stored and sent to other threads. One caller feeds it at a time; sessions of one model are independent of
-/// each other.
+/// A sequence of tokens with their keys and values. It owns its share of the model ([`Decoder`] is a handle), so it can
+/// be stored and sent to other threads. One caller feeds it at a time; sessions of one model are independent of each
+/// other.
+///
+/// The logits after a token depend on the tokens up to it, and not on how they got into the session: fed at once, in
+/// parts, after [`rewind`](Session::rewind), in a [`fork`](Session::fork), or [restored](Session::restore) from a file.
+/// Of a decoder that is [reproducible](crate::DecoderOptions::reproducible) they have equal bits. Of any other decoder
+/// they have equal bits where each part ended at a multiple of [`PROMPT_BLOCK`] tokens, or at the same token as before, and
+/// differ by rounding elsewhere: kernels for one column and for many add in different orders.
 pub struct Session {
-    decoder: Decoder,
-    cache: Cache,
+    pub(super) decoder: Decoder,
+    tokens: Vec<u32>,
+    pub(super) cache: Cache,
     experts: ExpertCache,
     ctx: Context,
     /// The number of tokens whose keys and values were checked for overflow.
@@ -26,16 +34,19 @@ pub struct Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Session");
-        all.field("decoder", &self.decoder).field("tokens", &self.len()).field("cache_memory", &self.cache_memory());
-        all.finish_non_exhaustive()
+        all.field("decoder", &self.decoder).field("position", &self.position());
+        all.field("cache_memory", &self.cache_memory()).finish_non_exhaustive()
     }
 }
 
 impl Session {
-    pub(super) fn new(decoder: Decoder, cache: Cache, experts: ExpertCache) -> Self {
+    pub(super) fn new(decoder: Decoder, cache: DType) -> Result<Self> {
+        let opened = &decoder.0;
+        let cache = Cache::new(&opened.network.shape, opened.network.context as i64, cache, &opened.devices)?;
+        let experts = opened.network.expert_cache(opened.expert_slots, &opened.devices)?;
         // Nodes go into the youngest context of their operands, so this one is made after those of weights and caches.
         let ctx = Context::on(decoder.backend());
-        Session { decoder, cache, experts, ctx, checked: 0, overflow: None }
+        Ok(Session { decoder, tokens: Vec::new(), cache, experts, ctx, checked: 0, overflow: None })
     }
 
     /// The session's model.
@@ -43,14 +54,73 @@ impl Session {
         &self.decoder
     }
 
-    /// The number of tokens so far.
-    pub fn len(&self) -> usize {
-        usize::try_from(self.cache.used()).unwrap_or(0)
+    /// The tokens so far.
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
     }
 
-    /// Whether there are no tokens yet.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// The number of tokens so far, which is the position of the next one.
+    pub fn position(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Removes the tokens from this position on and returns the position reached, which is that of the next token. A
+    /// position after the last token changes nothing. Every position before it is reached: the layers of all supported
+    /// models keep a row for each token.
+    pub fn rewind(&mut self, position: usize) -> usize {
+        self.tokens.truncate(position);
+        self.cache.set_used(self.tokens.len() as i64);
+        self.overflow = self.overflow.filter(|(_, position)| *position < self.cache.used());
+        self.position()
+    }
+
+    /// Makes the current position one to which [`Session::rewind`] returns exactly, and returns it. All positions are
+    /// such positions for models whose layers keep a row for each token, as those of all supported models do: for them
+    /// it takes neither time nor memory.
+    pub fn checkpoint(&mut self) -> usize {
+        self.position()
+    }
+
+    /// Makes an independent session with the same tokens, keys and values. Both continue with the bits with which one
+    /// would. Its cache takes [`Session::cache_memory`] again.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind).
+    pub fn fork(&self) -> Result<Self> {
+        let mut fork = Self::new(self.decoder.clone(), self.cache.dtype())?;
+        fork.cache.copy_rows(&self.cache)?;
+        fork.tokens.clone_from(&self.tokens);
+        (fork.checked, fork.overflow) = (self.checked, self.overflow);
+        Ok(fork)
+    }
+
+    /// Writes the tokens, keys and values to a file, for [`Session::restore`]. The file is a safetensors file. It gets
+    /// its name when it is complete and on the disk; an older file of that name exists until then.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind) naming the file; [`ErrorKind::Memory`](crate::ErrorKind): a layer's rows are
+    /// held while they are written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        session_file::write(path.as_ref(), &self.decoder, &self.tokens, &self.cache)
+    }
+
+    /// Replaces the session's tokens, keys and values by those of a file that [`Session::save`] wrote. The session
+    /// continues with the bits with which the saved one would have: a file of another model, cache type, version of this
+    /// library, device or ISA is refused, as are other settings of [`DecoderOptions`](crate::DecoderOptions) that change
+    /// results. The context may have another size, if the tokens fit.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Format`](crate::ErrorKind) for a damaged file and for a file of
+    /// another kind; [`ErrorKind::Invalid`](crate::ErrorKind) naming the difference for a file that does not fit. The
+    /// session does not change then. If the file cannot be read any more after it was checked, the session is empty.
+    pub fn restore(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        let file = session_file::Saved::open(path.as_ref(), &self.decoder, &self.cache)?;
+        self.rewind(0);
+        file.read_rows(&self.cache)?;
+        self.tokens = file.tokens;
+        self.cache.set_used(self.tokens.len() as i64);
+        self.checked = 0;
+        self.look_at_cache()
     }
 
     /// Bytes of keys and values.
@@ -64,12 +134,6 @@ impl Session {
         (self.experts.nbytes(), hits, misses)
     }
 
-    /// Removes all tokens after the first `n`.
-    pub fn truncate(&mut self, n: usize) {
-        self.cache.set_used((n as i64).min(self.cache.used()));
-        self.overflow = self.overflow.filter(|(_, position)| *position < self.cache.used());
-    }
-
     /// Appends these tokens and returns the logits of the token after the last one.
     ///
     /// # Errors
@@ -79,8 +143,10 @@ impl Session {
     pub fn feed(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         self.check(tokens)?;
         let mut logits = Vec::new();
-        for part in tokens.chunks(BATCH) {
+        let mut left = tokens;
+        while let Some((part, rest)) = self.split(left) {
             logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
+            left = rest;
         }
         Ok(logits)
     }
@@ -92,8 +158,10 @@ impl Session {
     pub fn feed_all(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         self.check(tokens)?;
         let mut logits = Vec::new();
-        for part in tokens.chunks(BATCH) {
+        let mut left = tokens;
+        while let Some((part, rest)) = self.split(left) {
             logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
+            left = rest;
         }
         Ok(logits)
     }
@@ -107,12 +175,37 @@ impl Session {
     ) -> Result<()> {
         self.check(tokens)?;
         let wanted = Wanted { all: false, observed: Some(tested) };
-        tokens.chunks(BATCH).try_for_each(|part| self.compute(part, wanted, take).map(drop))
+        let mut left = tokens;
+        while let Some((part, rest)) = self.split(left) {
+            self.compute(part, wanted, take)?;
+            left = rest;
+        }
+        Ok(())
+    }
+
+    /// Splits tokens into those that are computed together next, and the others: to the next multiple of [`PROMPT_BLOCK`].
+    pub(crate) fn split<'a>(&self, tokens: &'a [u32]) -> Option<(&'a [u32], &'a [u32])> {
+        let room = PROMPT_BLOCK - self.position() % PROMPT_BLOCK;
+        (!tokens.is_empty()).then(|| tokens.split_at(room.min(tokens.len())))
+    }
+
+    /// Makes these the tokens from position `first` on, with these rows ([`Cache::read_rows`]). Tokens before it stay.
+    pub(super) fn take_rows(&mut self, first: usize, tokens: &[u32], rows: &[u8]) -> Result<()> {
+        self.rewind(first);
+        self.cache.write_rows(first, tokens.len(), rows)?;
+        self.tokens.extend_from_slice(tokens);
+        self.cache.set_used(self.tokens.len() as i64);
+        self.look_at_cache()
     }
 
     /// Checks whether [`Session::feed`] would accept these tokens.
     pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
-        let (n, used, most) = (tokens.len(), self.len(), self.decoder.0.network.context);
+        self.check_at(self.position(), tokens)
+    }
+
+    /// Checks whether [`Session::feed`] would accept these tokens after `used` others.
+    pub(super) fn check_at(&self, used: usize, tokens: &[u32]) -> Result<()> {
+        let (n, most) = (tokens.len(), self.decoder.0.network.context);
         if n == 0 {
             return Err(Error::invalid("no tokens: at least one is valid"));
         }
@@ -131,7 +224,7 @@ impl Session {
 
     /// An error about the logits that were computed last.
     pub(crate) fn not_finite(&self, what: &str) -> Error {
-        let position = self.len().saturating_sub(1);
+        let position = self.position().saturating_sub(1);
         let weight = self.decoder.0.weight_memory.not_finite();
         let because = weight.map_or(String::new(), |weight| format!("; {weight}"));
         let message = format!("position {position}: {what}, and nothing can be drawn from that{because}");
@@ -179,6 +272,7 @@ impl Session {
         let network = &self.decoder.0.network;
         let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
         let graph = graph_of(std::slice::from_ref(&run))?;
+        graph.set_batch_invariant(self.decoder.0.reproducible)?;
         let experts = &mut self.experts;
         let values = self.decoder.0.weight_memory.keep(|| {
             graph.compute(&self.decoder.0.backend)?;
@@ -191,7 +285,8 @@ impl Session {
         for (layer, neurons) in &run.neurons {
             observe(*layer, &neurons.to_vec::<f32>()?);
         }
-        self.cache.set_used(self.cache.used() + tokens.len() as i64);
+        self.tokens.extend_from_slice(tokens);
+        self.cache.set_used(self.tokens.len() as i64);
         self.look_at_cache()?;
         Ok(values)
     }

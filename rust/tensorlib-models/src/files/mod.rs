@@ -17,6 +17,7 @@ pub use fp8::Fp8;
 pub(crate) use kinds::hint as kind_hint;
 pub(crate) use memory::check_size;
 pub(crate) use open::open_regular;
+pub(crate) use safefile::SafeFile;
 pub use safeset::SafeSet;
 pub use scale_names::scale_of;
 pub use shards::{listed, parsed};

@@ -7,7 +7,6 @@ mod sampler;
 mod stops;
 mod template;
 
-use crate::decoder::BATCH;
 use crate::tokenizer::{Stream, Tokenizer};
 use crate::{Result, Session};
 use channels::Channels;
@@ -120,7 +119,7 @@ pub fn generate(
         if !go_on {
             break Ending::Interrupted;
         }
-        if session.len() >= decoder.context() {
+        if session.position() >= decoder.context() {
             break Ending::Context;
         }
         if limit.is_none_or(|limit| tokens < limit) {
@@ -144,13 +143,14 @@ fn feed_prompt(
     show: &mut impl FnMut(Piece) -> bool,
 ) -> Result<(usize, Option<Vec<f32>>)> {
     session.check(prompt)?;
-    let (mut logits, mut fed) = (Vec::new(), 0);
-    for part in prompt.chunks(BATCH) {
+    let (mut logits, mut fed, mut left) = (Vec::new(), 0, prompt);
+    while let Some((part, rest)) = session.split(left) {
         if fed > 0 && !show(Piece { token: None, text: "", channel: None }) {
             return Ok((fed, None));
         }
         logits = session.feed(part)?;
         fed += part.len();
+        left = rest;
     }
     Ok((fed, Some(logits)))
 }

@@ -39,6 +39,11 @@ impl Scaling {
 }
 
 impl Adapter {
+    /// The caller's factor, and the tensors found so far.
+    pub fn loaded(&self) -> (f64, Vec<super::Loaded>) {
+        (self.scaling.asked, self.weights.loaded())
+    }
+
     /// Opens a GGUF file of type `adapter` for a GGUF model, or the folder that PEFT writes for a hub folder
     /// (adapter_config.json, adapter_model.safetensors). `names` are those of the model's folder.
     pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, devices: &DeviceMap) -> Result<Self> {

@@ -214,6 +214,11 @@ impl Weights {
         Ok(Some(leaf))
     }
 
+    /// The adapters' tensors found so far, and the factor of each adapter.
+    pub fn loaded_by_adapters(&self) -> Vec<(f64, Vec<Loaded>)> {
+        self.adapters.iter().map(Adapter::loaded).collect()
+    }
+
     /// The tensors of the files that were not asked for.
     pub fn left(&self) -> Vec<String> {
         let taken = self.taken.borrow();

@@ -49,11 +49,11 @@ pub fn measure(options: &Bench, model: &Path, load: &LoadOptions) -> Outcome<Sha
     let prompt = prompt.min(512);
     let mut groups = Vec::new();
     for _ in 0..2 * usize::from(prompt > 0) {
-        session.truncate(0);
+        session.rewind(0);
         session.feed(&model::some_tokens(&decoder, prompt))?;
         groups.push(Group::Prompt);
     }
-    session.truncate(0);
+    session.rewind(0);
     for part in model::some_tokens(&decoder, depth).chunks(512) {
         session.feed(part)?;
         groups.push(Group::Other);

@@ -48,7 +48,7 @@ impl Speed {
 pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let backend = model::backend(&options.devices)?;
-    let load = DecoderOptions::new().exact(options.exact).context(context(options));
+    let load = DecoderOptions::new().exact(options.exact).reproducible(options.reproducible).context(context(options));
     let load = LoadOptions::new(load, &options.neurons)?;
     let (isa, threads) = (backend.isa(), backend.n_threads());
     let on_cpu = backend.device() == "cpu";
@@ -92,7 +92,7 @@ fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
     let decoder = session.decoder().clone();
     let tokens = model::some_tokens(&decoder, n);
     let seconds = best(|| {
-        session.truncate(0);
+        session.rewind(0);
         let begin = Instant::now();
         session.feed(&tokens)?;
         Ok(begin.elapsed().as_secs_f64())
@@ -105,12 +105,12 @@ fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
 fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
     let (n, depth, decoder) = (options.tokens as usize, options.depth as usize, session.decoder().clone());
     let tokens = model::some_tokens(&decoder, n);
-    session.truncate(0);
+    session.rewind(0);
     if depth > 0 {
         session.feed(&model::some_tokens(&decoder, depth))?;
     }
     let seconds = best(|| {
-        session.truncate(depth);
+        session.rewind(depth);
         let begin = Instant::now();
         for token in &tokens {
             session.feed(&[*token])?;
