@@ -1,5 +1,5 @@
 // Attention of many queries compared with the peak of multiply-adds, with half of it masked compared with no mask, and of one query
-// compared with a plain read of the same keys and values.
+// compared with a plain read of the same keys and values; each also with keys and values in pages.
 #include "graphs.hpp"
 
 #include "api/devices.hpp"
@@ -48,6 +48,25 @@ public:
         }
         return core::build_node(*context, Op::flash_attn_ext, std::array{query_, k, v, mask, core::left_out()});
     }
+    // The last `tokens` tokens of a sequence with all keys, whose pages lie in another order.
+    Tensor *paged(DType type) {
+        constexpr std::int64_t page = 64;
+        const std::array<std::int64_t, 3> ne{heads_.n, heads_.kv_heads, heads_.keys};
+        std::vector<float> order, positions;
+        for (std::int64_t i = 0; i < heads_.keys / page; i++) order.push_back(static_cast<float>((i * 5 + 3) % (heads_.keys / page)));
+        for (std::int64_t t = heads_.keys - heads_.tokens; t < heads_.keys; t++) positions.push_back(static_cast<float>(t));
+        const std::vector<float> sequences(positions.size(), 0);
+        const auto numbers = [&](const std::vector<float> &values, std::array<std::int64_t, 2> shape) {
+            Tensor *t = leaf(*context, DType::i32, shape);
+            core::write_f32(*t, values.data(), values.size());
+            return t;
+        };
+        const auto n = static_cast<std::int64_t>(positions.size());
+        return core::build_node(
+            *context, Op::paged_attention,
+            std::array{query_, random(ne, type, 2), random(ne, type, 3), numbers(order, {static_cast<std::int64_t>(order.size()), 1}),
+                       numbers(positions, {n, 1}), numbers(sequences, {n, 1}), core::left_out()});
+    }
     // For one kind of keys and values.
     double flops() const { return 4.0 * static_cast<double>(heads_.n * heads_.tokens * heads_.keys * heads_.heads); }
 
@@ -66,7 +85,7 @@ std::string text(const Heads &h) {
 struct Variant {
     const char *name;
     DType type;
-    bool causal = false;
+    bool causal = false, paged = false;
 };
 
 // All at once, in turn with the peak; whole attention is what all operations are counted of.
@@ -75,13 +94,15 @@ void report_many(const Bench &bench, const Heads &heads) {
                                     {"F32, causal", DType::f32, true},
                                     {"F16 keys and values", DType::f16},
                                     {"BF16 keys and values", DType::bf16},
-                                    {"Q8_0 keys and values", DType::q8_0}};
+                                    {"Q8_0 keys and values", DType::q8_0},
+                                    {"F32, causal, in pages", DType::f32, true, true},
+                                    {"F16 keys and values, causal, in pages", DType::f16, true, true}};
     Scene scene(heads);
     std::printf("\n%-66s %s %9s %9s %7s %9s %8s %8s\n", text(heads).c_str(), "t", "best ms", "median", "spread", "GFLOP/s", "of peak",
                 "x F32");
     std::vector<core::Ref<core::Graph>> graphs;
     for (const Variant &variant : variants) {
-        Tensor *output = scene.attention(variant.type, variant.causal);
+        Tensor *output = variant.paged ? scene.paged(variant.type) : scene.attention(variant.type, variant.causal);
         graphs.push_back(core::Graph::create(*scene.context, {&output, 1}));
     }
     for (const int threads : bench.threads) {
@@ -116,7 +137,7 @@ void report_one(const Bench &bench, const Heads &heads, DType type) {
     // As many bytes as keys and values have.
     Tensor *read = leaf(*scene.context, DType::f32, std::array{std::int64_t{1024}, static_cast<std::int64_t>(bytes) / 4096});
     std::fill_n(reinterpret_cast<float *>(read->address()), read->layout.n_elements(), 1.0f);
-    report_in_turn(bench, of, {{"attention", bytes, output}}, read);
+    report_in_turn(bench, of, {{"attention", bytes, output}, {"attention in pages", bytes, scene.paged(type)}}, read);
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"log_soft_max":       1,
 		"rope":               3,
 		"flash_attn_ext":     5,
+		"paged_attention":    7,
 		"sum":                1,
 		"sum_rows":           1,
 		"mean":               1,
@@ -328,6 +329,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			LogitSoftcap: s.number("logit_softcap"),
 		}
 		made, err = c.FlashAttnExt(src[0], src[1], src[2], src[3], src[4], options)
+	case "paged_attention":
+		options := &PagedAttentionOptions{
+			Page:         s.integer("page"),
+			Window:       s.integer("window"),
+			Scale:        s.number("scale"),
+			LogitSoftcap: s.number("logit_softcap"),
+		}
+		made, err = c.PagedAttention(src[0], src[1], src[2], src[3], src[4], src[5], src[6], options)
 	case "sum":
 		made, err = c.Sum(src[0], s.dims())
 	case "sum_rows":

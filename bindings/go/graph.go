@@ -190,10 +190,10 @@ func (g *Graph) SetCheckFinite(on bool) error {
 }
 
 // SetBatchInvariant makes future runs batch-invariant: each column of MulMat and
-// MulMatId, and each query of FlashAttnExt, has the bits that it has if it is
-// computed alone, however many are computed with it. A query's bits do not depend
-// on keys that its mask hides either. Operations that take each row by itself are
-// always batch-invariant. Prompts are slower, single columns hardly.
+// MulMatId, and each query of FlashAttnExt and PagedAttention, has the bits that it
+// has if it is computed alone, however many are computed with it. A query's bits do
+// not depend on keys that its mask hides either. Operations that take each row by
+// itself are always batch-invariant. Prompts are slower, single columns hardly.
 //
 // Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
 // after Close. Compute then fails with [StatusUnsupported] on a backend other than

@@ -1431,6 +1431,63 @@ func (c *Context) FlashAttnExt(q, k, v, mask, sinks *Tensor, options *FlashAttnE
 	})
 }
 
+// PagedAttentionOptions holds the optional attributes of
+// [Context.PagedAttention]. A field that is zero has its default.
+type PagedAttentionOptions struct {
+	// Rows of a page. Range: 1 to 65536. Default: 64.
+	Page int64
+	// Number of keys that a token sees, including its own. 0: all. At
+	// least 0. Default: 0.
+	Window int64
+	// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+	Scale float64
+	// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000.
+	// Default: 0.
+	LogitSoftcap float64
+}
+
+// PagedAttention computes causal attention of tokens of several sequences,
+// whose keys and values lie in pages of a pool.
+//
+// Computes x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p -
+// window + 1) to p, where p = positions[t]; w = softmax(x); c[d, h, t] = sum
+// over j of w[j] v[d, h', r(j)]; r(j) = page
+// pages[floor(j / page), sequences[t]] + j mod page.
+//
+// A token sees the keys of its own sequence up to its own position, or the last
+// Window of them if Window is above 0. h' = h / (heads / heads') is the head of
+// k and v that query head h uses. Rows of k and v that no token sees are not
+// read, nor are numbers of pages that no token needs. With sinks, e^sinks[h] is
+// one more summand of the softmax, which has no value. With LogitSoftcap s
+// above 0, the product becomes s tanh(scale (q . k) / s). A query with NaN or
+// infinity among its products becomes NaN. A number of a page, a position or a
+// sequence that does not exist is an error of the run. One pool serves any
+// number of sequences: PagedAttention (Kwon and others, 2023).
+//
+//   - Shapes: q (n, tokens, heads), k (n, heads', rows), v (m, heads', rows),
+//     pages (most, n_sequences), positions (tokens), sequences (tokens), sinks
+//     (heads), c (m, heads, tokens). heads' divides heads and Page divides
+//     rows.
+//   - Types: q is F32, F16 or BF16. k and v each have a float type, or a
+//     quantised type other than Q8_1 and Q8_K. pages, positions and sequences
+//     are I32 or I64. sinks is F32. Computed in F32: products and sums over up
+//     to 256 keys, and then block by block. e^x is computed to within 1e-6.
+//   - Result: F32.
+//   - sinks is optional: nil leaves it out.
+func (c *Context) PagedAttention(q, k, v, pages, positions, sequences, sinks *Tensor, options *PagedAttentionOptions) (*Tensor, error) {
+	sinks = orNone(sinks)
+	params := C.tl_paged_attention_params{struct_size: C.sizeof_tl_paged_attention_params}
+	if options != nil {
+		params.page = C.int64_t(options.Page)
+		params.window = C.int64_t(options.Window)
+		params.scale = C.double(options.Scale)
+		params.logit_softcap = C.double(options.LogitSoftcap)
+	}
+	return c.construct("paged_attention", []*Tensor{q, k, v, pages, positions, sequences, sinks}, func() *C.tl_tensor {
+		return C.tl_paged_attention(c.ptr, q.ptr, k.ptr, v.ptr, pages.ptr, positions.ptr, sequences.ptr, sinks.ptr, &params)
+	})
+}
+
 // Sum sums a over dimensions.
 //
 // Computes c[k] = sum over r of a[k, r].

@@ -52,4 +52,7 @@ constexpr GradientRule flash_attn_ext{[](Rule &r) {
     if (sinks) r.give(4, [&] { return sinks_gradient(d_weights, weights); });
 }};
 
+// Keys and values are rows of a cache.
+constexpr GradientRule paged_attention = no_gradient;
+
 }  // namespace tensorlib::core::gradients::rules

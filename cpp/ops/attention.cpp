@@ -96,11 +96,11 @@ namespace {
 
 bool divides(std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; }
 
-void check_weights_or_floats(std::span<Tensor *const> src, std::size_t operand) {
+void check_weights_or_floats(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
     const Kind kind = traits(src[operand]->layout.type).kind;
     if (kind == Kind::floating || kind == Kind::weight) return;
-    fail(Status::type_mismatch, "flash_attn_ext: %s: %s must be of a float type or a format with blocks",
-         operands_text(facts::flash_attn_ext, src).c_str(), facts::flash_attn_ext.operands[operand].name);
+    fail(Status::type_mismatch, "%s: %s: %s must be of a float type or a format with blocks", def.name, operands_text(def, src).c_str(),
+         def.operands[operand].name);
 }
 
 void flash_attn_ext_infer(std::span<Tensor *const> src, const FlashAttnExtAttrs &attrs, NodeSpec &result) {
@@ -112,8 +112,8 @@ void flash_attn_ext_infer(std::span<Tensor *const> src, const FlashAttnExtAttrs 
             fail(Status::type_mismatch, "flash_attn_ext: %s: %s must be f32, f16 or bf16", operands().c_str(),
                  facts::flash_attn_ext.operands[i].name);
     }
-    check_weights_or_floats(src, 1);
-    check_weights_or_floats(src, 2);
+    check_weights_or_floats(facts::flash_attn_ext, src, 1);
+    check_weights_or_floats(facts::flash_attn_ext, src, 2);
     if (nk[0] != nq[0]) {
         fail(Status::shape_mismatch, "flash_attn_ext: %s: q and k must have as many elements in dimension 0", operands().c_str());
     }
@@ -145,10 +145,79 @@ Cost flash_attn_ext_cost(const Tensor &node) {
     return cost;
 }
 
+void paged_attention_infer(std::span<Tensor *const> src, const PagedAttentionAttrs &attrs, NodeSpec &result) {
+    const OpFacts &def = facts::paged_attention;
+    const Extents &nq = src[0]->layout.ne, &nk = src[1]->layout.ne, &nv = src[2]->layout.ne, &np = src[3]->layout.ne;
+    const auto operands = [&] { return operands_text(def, src); };
+    const auto refuse = [&](const std::string &valid) {
+        fail(Status::shape_mismatch, "%s: %s: %s", def.name, operands().c_str(), valid.c_str());
+    };
+    if (!is_float(src[0]->layout.type)) fail(Status::type_mismatch, "%s: %s: q must be f32, f16 or bf16", def.name, operands().c_str());
+    check_weights_or_floats(def, src, 1);
+    check_weights_or_floats(def, src, 2);
+    for (const std::size_t i : {3u, 4u, 5u}) {
+        const DType type = src[i]->layout.type;
+        if (type != DType::i32 && type != DType::i64)
+            fail(Status::type_mismatch, "%s: %s: %s must be i32 or i64", def.name, operands().c_str(), def.operands[i].name);
+    }
+    if (nq[3] != 1) refuse("q {n, tokens, heads} is valid");
+    if (nk[0] != nq[0] || nk[3] != 1) refuse(format_text("k {%lld, heads', rows} is valid", shown(nq[0])));
+    if (nv[1] != nk[1] || nv[2] != nk[2] || nv[3] != 1)
+        refuse(format_text("v {m, %lld, %lld} is valid, of any m", shown(nk[1]), shown(nk[2])));
+    if (!divides(nk[1], nq[2])) refuse(format_text("k's dimension 1 must divide q's heads, %lld", shown(nq[2])));
+    if (nk[2] % attrs.page != 0) {
+        fail(Status::shape_mismatch, "%s: %s, page is %lld: it must divide the rows of k, its dimension 2", def.name, operands().c_str(),
+             shown(attrs.page));
+    }
+    if (np[2] != 1 || np[3] != 1) refuse("pages {most, n_sequences} are valid");
+    // So that positions are exact in any kind of number.
+    if (constexpr std::int64_t most = std::int64_t{1} << 53; np[0] > most / attrs.page)
+        refuse(format_text("pages of up to %lld positions are valid", shown(most)));
+    for (const std::size_t i : {4u, 5u}) {
+        if (src[i]->layout.ne != Extents{nq[1], 1, 1, 1})
+            refuse(format_text("%s {%lld} are valid, one for each token", def.operands[i].name, shown(nq[1])));
+    }
+    check_mask(def, src, {.mask = nullptr, .sinks = src[6], .columns = 0, .rows = nq[1], .heads = nq[2], .batches = 1}, 0);
+    result.layout = contiguous_layout(def.name, DType::f32, {std::array{nv[0], nq[2], nq[1]}.data(), 3});
+}
+
+// As many keys as a sequence can have, at most as many as there are rows: how many a token sees is known when it is computed.
+Cost paged_attention_cost(const Tensor &node) {
+    const auto &attrs = attrs_of<PagedAttentionAttrs>(node);
+    const Extents &nq = node.src[0]->layout.ne;
+    const Layout &k = node.src[1]->layout, &v = node.src[2]->layout;
+    double keys = std::min(static_cast<double>(node.src[3]->layout.ne[0]) * static_cast<double>(attrs.page), static_cast<double>(k.ne[2]));
+    if (attrs.window > 0) keys = std::min(keys, static_cast<double>(attrs.window));
+    const double pairs = static_cast<double>(nq[1]) * static_cast<double>(nq[2]) * keys;
+    Cost cost{2 * pairs * static_cast<double>(k.ne[0] + v.ne[0]), static_cast<double>(node.layout.nbytes())};
+    for (std::size_t i = 0; i < node.n_src; i++) {
+        if (node.src[i]) cost.bytes += static_cast<double>(node.src[i]->layout.nbytes());
+    }
+    return cost;
+}
+
+unsigned paged_attention_checked(const Tensor &) noexcept { return 1u << 3 | 1u << 4 | 1u << 5; }
+
+std::string paged_attention_valid(const Tensor &node, int operand) {
+    const auto last = [](const char *what, std::int64_t n) {
+        return n == 0 ? format_text("there are no %s", what) : format_text("%s 0 to %lld are there", what, shown(n - 1));
+    };
+    const std::int64_t page = attrs_of<PagedAttentionAttrs>(node).page;
+    const Extents &pages = node.src[3]->layout.ne;
+    if (operand == 3) return last("pages", node.src[1]->layout.ne[2] / page);
+    return operand == 4 ? last("positions", pages[0] * page) : last("sequences", pages[1]);
+}
+
 }  // namespace
 
 constexpr OpDef rope{facts::rope, {.infer = with_attrs<RopeAttrs, rope_infer>, .cost = rope_cost}};
 constexpr OpDef flash_attn_ext{facts::flash_attn_ext,
                                {.infer = with_attrs<FlashAttnExtAttrs, flash_attn_ext_infer>, .cost = flash_attn_ext_cost}};
+
+constexpr OpDef paged_attention{facts::paged_attention,
+                                {.infer = with_attrs<PagedAttentionAttrs, paged_attention_infer>,
+                                 .cost = paged_attention_cost,
+                                 .checked_operands = paged_attention_checked,
+                                 .valid_values = paged_attention_valid}};
 
 }  // namespace tensorlib::core::ops

@@ -1,10 +1,6 @@
 // flash_attn_ext against its formula in double, over random shapes, strides, types, masks and options, on every ISA and at several
 // thread counts; and with a cache of keys and values that rows are written into.
-#include "random_tensors.hpp"
-#include "wanted.hpp"
-
-#include <functional>
-#include <optional>
+#include "attended.hpp"
 
 namespace {
 
@@ -13,15 +9,15 @@ using core::Attr;
 using core::DType;
 using core::Op;
 using core::Tensor;
+using support::answer;
 using support::below;
 using support::Builder;
 using support::inf;
 using support::Ne;
 using support::one_of;
 using support::Random;
+using support::Values;
 using support::Wanted;
-
-constexpr double u = 0x1p-24;
 
 struct Options {
     double scale = 0, max_bias = 0, cap = 0;
@@ -47,53 +43,6 @@ double slope_of(std::int64_t head, std::int64_t heads, double bias) {
     return h < n ? std::pow(2.0, -bias * (h + 1) / n) : std::pow(2.0, -bias * (2 * (h - n) + 1) / (2 * n));
 }
 
-// A tensor's values, by index.
-struct Values {
-    core::Extents ne;
-    std::vector<float> all;
-
-    explicit Values(const Tensor *t) : ne(t->layout.ne), all(support::values_of(t)) {}
-    const float *row(std::int64_t i1, std::int64_t i2, std::int64_t i3) const {
-        return all.data() + ne[0] * (i1 + ne[1] * (i2 + ne[2] * i3));
-    }
-};
-
-// One query's answer: the soft_max of logits x, each off by off, over the values; with bounds as in tests/cases/generator/attended.py.
-void answer(const std::vector<double> &x, const std::vector<double> &off, std::optional<double> sink, std::int64_t m,
-            const std::function<const float *(std::size_t)> &value, std::vector<Wanted> &all) {
-    double most = sink ? *sink : -HUGE_VAL, off_most = 0;
-    bool spoilt = false;
-    for (std::size_t j = 0; j < x.size(); j++) {
-        spoilt |= std::isnan(x[j]) || x[j] == HUGE_VAL;
-        most = std::max(most, x[j]);
-        off_most = std::max(off_most, off[j]);
-    }
-    if (spoilt || most == -HUGE_VAL) {
-        all.insert(all.end(), static_cast<std::size_t>(m), {NAN, 0});
-        return;
-    }
-    const auto count = static_cast<double>(x.size()), blocks = std::floor(count / 144) + 1;
-    std::vector<double> w, e;
-    double total = sink ? std::exp(*sink - most) : 0, of_total = total * (2 + 6 * blocks) * u;
-    for (std::size_t j = 0; j < x.size(); j++) {
-        w.push_back(std::exp(x[j] - most));
-        e.push_back(w[j] == 0 ? 0 : (2 + 6 * blocks) * u + 2 * u * (most - x[j]) + off[j] + off_most);
-        total += w[j];
-        of_total += w[j] * e[j];
-    }
-    const double relative = of_total / total + (std::min(count, 256.0) + std::min(count, 36.0) + 6 * blocks + 4) * u;
-    std::vector<Wanted> row(static_cast<std::size_t>(m), {0, 0x1p-147});
-    for (std::size_t j = 0; j < x.size(); j++) {
-        if (w[j] == 0) continue;
-        const float *v = value(j);
-        for (std::size_t d = 0; d < row.size(); d++) {
-            row[d].value += w[j] * double{v[d]} / total;
-            row[d].bound += 1.01 * w[j] * std::fabs(double{v[d]}) * (e[j] + relative) / total;
-        }
-    }
-    all.insert(all.end(), row.begin(), row.end());
-}
-
 std::vector<Wanted> wanted(const Operands &o, const Options &options) {
     const Values q(o.q), k(o.k), v(o.v);
     const std::optional<Values> mask = o.mask ? std::optional<Values>(o.mask) : std::nullopt;
@@ -115,12 +64,13 @@ std::vector<Wanted> wanted(const Operands &o, const Options &options) {
                     double sum = 0, size = 0;
                     for (std::int64_t i = 0; i < n; i++)
                         sum += double{query[i]} * double{key[i]}, size += std::fabs(double{query[i]} * double{key[i]});
-                    double value = scale * sum, error = (static_cast<double>(n) + 3) * u * std::fabs(scale) * size;
-                    if (options.cap > 0) value = options.cap * std::tanh(value / options.cap), error += 5 * u * std::fabs(value);
+                    double value = scale * sum, error = (static_cast<double>(n) + 3) * support::rounding * std::fabs(scale) * size;
+                    if (options.cap > 0)
+                        value = options.cap * std::tanh(value / options.cap), error += 5 * support::rounding * std::fabs(value);
                     if (masked) {
                         const double added = double{masked[j]} * slope;
                         value += added;
-                        error += u * (2 * std::fabs(added) + std::fabs(value));
+                        error += support::rounding * (2 * std::fabs(added) + std::fabs(value));
                     }
                     x[static_cast<std::size_t>(j)] = value;
                     off[static_cast<std::size_t>(j)] = std::isfinite(value) ? error : 0;

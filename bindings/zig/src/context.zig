@@ -276,6 +276,7 @@ pub const Context = struct {
     pub const logSoftMax = op_functions.logSoftMax;
     pub const rope = op_functions.rope;
     pub const flashAttnExt = op_functions.flashAttnExt;
+    pub const pagedAttention = op_functions.pagedAttention;
     pub const sum = op_functions.sum;
     pub const sumRows = op_functions.sumRows;
     pub const mean = op_functions.mean;

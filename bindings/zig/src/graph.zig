@@ -160,8 +160,8 @@ pub const Graph = struct {
         try status.check(c.tl_graph_set_check_finite(self.handle, on, status.errorOf(self.diagnostics)));
     }
 
-    /// Makes future runs batch-invariant: each column of mulMat and mulMatId, and each query of flashAttnExt, has the
-    /// bits that it has if it is computed alone, however many are computed with it. A query's bits do not depend on keys
+    /// Makes future runs batch-invariant: each column of mulMat and mulMatId, and each query of flashAttnExt and
+    /// pagedAttention, has the bits that it has if it is computed alone, however many are computed with it. A query's bits do not depend on keys
     /// that its mask hides either. Operations that take each row by itself are always batch-invariant. Prompts are
     /// slower, single columns hardly. `error.Busy`: the graph is being computed. Computing it then gives
     /// `error.Unsupported` on a backend other than the CPU, and for mulMatSparse, axpy and sparseFfn.

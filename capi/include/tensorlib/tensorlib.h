@@ -1213,6 +1213,20 @@ typedef struct tl_flash_attn_ext_params {
     double logit_softcap;
 } tl_flash_attn_ext_params;
 
+/// Optional attributes of tl_paged_attention(). Since 0.1.
+typedef struct tl_paged_attention_params {
+    /// sizeof(tl_paged_attention_params).
+    size_t struct_size;
+    /// Rows of a page. Range: 1 to 65536. Default: 64.
+    int64_t page;
+    /// Number of keys that a token sees, including its own. 0: all. At least 0. Default: 0.
+    int64_t window;
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+    double scale;
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
+    double logit_softcap;
+} tl_paged_attention_params;
+
 /// Optional attributes of tl_sum(). Since 0.1.
 typedef struct tl_sum_params {
     /// sizeof(tl_sum_params).
@@ -2669,6 +2683,36 @@ TL_API tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, t
 TL_API tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v,
         tl_tensor *mask, tl_tensor *sinks, const tl_flash_attn_ext_params *params);
 
+/// Computes causal attention of tokens of several sequences, whose keys and values lie in pages of a
+/// pool.
+///
+/// Computes `x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p - window + 1) to p, where p
+/// = positions[t]`; `w = softmax(x)`; `c[d, h, t] = sum over j of w[j] v[d, h', r(j)]`; `r(j) = page
+/// pages[floor(j / page), sequences[t]] + j mod page`.
+///
+/// A token sees the keys of its own sequence up to its own position, or the last `window` of them if
+/// `window` is above 0. h' = h / (heads / heads') is the head of `k` and `v` that query head h uses.
+/// Rows of `k` and `v` that no token sees are not read, nor are numbers of pages that no token needs.
+/// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With
+/// `logit_softcap` s above 0, the product becomes s tanh(scale (q . k) / s). A query with NaN or
+/// infinity among its products becomes NaN. A number of a page, a position or a sequence that does not
+/// exist is an error of the run. One pool serves any number of sequences: PagedAttention (Kwon and
+/// others, 2023).
+/// - Shapes: `q` {n, tokens, heads}, `k` {n, heads', rows}, `v` {m, heads', rows}, `pages`
+///   {most, n_sequences}, `positions` {tokens}, `sequences` {tokens}, `sinks` {heads}, `c`
+///   {m, heads, tokens}. heads' divides heads and `page` divides rows.
+/// - Types: `q` is F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other than
+///   Q8_1 and Q8_K. `pages`, `positions` and `sequences` are I32 or I64. `sinks` is F32. Computed in
+///   F32: products and sums over up to 256 keys, and then block by block. e^x is computed to within
+///   1e-6.
+/// - Result: F32.
+/// - `sinks` is optional: tl_none() leaves it out.
+///
+/// Since 0.1.
+TL_API tl_tensor *tl_paged_attention(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v,
+        tl_tensor *pages, tl_tensor *positions, tl_tensor *sequences, tl_tensor *sinks,
+        const tl_paged_attention_params *params);
+
 /// Sums `a` over dimensions.
 ///
 /// Computes `c[k] = sum over r of a[k, r]`.
@@ -3969,9 +4013,9 @@ TL_API TL_NODISCARD tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_
 /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
 TL_API TL_NODISCARD tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err);
 
-/// Makes future runs batch-invariant: each column of mul_mat and mul_mat_id, and each query of flash_attn_ext, has
-/// the bits that it has if it is computed alone, however many are computed with it. Use it where results must not
-/// depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
+/// Makes future runs batch-invariant: each column of mul_mat and mul_mat_id, and each query of flash_attn_ext and
+/// paged_attention, has the bits that it has if it is computed alone, however many are computed with it. Use it
+/// where results must not depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
 ///
 /// A query's bits do not depend on keys that its mask hides either. Operations that take each row by itself, such as
 /// norms, rope and get_rows, are always batch-invariant. A column is then rounded to 8 bits even if it is the only

@@ -337,6 +337,20 @@ tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_ten
     });
 }
 
+tl_tensor *tl_paged_attention(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v, tl_tensor *pages, tl_tensor *positions,
+                              tl_tensor *sequences, tl_tensor *sinks, const tl_paged_attention_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_paged_attention_params options = options_of(params, "paged_attention");
+        const Attr attrs[] = {
+            Attr::of_int("page", options.page),
+            Attr::of_int("window", options.window),
+            Attr::of_number("scale", options.scale),
+            Attr::of_number("logit_softcap", options.logit_softcap),
+        };
+        return node<7>(context, Op::paged_attention, {q, k, v, pages, positions, sequences, sinks}, attrs);
+    });
+}
+
 tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a, const tl_sum_params *params) {
     return constructed(ctx, [&](core::Context &context) {
         const tl_sum_params options = options_of(params, "sum");

@@ -285,6 +285,18 @@ Tensor ContextOps::flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor
     return Nodes::make(*this, core::Op::flash_attn_ext, {&q, &k, &v, if_given(mask), if_given(sinks)}, attrs);
 }
 
+Tensor ContextOps::paged_attention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &pages, const Tensor &positions,
+                                   const Tensor &sequences, const std::optional<Tensor> &sinks,
+                                   const PagedAttentionOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("page", options.page),
+        core::Attr::of_int("window", options.window),
+        core::Attr::of_number("scale", options.scale),
+        core::Attr::of_number("logit_softcap", options.logit_softcap),
+    };
+    return Nodes::make(*this, core::Op::paged_attention, {&q, &k, &v, &pages, &positions, &sequences, if_given(sinks)}, attrs);
+}
+
 Tensor ContextOps::sum(const Tensor &a, const SumOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_ints("dims", options.dims.values()),
@@ -901,6 +913,12 @@ Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor
 Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                       const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options) {
     return Nodes::youngest_of({&q, &k, &v, if_given(mask), if_given(sinks)}).flash_attn_ext(q, k, v, mask, sinks, options);
+}
+
+Tensor paged_attention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &pages, const Tensor &positions,
+                       const Tensor &sequences, const std::optional<Tensor> &sinks, const PagedAttentionOptions &options) {
+    return Nodes::youngest_of({&q, &k, &v, &pages, &positions, &sequences, if_given(sinks)})
+        .paged_attention(q, k, v, pages, positions, sequences, sinks, options);
 }
 
 Tensor sum(const Tensor &a, const SumOptions &options) { return Nodes::youngest_of({&a}).sum(a, options); }

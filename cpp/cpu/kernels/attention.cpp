@@ -1,4 +1,4 @@
-// flash_attn_ext: its two kernels, and the code that they share.
+// flash_attn_ext and paged_attention: their kernels, and the code that they share.
 #include "cpu/kernels/attention.hpp"
 
 #include "math/alibi.hpp"
@@ -101,20 +101,18 @@ bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept 
     return differences<std::uint16_t>(0, row, keys.begin, n) == 0;
 }
 
-void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
-                  double sum, const simd::SimdTable &simd) noexcept {
-    const TensorRef &sinks = step.src[4];
+void store_result(std::int64_t m, const TensorRef &sinks, std::int64_t head, const float *y, double largest, double sum, float *to,
+                  const simd::SimdTable &simd) noexcept {
     double factor = 1;
     if (sinks.data) {
         float sink;
-        std::memcpy(&sink, sinks.data + static_cast<std::size_t>(column.head) * sinks.nb[0], sizeof sink);
+        std::memcpy(&sink, sinks.data + static_cast<std::size_t>(head) * sinks.nb[0], sizeof sink);
         const double most = std::max(largest, static_cast<double>(sink));
         // If all keys are masked, only the sink remains, if it is finite.
         factor = largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp(largest - most);
         sum = (factor == 0 ? 0 : sum * factor) + std::exp(static_cast<double>(sink) - most);
     }
-    auto *to = reinterpret_cast<float *>(row_address(step.dst, {column.head, column.token, group.batch}));
-    simd.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to, false);
+    simd.norms.normalise(m, y, 0, static_cast<float>(factor / sum), to, false);
 }
 
 void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept {
@@ -128,6 +126,7 @@ namespace {
 constexpr CpuKernel table[] = {
     {{.op = Op::flash_attn_ext, .name = "attention_packed", .plan = attention::plan_packed}, attention::run_packed},
     {{.op = Op::flash_attn_ext, .name = "attention_rows", .plan = plan_always<attention::plan_rows>}, attention::run_rows},
+    {{.op = Op::paged_attention, .name = "attention_paged", .plan = plan_always<attention::plan_paged>}, attention::run_paged},
 };
 
 }  // namespace

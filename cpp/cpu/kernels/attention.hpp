@@ -1,4 +1,4 @@
-// What the kernels of flash_attn_ext share.
+// What the kernels of flash_attn_ext share; some of it also serves paged_attention.
 //
 // The query heads that share a head of keys and values form a group, and so do their queries. Column c of a group is
 // token c / heads of the group, head c % heads. A few adjacent columns therefore cover few tokens, and mostly the same
@@ -55,18 +55,26 @@ Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept
 // Whether a row's mask is zero for all of these keys.
 bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
 
-// Stores a column's result: y, whose elements are n floats apart, divided by `sum` after adding the sink, relative to
-// the largest logit.
-void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
-                  double sum, const simd::SimdTable &simd) noexcept;
+// A column's row of the result.
+inline float *result_row(const Step &step, const Group &group, const Column &column) noexcept {
+    return reinterpret_cast<float *>(row_address(step.dst, {column.head, column.token, group.batch}));
+}
+
+// Stores a head's result: m floats of y, divided by `sum` after adding the head's sink, relative to the largest logit.
+// sinks.data is null if there are none.
+void store_result(std::int64_t m, const TensorRef &sinks, std::int64_t head, const float *y, double largest, double sum, float *to,
+                  const simd::SimdTable &simd) noexcept;
 
 // Consecutive rows of k or v, starting with `row`, as floats: in place if they are floats, or decoded into `to`.
 void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept;
 
-// The table's rows, in attention_packed.cpp and attention_rows.cpp.
+// flash_attn_ext's kernels, in attention_packed.cpp and attention_rows.cpp.
 const char *plan_packed(const Problem &problem, KernelPlan &plan) noexcept;
 void run_packed(const Step &step, const Slice &slice) noexcept;
 void plan_rows(const Problem &problem, KernelPlan &plan) noexcept;
 void run_rows(const Step &step, const Slice &slice) noexcept;
+// paged_attention's, in attention_paged.cpp.
+void plan_paged(const Problem &problem, KernelPlan &plan) noexcept;
+void run_paged(const Step &step, const Slice &slice) noexcept;
 
 }  // namespace tensorlib::core::attention

@@ -244,8 +244,9 @@ void finish(const Blocking &b, const Step &step, const Slice &slice, const Group
         std::fill_n(rows, p.columns * m, 0.0f);
     }
     for (std::int64_t i = 0; i < p.columns; i++) {
-        store_result(b.shape, step, group, column_of(b.shape, group, p.first + i), rows + i * m, static_cast<double>(p.largest[i]),
-                     static_cast<double>(p.sum[i]), slice.simd);
+        const Column column = column_of(b.shape, group, p.first + i);
+        store_result(m, step.src[4], column.head, rows + i * m, static_cast<double>(p.largest[i]), static_cast<double>(p.sum[i]),
+                     result_row(step, group, column), slice.simd);
     }
 }
 

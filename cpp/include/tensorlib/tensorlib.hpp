@@ -528,9 +528,9 @@ public:
     // Sets whether later runs fail at the first result with a NaN, or with an infinity that no operand has:
     // Error(invalid_argument) names it. Each node runs by itself meanwhile, and slowly.
     void set_check_finite(bool check) const;
-    // Sets whether later runs give each column of mul_mat and mul_mat_id, and each query of flash_attn_ext, the bits that
-    // it has alone, however many are computed with it. Prompts are slower. compute() throws Error(unsupported) on a
-    // backend other than the CPU, and for mul_mat_sparse, axpy and sparse_ffn.
+    // Sets whether later runs give each column of mul_mat and mul_mat_id, and each query of flash_attn_ext and
+    // paged_attention, the bits that it has alone, however many are computed with it. Prompts are slower. compute() throws
+    // Error(unsupported) on a backend other than the CPU, and for mul_mat_sparse, axpy and sparse_ffn.
     void set_batch_invariant(bool on) const;
 
     std::size_t n_nodes() const;

@@ -825,6 +825,28 @@ inline constexpr OpFacts flash_attn_ext{
     .result = ResultType::f32,
 };
 
+inline constexpr Operand paged_attention_operands[] = {
+    {.name = "q", .role = Role::read, .no_gradient = "for generating texts"},
+    {.name = "k", .role = Role::read, .no_gradient = "rows of a cache"},
+    {.name = "v", .role = Role::read, .no_gradient = "rows of a cache"},
+    {.name = "pages", .role = Role::integers, .no_gradient = "integers"},
+    {.name = "positions", .role = Role::integers, .no_gradient = "integers"},
+    {.name = "sequences", .role = Role::integers, .no_gradient = "integers"},
+    {.name = "sinks", .role = Role::read, .optional = true, .no_gradient = "for generating texts"}};
+inline constexpr AttrDef paged_attention_attrs[] = {
+    {.name = "page", .kind = AttrKind::ints, .required = false, .least = 1, .most = 65536},
+    {.name = "window", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740992},
+    {.name = "scale", .kind = AttrKind::number, .required = false},
+    {.name = "logit_softcap", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 1000000.0},
+};
+inline constexpr OpFacts paged_attention{
+    .op = Op::paged_attention,
+    .name = "paged_attention",
+    .operands = paged_attention_operands,
+    .attrs = paged_attention_attrs,
+    .result = ResultType::f32,
+};
+
 // ---- reductions
 
 inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
@@ -1999,6 +2021,21 @@ struct FlashAttnExtAttrs {
 
     explicit FlashAttnExtAttrs(const Attrs &given)
         : scale(given.number("scale", 0.0)), max_bias(given.number("max_bias", 0.0)), logit_softcap(given.number("logit_softcap", 0.0)) {}
+};
+
+struct PagedAttentionAttrs {
+    static constexpr Op operation = Op::paged_attention;
+
+    std::int64_t page;
+    std::int64_t window;
+    double scale;
+    double logit_softcap;
+
+    explicit PagedAttentionAttrs(const Attrs &given)
+        : page(given.integer("page", 64)),
+          window(given.integer("window", 0)),
+          scale(given.number("scale", 0.0)),
+          logit_softcap(given.number("logit_softcap", 0.0)) {}
 };
 
 struct SumAttrs {

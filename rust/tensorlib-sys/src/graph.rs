@@ -142,9 +142,9 @@ extern "C" {
     /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
     pub fn tl_graph_set_check_finite(graph: *mut tl_graph, check: bool, err: *mut tl_error) -> tl_status;
 
-    /// Makes future runs batch-invariant: each column of mul_mat and mul_mat_id, and each query of flash_attn_ext, has
-    /// the bits that it has if it is computed alone, however many are computed with it. Use it where results must not
-    /// depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
+    /// Makes future runs batch-invariant: each column of mul_mat and mul_mat_id, and each query of flash_attn_ext and
+    /// paged_attention, has the bits that it has if it is computed alone, however many are computed with it. Use it
+    /// where results must not depend on how tokens are grouped, such as a prompt that is fed at once or in parts.
     ///
     /// A query's bits do not depend on keys that its mask hides either. Operations that take each row by itself, such as
     /// norms, rope and get_rows, are always batch-invariant. A column is then rounded to 8 bits even if it is the only

@@ -402,6 +402,16 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_flash_attn_ext(ctx, s[0], s[1], s[2], s[3], s[4], &params);
         return true;
     }
+    if (strcmp(op, "paged_attention") == 0) {
+        operands(run, words, n, 7, s);
+        tl_paged_attention_params params = {.struct_size = sizeof params};
+        params.page = case_int(run, words, n, "page");
+        params.window = case_int(run, words, n, "window");
+        params.scale = case_number(run, words, n, "scale");
+        params.logit_softcap = case_number(run, words, n, "logit_softcap");
+        *made = tl_paged_attention(ctx, s[0], s[1], s[2], s[3], s[4], s[5], s[6], &params);
+        return true;
+    }
     if (strcmp(op, "sum") == 0) {
         operands(run, words, n, 1, s);
         tl_sum_params params = {.struct_size = sizeof params};

@@ -1,5 +1,6 @@
 """attention: rope in its modes, with YaRN, frequency factors, sections and a position for each row; flash_attn_ext of many queries and of few,
-grouped heads, masks, biases, caps, sinks, caches of all kinds of types; F16 and BF16, views, special values, refusals."""
+grouped heads, masks, biases, caps, sinks, caches of all kinds of types; paged_attention of several sequences; F16 and BF16, views, special
+values, refusals."""
 
 from .model import Case
 
@@ -155,8 +156,92 @@ def attention_refusals():
     yield refused("scale", "INVALID_ARGUMENT", ("scale is NaN",), scale="nan")
 
 
+def paged():
+    def made(label, n, heads, shared, pages, positions, sequences, *, rows=None, page=4, m=None, types=("f32", "f32", "f32"), numbers="i32", sinks=None, view=None, **attrs):
+        """pages: the table of each sequence."""
+        c = Case(f"attention/paged_{label}")
+        tokens, rows = len(positions), rows or page * (1 + max(max(table, default=0) for table in pages))
+        query = c.leaf(n, tokens, heads, dtype=types[0])
+        query = view(c, query) if view else query
+        k, v = (
+            c.blocks(dtype, size, shared, rows) if dtype.startswith("q") else c.leaf(size, shared, rows, dtype=dtype)
+            for size, dtype in ((n, types[1]), (m or n, types[2]))
+        )
+        table = c.numbers(*[number for row in pages for number in row], dtype=numbers, shape=(len(pages[0]), len(pages)))
+        sink = c.leaf(heads, put=sinks) if sinks is not None else None
+        at = (c.numbers(*positions, dtype=numbers), c.numbers(*sequences, dtype=numbers))
+        return c.out(c.paged_attention(query, k, v, table, *at, sink, page=page, **attrs), relative=True)
+
+    two = [[2, 0, 3], [1, 4, -1]]
+    yield made("one", 8, 2, 2, [[0]], [0], [0])
+    yield made("several", 8, 2, 2, two, [9, 3, 4, 5, 0], [0, 1, 1, 1, 0])
+    yield made("grouped", 8, 6, 2, two, [2, 3, 11, 7], [0, 0, 0, 1], m=5)
+    yield made("many_heads", 4, 10, 1, two, [2, 7], [0, 1])
+    yield made("shared_pages", 6, 2, 1, [[0, 1], [0, 2]], [5, 6, 5, 6], [0, 0, 1, 1])
+    yield made("window", 8, 2, 1, two, [1, 9, 10, 6, 7], [0, 0, 0, 1, 1], window=3)
+    yield made("window_of_one", 4, 1, 1, two, [0, 5, 7], [0, 0, 1], window=1)
+    yield made("cap", 8, 2, 1, two, [9, 3], [0, 1], logit_softcap=2.5, scale=1)
+    yield made("sinks", 8, 3, 3, two, [9, 3], [0, 1], sinks={0: 0.5, 1: -INF, 2: 4})
+    yield made("i64", 8, 2, 2, two, [9, 3], [0, 1], numbers="i64")
+    yield made("pages_of_one", 4, 2, 1, [[5, 2, 0, 3]], [3, 1], [0, 0], page=1)
+    yield made("pages_of_64", 4, 2, 1, [[3, 1, 0, 4, 2, 5]], [300, 62, 63, 64], [0, 0, 0, 0], page=64, m=3)
+    yield made("prompt", 4, 2, 1, [[1, 0, 2, 4, 3]], list(range(20)), [0] * 20)
+    for types in (("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("f32", "q8_0", "q8_0"), ("f32", "q4_0", "f16")):
+        yield made(f"{'_'.join(types)}", 32, 2, 1, two, [9, 3, 4], [0, 1, 1], types=types)
+    # Heads side by side in a token, as projections leave them.
+    yield made("permuted", 8, 4, 2, two, [9, 3], [0, 1], view=lambda c, t: c.permute(c.reshape(t, 8, 4, 2), 0, 2, 1, 3))
+    # A table with numbers of pages that no token needs.
+    yield made("unused_pages", 8, 2, 2, [[1, 99, -7]], [3, 2], [0, 0], rows=8)
+    # A cache: rows of two sequences that new tokens are set into.
+    for dtype in ("f32", "f16"):
+        c = Case(f"attention/paged_cache_{dtype}")
+        places = c.numbers(9, 4)
+        empty = lambda: c.leaf(32, 16, dtype=dtype, put=dict.fromkeys(range(512), 0))  # noqa: E731
+        keys, values = (c.reshape(c.set_rows(empty(), c.leaf(32, 2), places), 16, 2, 16) for _ in range(2))
+        at = (c.numbers(2, 0, 3, 1, shape=(2, 2)), c.numbers(1, 4), c.numbers(0, 1))
+        yield c.out(c.paged_attention(c.leaf(16, 2, 4), keys, values, *at, None, page=4), relative=True)
+
+
+def paged_refusals():
+    def refused(label, status, words, q=((8, 3, 4), "f32"), k=((8, 2, 12), "f32"), v=((6, 2, 12), "f32"), pages=((3, 2), "i32"), positions=((3,), "i32"), sequences=((3,), "i32"), sinks=None, page=4, **attrs):
+        c = Case(f"attention/paged_error_{label}")
+        made = lambda ne, dtype: c.zero_blocks(dtype, *ne) if dtype.startswith("q") else c.leaf(*ne, dtype=dtype)  # noqa: E731
+        src = [made(*given) if given else None for given in (q, k, v, pages, positions, sequences, sinks)]
+        return c.fails(status, ("paged_attention", *words), "paged_attention", *src, page=page, **attrs)
+
+    yield refused("q_type", "TYPE_MISMATCH", ("q must be f32, f16 or bf16",), q=((32, 3, 4), "q8_0"))
+    yield refused("k_type", "TYPE_MISMATCH", ("k must be of a float type or a format with blocks",), k=((8, 2, 12), "i32"))
+    yield refused("pages_type", "TYPE_MISMATCH", ("pages must be i32 or i64",), pages=((3, 2), "f32"))
+    yield refused("positions_type", "TYPE_MISMATCH", ("positions must be i32 or i64",), positions=((3,), "f32"))
+    yield refused("sequences_type", "TYPE_MISMATCH", ("sequences must be i32 or i64",), sequences=((3,), "i16"))
+    yield refused("q", "SHAPE_MISMATCH", ("q {n, tokens, heads} is valid",), q=((8, 3, 4, 2), "f32"))
+    yield refused("n", "SHAPE_MISMATCH", ("k is [7, 2, 12]", "k {8, heads', rows}"), k=((7, 2, 12), "f32"))
+    yield refused("v", "SHAPE_MISMATCH", ("v is [6, 2, 8]", "v {m, 2, 12} is valid, of any m"), v=((6, 2, 8), "f32"))
+    yield refused("heads", "SHAPE_MISMATCH", ("dimension 1 must divide q's heads, 4",), k=((8, 3, 12), "f32"), v=((6, 3, 12), "f32"))
+    yield refused("page", "SHAPE_MISMATCH", ("page is 5", "divide the rows of k"), page=5)
+    yield refused("pages", "SHAPE_MISMATCH", ("pages {most, n_sequences}",), pages=((3, 2, 2), "i32"))
+    yield refused("positions", "SHAPE_MISMATCH", ("positions {3} are valid, one for each token",), positions=((4,), "i32"))
+    yield refused("sequences", "SHAPE_MISMATCH", ("sequences {3} are valid",), sequences=((3, 2), "i32"))
+    yield refused("sinks", "SHAPE_MISMATCH", ("sinks {4}",), sinks=((2,), "f32"))
+    yield refused("no_page", "INVALID_ARGUMENT", ("page is -1", "1 to 65536"), page=-1)
+    yield refused("window", "INVALID_ARGUMENT", ("window is -1",), window=-1)
+
+    def fails(label, words, pages, positions, sequences):
+        c = Case(f"attention/paged_error_{label}")
+        at = (c.numbers(*pages, shape=(2, 2)), c.numbers(*positions), c.numbers(*sequences))
+        taken = c.paged_attention(c.leaf(4, 2, 2), c.leaf(4, 1, 8), c.leaf(4, 1, 8), *at, None, page=4)
+        return c.fails_computing(taken, "INVALID_ARGUMENT", ("paged_attention", *words))
+
+    yield fails("of_a_page", ("element 1 of pages is 2", "pages 0 to 1 are there"), (0, 2, 1, 1), (5, 0), (0, 1))
+    yield fails("of_a_missing_page", ("element 3 of pages is -1", "pages 0 to 1"), (0, 2, 1, -1), (3, 7), (0, 1))
+    yield fails("of_a_position", ("element 1 of positions is 8", "positions 0 to 7"), (0, 1, 1, 0), (5, 8), (0, 1))
+    yield fails("of_a_sequence", ("element 0 of sequences is 2", "sequences 0 to 1"), (0, 1, 1, 0), (5, 7), (2, 1))
+
+
 def cases():
     yield from ropes()
     yield from refusals()
     yield from attentions()
     yield from attention_refusals()
+    yield from paged()
+    yield from paged_refusals()

@@ -84,6 +84,10 @@ class Case:
     def flash_attn_ext(self, q, k, v, mask=None, sinks=None, **attrs):
         return tensors.flash_attn_ext(self._op("flash_attn_ext", q, k, v, mask, sinks, **attrs), q, k, v, mask, sinks, attrs)
 
+    def paged_attention(self, q, k, v, pages, positions, sequences, sinks=None, **attrs):
+        ident = self._op("paged_attention", q, k, v, pages, positions, sequences, sinks, **attrs)
+        return tensors.paged_attention(ident, q, k, v, pages, positions, sequences, sinks, attrs)
+
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 

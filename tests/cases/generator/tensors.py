@@ -310,6 +310,26 @@ def flash_attn_ext(ident, q, k, v, mask, sinks, attrs):
     return Tensor(ident, "f32", ne, [t for t in (q, k, v, mask, sinks) if t], lambda index: found.at(index[1:], index[0]))
 
 
+def paged_attention(ident, q, k, v, pages, positions, sequences, sinks, attrs):
+    tokens, heads = q.ne[1:3]
+    scale, page, window = ROUND["f32"](attrs.get("scale") or 1 / math.sqrt(q.ne[0])), attrs.get("page", 64), attrs.get("window", 0)
+
+    def compute(key):
+        head, token, _ = key
+        shared, (position, _), (sequence, _) = head // (heads // k.ne[1]), positions.get((token, 0, 0, 0)), sequences.get((token, 0, 0, 0))
+        position, sequence = int(position), int(sequence)
+        seen = range(max(0, position - window + 1) if window else 0, position + 1)
+        at = [int(pages.get((j // page, sequence, 0, 0))[0]) * page + j % page for j in seen]
+        sink = sinks.get((head, 0, 0, 0))[0] if sinks else None
+        keys, values = ([exact_values(t.line((shared, row, 0))) for row in at] for t in (k, v))
+        x = attended.logits(exact_values(q.line((token, head, 0))), keys, scale, attrs.get("logit_softcap", 0), None, 1)
+        return attended.mean(values, v.ne[0], *x, sink)
+
+    found = Rows(compute, "f32")
+    operands = [t for t in (q, k, v, pages, positions, sequences, sinks) if t]
+    return Tensor(ident, "f32", (v.ne[0], heads, tokens), operands, lambda index: found.at(index[1:], index[0]))
+
+
 def mul_mat(ident, a, b, exact=False):
     assert a.ne[0] == b.ne[0], ident
     assert all(a.ne[d] and b.ne[d] % a.ne[d] == 0 or a.ne[d] == b.ne[d] == 0 for d in (2, 3)), ident

@@ -119,6 +119,14 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.logit_softcap = attrs.number("logit_softcap");
         return tl::flash_attn_ext(s.at(0), s.at(1), s.at(2), s.at_if_given(3), s.at_if_given(4), options);
     }
+    if (op == "paged_attention") {
+        tl::PagedAttentionOptions options;
+        options.page = attrs.integer("page");
+        options.window = attrs.integer("window");
+        options.scale = attrs.number("scale");
+        options.logit_softcap = attrs.number("logit_softcap");
+        return tl::paged_attention(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at_if_given(6), options);
+    }
     if (op == "sum") {
         tl::SumOptions options;
         options.dims = attrs.dims("dims");

@@ -169,6 +169,24 @@ pub extern fn tl_flash_attn_ext(
     sinks: ?*tl_tensor,
     params: ?*const tl_flash_attn_ext_params,
 ) ?*tl_tensor;
+pub const tl_paged_attention_params = extern struct {
+    struct_size: usize = @sizeOf(tl_paged_attention_params),
+    page: i64 = 0,
+    window: i64 = 0,
+    scale: f64 = 0,
+    logit_softcap: f64 = 0,
+};
+pub extern fn tl_paged_attention(
+    ctx: ?*tl_context,
+    q: ?*tl_tensor,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    pages: ?*tl_tensor,
+    positions: ?*tl_tensor,
+    sequences: ?*tl_tensor,
+    sinks: ?*tl_tensor,
+    params: ?*const tl_paged_attention_params,
+) ?*tl_tensor;
 pub const tl_sum_params = extern struct {
     struct_size: usize = @sizeOf(tl_sum_params),
     dims: u32 = 0,

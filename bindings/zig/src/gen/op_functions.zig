@@ -1093,6 +1093,59 @@ pub fn flashAttnExt(
     return self.construct(c.tl_flash_attn_ext, .{ q.handle, k.handle, v.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
+/// Optional attributes of `pagedAttention`.
+pub const PagedAttentionOptions = struct {
+    /// Rows of a page. Range: 1 to 65536. Default: 64.
+    page: i64 = 64,
+    /// Number of keys that a token sees, including its own. 0: all. At least 0. Default: 0.
+    window: i64 = 0,
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+    scale: f64 = 0.0,
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
+    logit_softcap: f64 = 0.0,
+};
+
+/// Computes causal attention of tokens of several sequences, whose keys and values lie in pages of a pool.
+///
+/// Computes `x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p - window + 1) to p, where p =
+/// positions[t]`; `w = softmax(x)`; `c[d, h, t] = sum over j of w[j] v[d, h', r(j)]`; `r(j) = page
+/// pages[floor(j / page), sequences[t]] + j mod page`.
+///
+/// A token sees the keys of its own sequence up to its own position, or the last `window` of them if `window` is
+/// above 0. h' = h / (heads / heads') is the head of `k` and `v` that query head h uses. Rows of `k` and `v` that
+/// no token sees are not read, nor are numbers of pages that no token needs. With `sinks`, `e^sinks[h]` is one
+/// more summand of the softmax, which has no value. With `logit_softcap` s above 0, the product becomes s
+/// tanh(scale (q . k) / s). A query with NaN or infinity among its products becomes NaN. A number of a page, a
+/// position or a sequence that does not exist is an error of the run. One pool serves any number of sequences:
+/// PagedAttention (Kwon and others, 2023).
+/// - Shapes: `q` {n, tokens, heads}, `k` {n, heads', rows}, `v` {m, heads', rows}, `pages` {most, n_sequences},
+///   `positions` {tokens}, `sequences` {tokens}, `sinks` {heads}, `c` {m, heads, tokens}. heads' divides heads and
+///   `page` divides rows.
+/// - Types: `q` is f32, f16 or bf16. `k` and `v` each have a float type, or a quantised type other than Q8_1 and
+///   Q8_K. `pages`, `positions` and `sequences` are i32 or i64. `sinks` is f32. Computed in f32: products and sums
+///   over up to 256 keys, and then block by block. e^x is computed to within 1e-6.
+/// - Result: f32.
+/// - `sinks` is optional: `null` leaves it out.
+pub fn pagedAttention(
+    self: Context,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    pages: Tensor,
+    positions: Tensor,
+    sequences: Tensor,
+    sinks: ?Tensor,
+    options: PagedAttentionOptions,
+) Error!Tensor {
+    const params: c.tl_paged_attention_params = .{
+        .page = options.page,
+        .window = options.window,
+        .scale = options.scale,
+        .logit_softcap = options.logit_softcap,
+    };
+    return self.construct(c.tl_paged_attention, .{ q.handle, k.handle, v.handle, pages.handle, positions.handle, sequences.handle, Tensor.handleOrNone(sinks), &params });
+}
+
 /// Optional attributes of `sum`.
 pub const SumOptions = struct {
     /// The dimensions to reduce, in any order. Each 0 to 3. Default: all.

@@ -78,6 +78,7 @@ const Name = enum {
     log_soft_max,
     rope,
     flash_attn_ext,
+    paged_attention,
     sum,
     sum_rows,
     mean,
@@ -224,6 +225,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .log_soft_max => 1,
         .rope => 3,
         .flash_attn_ext => 5,
+        .paged_attention => 7,
         .sum => 1,
         .sum_rows => 1,
         .mean => 1,
@@ -392,6 +394,12 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .flash_attn_ext => return try ctx.flashAttnExt(src[0].?, src[1].?, src[2].?, src[3], src[4], .{
             .scale = try op.number("scale"),
             .max_bias = try op.number("max_bias"),
+            .logit_softcap = try op.number("logit_softcap"),
+        }),
+        .paged_attention => return try ctx.pagedAttention(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?, src[6], .{
+            .page = try op.integer("page"),
+            .window = try op.integer("window"),
+            .scale = try op.number("scale"),
             .logit_softcap = try op.number("logit_softcap"),
         }),
         .sum => return try ctx.sum(src[0].?, .{

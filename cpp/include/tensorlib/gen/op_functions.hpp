@@ -117,6 +117,18 @@ struct FlashAttnExtOptions {
     double logit_softcap = 0.0;
 };
 
+// Optional attributes of paged_attention().
+struct PagedAttentionOptions {
+    // Rows of a page. Range: 1 to 65536. Default: 64.
+    std::int64_t page = 64;
+    // Number of keys that a token sees, including its own. 0: all. At least 0. Default: 0.
+    std::int64_t window = 0;
+    // Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+    double scale = 0.0;
+    // Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
+    double logit_softcap = 0.0;
+};
+
 // Optional attributes of sum().
 struct SumOptions {
     // The dimensions to reduce, in any order. Each 0 to 3. Default: all.
@@ -543,6 +555,8 @@ public:
     Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {}) const;
     Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                           const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options = {}) const;
+    Tensor paged_attention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &pages, const Tensor &positions,
+                           const Tensor &sequences, const std::optional<Tensor> &sinks, const PagedAttentionOptions &options = {}) const;
     Tensor sum(const Tensor &a, const SumOptions &options = {}) const;
     Tensor sum_rows(const Tensor &a) const;
     Tensor mean(const Tensor &a, const MeanOptions &options = {}) const;
@@ -1406,6 +1420,25 @@ Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor
 // - mask and sinks are optional: std::nullopt leaves one out.
 Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                       const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options = {});
+// Computes causal attention of tokens of several sequences, whose keys and values lie in pages of a pool.
+//
+// Computes x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p - window + 1) to p, where p = positions[t]; w = softmax(x);
+// c[d, h, t] = sum over j of w[j] v[d, h', r(j)]; r(j) = page pages[floor(j / page), sequences[t]] + j mod page.
+//
+// A token sees the keys of its own sequence up to its own position, or the last window of them if window is above 0. h' = h / (heads /
+// heads') is the head of k and v that query head h uses. Rows of k and v that no token sees are not read, nor are numbers of pages that no
+// token needs. With sinks, e^sinks[h] is one more summand of the softmax, which has no value. With logit_softcap s above 0, the product
+// becomes s tanh(scale (q . k) / s). A query with NaN or infinity among its products becomes NaN. A number of a page, a position or a
+// sequence that does not exist is an error of the run. One pool serves any number of sequences: PagedAttention (Kwon and others, 2023).
+// - Shapes: q {n, tokens, heads}, k {n, heads', rows}, v {m, heads', rows}, pages {most, n_sequences}, positions {tokens}, sequences
+//   {tokens}, sinks {heads}, c {m, heads, tokens}. heads' divides heads and page divides rows.
+// - Types: q is F32, F16 or BF16. k and v each have a float type, or a quantised type other than Q8_1 and Q8_K. pages, positions and
+//   sequences are I32 or I64. sinks is F32. Computed in F32: products and sums over up to 256 keys, and then block by block. e^x is
+//   computed to within 1e-6.
+// - Result: F32.
+// - sinks is optional: std::nullopt leaves it out.
+Tensor paged_attention(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &pages, const Tensor &positions,
+                       const Tensor &sequences, const std::optional<Tensor> &sinks, const PagedAttentionOptions &options = {});
 // Sums a over dimensions.
 //
 // Computes c[k] = sum over r of a[k, r].

@@ -125,6 +125,22 @@ pub struct tl_flash_attn_ext_params {
     pub logit_softcap: f64,
 }
 
+/// Optional attributes of tl_paged_attention(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_paged_attention_params {
+    /// sizeof(tl_paged_attention_params).
+    pub struct_size: usize,
+    /// Rows of a page. Range: 1 to 65536. Default: 64.
+    pub page: i64,
+    /// Number of keys that a token sees, including its own. 0: all. At least 0. Default: 0.
+    pub window: i64,
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+    pub scale: f64,
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
+    pub logit_softcap: f64,
+}
+
 /// Optional attributes of tl_sum(). Since 0.1.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -1662,6 +1678,44 @@ extern "C" {
         mask: *mut tl_tensor,
         sinks: *mut tl_tensor,
         params: *const tl_flash_attn_ext_params,
+    ) -> *mut tl_tensor;
+
+    /// Computes causal attention of tokens of several sequences, whose keys and values lie in pages of a
+    /// pool.
+    ///
+    /// Computes `x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p - window + 1) to p, where p
+    /// = positions[t]`; `w = softmax(x)`; `c[d, h, t] = sum over j of w[j] v[d, h', r(j)]`; `r(j) = page
+    /// pages[floor(j / page), sequences[t]] + j mod page`.
+    ///
+    /// A token sees the keys of its own sequence up to its own position, or the last `window` of them if
+    /// `window` is above 0. h' = h / (heads / heads') is the head of `k` and `v` that query head h uses.
+    /// Rows of `k` and `v` that no token sees are not read, nor are numbers of pages that no token needs.
+    /// With `sinks`, `e^sinks[h]` is one more summand of the softmax, which has no value. With
+    /// `logit_softcap` s above 0, the product becomes s tanh(scale (q . k) / s). A query with NaN or
+    /// infinity among its products becomes NaN. A number of a page, a position or a sequence that does not
+    /// exist is an error of the run. One pool serves any number of sequences: PagedAttention (Kwon and
+    /// others, 2023).
+    /// - Shapes: `q` {n, tokens, heads}, `k` {n, heads', rows}, `v` {m, heads', rows}, `pages`
+    ///   {most, n_sequences}, `positions` {tokens}, `sequences` {tokens}, `sinks` {heads}, `c`
+    ///   {m, heads, tokens}. heads' divides heads and `page` divides rows.
+    /// - Types: `q` is F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other than
+    ///   Q8_1 and Q8_K. `pages`, `positions` and `sequences` are I32 or I64. `sinks` is F32. Computed in
+    ///   F32: products and sums over up to 256 keys, and then block by block. e^x is computed to within
+    ///   1e-6.
+    /// - Result: F32.
+    /// - `sinks` is optional: tl_none() leaves it out.
+    ///
+    /// Since 0.1.
+    pub fn tl_paged_attention(
+        ctx: *mut tl_context,
+        q: *mut tl_tensor,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        pages: *mut tl_tensor,
+        positions: *mut tl_tensor,
+        sequences: *mut tl_tensor,
+        sinks: *mut tl_tensor,
+        params: *const tl_paged_attention_params,
     ) -> *mut tl_tensor;
 
     /// Sums `a` over dimensions.

@@ -219,6 +219,41 @@ impl FlashAttnExtOptions {
     }
 }
 
+options! {
+    /// Optional attributes of [`Tensor::paged_attention`].
+    PagedAttentionOptions(tl_paged_attention_params { page: 0, window: 0, scale: 0.0, logit_softcap: 0.0 })
+}
+
+impl PagedAttentionOptions {
+    /// Rows of a page. Range: 1 to 65536. Default: 64.
+    #[must_use]
+    pub fn page(mut self, page: i64) -> Self {
+        self.raw.page = page;
+        self
+    }
+
+    /// Number of keys that a token sees, including its own. 0: all. At least 0. Default: 0.
+    #[must_use]
+    pub fn window(mut self, window: i64) -> Self {
+        self.raw.window = window;
+        self
+    }
+
+    /// Factor of the products. 0 selects 1 / sqrt(n). Default: 0.
+    #[must_use]
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.raw.scale = scale;
+        self
+    }
+
+    /// Soft cap of the scaled products. 0 disables it. Range: 0 to 1000000. Default: 0.
+    #[must_use]
+    pub fn logit_softcap(mut self, logit_softcap: f64) -> Self {
+        self.raw.logit_softcap = logit_softcap;
+        self
+    }
+}
+
 /// The attribute `order` of [`Tensor::argsort`]: the direction. Default: asc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -2468,6 +2503,79 @@ impl Tensor {
                     k.raw(),
                     v.raw(),
                     raw_or_none(mask),
+                    raw_or_none(sinks),
+                    &options.raw,
+                )
+            },
+        )
+    }
+
+    /// Computes causal attention of tokens of several sequences, whose keys and values lie in pages of a pool.
+    ///
+    /// Computes `x[j] = scale (q[., t, h] . k[., h', r(j)]) for j from max(0, p - window + 1) to p, where p =
+    /// positions[t]`; `w = softmax(x)`; `c[d, h, t] = sum over j of w[j] v[d, h', r(j)]`; `r(j) = page
+    /// pages[floor(j / page), sequences[t]] + j mod page`.
+    ///
+    /// A token sees the keys of its own sequence up to its own position, or the last `window` of them if `window` is
+    /// above 0. h' = h / (heads / heads') is the head of `k` and `v` that query head h uses. Rows of `k` and `v` that
+    /// no token sees are not read, nor are numbers of pages that no token needs. With `sinks`, `e^sinks[h]` is one more
+    /// summand of the softmax, which has no value. With `logit_softcap` s above 0, the product becomes s tanh(scale (q
+    /// . k) / s). A query with NaN or infinity among its products becomes NaN. A number of a page, a position or a
+    /// sequence that does not exist is an error of the run. One pool serves any number of sequences: PagedAttention
+    /// (Kwon and others, 2023).
+    /// - Shapes: `q` `[n, tokens, heads]`, `k` `[n, heads', rows]`, `v` `[m, heads', rows]`, `pages`
+    ///   `[most, n_sequences]`, `positions` `[tokens]`, `sequences` `[tokens]`, `sinks` `[heads]`, `c`
+    ///   `[m, heads, tokens]`. heads' divides heads and `page` divides rows.
+    /// - Types: `q` is F32, F16 or BF16. `k` and `v` each have a float type, or a quantised type other than Q8_1 and
+    ///   Q8_K. `pages`, `positions` and `sequences` are I32 or I64. `sinks` is F32. Computed in F32: products and sums
+    ///   over up to 256 keys, and then block by block. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - `sinks` is optional: `None` leaves it out.
+    ///
+    /// `q` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, PagedAttentionOptions};
+    /// let ctx = Context::new();
+    /// // Pages of one row with one element. The second sequence has pages 2 and 0, and its second token sees both.
+    /// let keys = ctx.tensor([1, 1, 3], &[1f32, 1., 1.])?;
+    /// let values = ctx.tensor([1, 1, 3], &[10f32, 20., 30.])?;
+    /// let pages = ctx.tensor_of([2, 2], &[1i32, -1, 2, 0])?;
+    /// let query = ctx.tensor([1, 1, 1], &[1f32])?;
+    /// let [position, sequence] = [ctx.tensor_of([1], &[1i32])?, ctx.tensor_of([1], &[1i32])?];
+    /// let options = PagedAttentionOptions::new().page(1);
+    /// let answer = query.paged_attention(&keys, &values, &pages, &position, &sequence, None, options)?;
+    /// Backend::cpu()?.compute(&[&answer])?;
+    /// assert_eq!(answer.to_vec::<f32>()?, [20.0]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    #[allow(clippy::too_many_arguments)]
+    pub fn paged_attention(
+        &self,
+        k: &Tensor,
+        v: &Tensor,
+        pages: &Tensor,
+        positions: &Tensor,
+        sequences: &Tensor,
+        sinks: Option<&Tensor>,
+        options: PagedAttentionOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(k), Some(v), Some(pages), Some(positions), Some(sequences), sinks]).construct(
+            || shapes(&[Some(self), Some(k), Some(v), Some(pages), Some(positions), Some(sequences), sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_paged_attention(
+                    ctx,
+                    self.raw(),
+                    k.raw(),
+                    v.raw(),
+                    pages.raw(),
+                    positions.raw(),
+                    sequences.raw(),
                     raw_or_none(sinks),
                     &options.raw,
                 )

@@ -186,6 +186,14 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.logit_softcap(attrs.number("logit_softcap"));
             s[0].flash_attn_ext(&s[1], &s[2], s.if_given(3), s.if_given(4), options)
         }
+        "paged_attention" => {
+            let options = tensorlib::PagedAttentionOptions::new();
+            let options = options.page(attrs.integer("page"));
+            let options = options.window(attrs.integer("window"));
+            let options = options.scale(attrs.number("scale"));
+            let options = options.logit_softcap(attrs.number("logit_softcap"));
+            s[0].paged_attention(&s[1], &s[2], &s[3], &s[4], &s[5], s.if_given(6), options)
+        }
         "sum" => s[0].sum(attrs.dims()),
         "sum_rows" => s[0].sum_rows(),
         "mean" => s[0].mean(attrs.dims()),
