@@ -21,7 +21,9 @@ mod weight_memory;
 mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
-pub use decoder::{Cost, Decoder, DecoderOptions, PrefixStore, Session, PROMPT_BLOCK};
+pub use decoder::{
+    Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
+};
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};

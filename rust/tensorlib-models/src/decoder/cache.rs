@@ -146,14 +146,25 @@ impl Cache {
 
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention takes them: [head, keys, heads].
-    pub fn put(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
-        let put = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
-            let stored = all.set_rows(new, rows)?;
-            let (row, row_bytes) = (all.shape()[0], all.strides()[1]);
+    pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
+        let seen = |stored: Tensor| -> Result<Tensor> {
+            let (row, row_bytes) = (stored.shape()[0], stored.strides()[1]);
             let head_bytes = row_bytes / usize::try_from(self.heads).unwrap_or(1);
             Ok(stored.view([row / self.heads, keys, self.heads], &[row_bytes, head_bytes], 0)?)
         };
-        Ok((put(&self.keys[layer], k)?, put(&self.values[layer], v)?))
+        let (k, v) = self.set(layer, kv, rows)?;
+        Ok((seen(k)?, seen(v)?))
+    }
+
+    /// As [`Cache::put`], for attention over pages: all rows, as [head, heads, rows].
+    pub fn put_rows(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
+        let by_head = |t: Tensor| t.reshape([t.shape()[0] / self.heads, self.heads, t.shape()[1]]);
+        let (k, v) = self.set(layer, kv, rows)?;
+        Ok((by_head(k)?, by_head(v)?))
+    }
+
+    fn set(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
+        Ok((self.keys[layer].set_rows(k, rows)?, self.values[layer].set_rows(v, rows)?))
     }
 }
 

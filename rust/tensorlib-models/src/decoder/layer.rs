@@ -8,7 +8,7 @@ use crate::activity::Activity;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, RmsNorm};
-use tensorlib::{FlashAttnExtOptions, RopeOptions, Tensor};
+use tensorlib::{RopeOptions, Tensor};
 
 enum Projections {
     Apart { query: Linear, key: Linear, value: Linear },
@@ -157,10 +157,7 @@ impl Layer {
         let turned = |t: &Tensor| t.rope(&run.positions, self.factors.as_ref(), self.rope);
         let q = turned(&q)?.permute([0, 2, 1, 3])?;
         let k = turned(&k)?.reshape([shape.kv_heads * shape.head, run.tokens])?;
-        let (k, v) = run.cache.put(self.number, (&k, &v), &run.positions, run.keys)?;
-        let mask = run.window_mask.as_ref().filter(|_| self.windowed).unwrap_or(&run.mask);
-        let options = FlashAttnExtOptions::new().scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
-        let c = q.flash_attn_ext(&k, &v, Some(mask), self.sinks.as_ref(), options)?;
+        let c = run.keys.attend(run, (self.number, self.windowed), (&q, &k, &v), self.sinks.as_ref())?;
         let c = c.reshape([shape.heads * shape.value_head, run.tokens])?;
         Ok(self.output.forward(&c, &run.pass)?)
     }

@@ -1,6 +1,7 @@
 //! Language models: the logits of the next token.
 
 mod architectures;
+mod attend;
 mod cache;
 mod cost;
 mod expert_cache;
@@ -10,10 +11,12 @@ mod keys;
 mod layer;
 mod network;
 mod neurons;
+mod pool;
 mod prefix_store;
 mod prefix_tree;
 mod rope;
 mod run;
+mod sequences;
 mod session;
 mod session_file;
 mod shape;
@@ -27,6 +30,7 @@ use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
 pub use prefix_store::PrefixStore;
+pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 
 use cache::Cache;
@@ -369,6 +373,23 @@ impl Decoder {
     /// type whose blocks do not divide a head, [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session> {
         Session::new(self.clone(), cache)
+    }
+
+    /// Checks whether a sequence of `used` tokens can go on with these.
+    fn check_tokens(&self, used: usize, tokens: &[u32]) -> Result<()> {
+        let (n, most, vocabulary) = (tokens.len(), self.context(), self.vocabulary());
+        if n == 0 {
+            return Err(Error::invalid("no tokens: at least one is valid"));
+        }
+        if let Some(token) = tokens.iter().find(|token| **token as usize >= vocabulary) {
+            return Err(Error::invalid(format!("token {token}: 0 to {} are valid", vocabulary - 1)));
+        }
+        if n > most - used.min(most) {
+            let message = format!("{n} tokens after {used}: the context has room for {most}");
+            let hint = "a larger context can be asked for, at the cost of its memory";
+            return Err(Error::invalid(message).with_hint(hint));
+        }
+        Ok(())
     }
 
     /// Whether logits do not depend on how tokens are grouped ([`DecoderOptions::reproducible`]).

@@ -1,9 +1,12 @@
 //! A language model's weights, and the graph of its logits.
 
+use super::attend::Keys;
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
 use super::layer::Layer;
+use super::pool::Pool;
+use super::prefix_tree::PAGE;
 use super::run::Run;
 use super::shape::Shape;
 use crate::activity::{Activity, Tested};
@@ -11,7 +14,7 @@ use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
 use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
-use tensorlib::{f16, Context, ScaleOptions, Tensor};
+use tensorlib::{Context, ScaleOptions, Tensor};
 
 /// The weights of a model and the settings that its graph depends on.
 pub struct Network {
@@ -84,24 +87,68 @@ impl Network {
         tokens: &[u32],
         wanted: Wanted,
     ) -> Result<Logits> {
-        let (shape, first, n) = (&self.shape, cache.used(), tokens.len() as i64);
-        let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
+        let (first, n) = (cache.used(), tokens.len() as i64);
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
-        let keys = cache.keys_with(n);
-        let run = Run {
-            shape,
-            cache,
-            positions: ctx.tensor_of([n], &positions)?,
-            mask: mask(ctx, first, n, keys, i64::MAX)?,
-            window_mask: shape.window.as_ref().map(|window| mask(ctx, first, n, keys, window.keys)).transpose()?,
-            tokens: n,
-            keys,
-            pass: Pass::evaluation(),
-            experts,
-            chosen: RefCell::default(),
-            observed: wanted.observed,
-            neurons: RefCell::default(),
+        let window = self.shape.window.as_ref().map(|window| window.keys);
+        let keys = Keys::of_cache(ctx, cache, n, window)?;
+        let run = Run { experts, observed: wanted.observed, ..self.run(ctx, &positions, keys)? };
+        let rows = if wanted.all { Rows::All } else { Rows::Last };
+        self.logits_of(ctx, run, tokens, rows)
+    }
+
+    /// Appends the nodes that compute the logits after the last token of each part that wants them, in the order of the
+    /// parts. `most`: the pages that a sequence may have.
+    pub fn batch_logits(&self, ctx: &Context, pool: &Pool, parts: &[Part], most: usize) -> Result<Logits> {
+        let (mut tokens, mut positions, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sequences, mut pages, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        for (sequence, part) in parts.iter().enumerate() {
+            for (i, token) in part.tokens.iter().enumerate() {
+                let position = part.first + i;
+                tokens.push(*token);
+                positions.push(position as i32);
+                rows.push((part.pages[position / PAGE] as usize * PAGE + position % PAGE) as i32);
+                sequences.push(sequence as i32);
+            }
+            if part.wants_logits {
+                wanted.push(tokens.len() as i32 - 1);
+            }
+            // Tables of one size keep the graph's plan.
+            pages.extend((0..most).map(|i| part.pages.get(i).map_or(-1, |page| *page as i32)));
+        }
+        let n = tokens.len() as i64;
+        let keys = Keys::Paged {
+            pool,
+            rows: ctx.tensor_of([n], &rows)?,
+            pages: ctx.tensor_of([most as i64, parts.len() as i64], &pages)?,
+            sequences: ctx.tensor_of([n], &sequences)?,
         };
+        // Where nobody wants logits, one token's are computed, as the output of a graph that stores keys and values.
+        let rows = match wanted.is_empty() {
+            true => Rows::Last,
+            false => Rows::These(ctx.tensor_of([wanted.len() as i64], &wanted)?),
+        };
+        self.logits_of(ctx, self.run(ctx, &positions, keys)?, &tokens, rows)
+    }
+
+    /// A run of tokens at these positions.
+    fn run<'a>(&'a self, ctx: &Context, positions: &[i32], keys: Keys<'a>) -> Result<Run<'a>> {
+        let n = positions.len() as i64;
+        Ok(Run {
+            shape: &self.shape,
+            positions: ctx.tensor_of([n], positions)?,
+            keys,
+            tokens: n,
+            pass: Pass::evaluation(),
+            experts: None,
+            chosen: RefCell::default(),
+            observed: None,
+            neurons: RefCell::default(),
+        })
+    }
+
+    fn logits_of(&self, ctx: &Context, run: Run, tokens: &[u32], rows: Rows) -> Result<Logits> {
+        let (shape, n) = (&self.shape, run.tokens);
+        let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
         let mut x = self.embeddings.forward(&ctx.tensor_of([n], &ids)?, &run.pass)?;
         if shape.embedding_scale != 1.0 {
             x = x.scale(shape.embedding_scale, ScaleOptions::new())?;
@@ -109,8 +156,10 @@ impl Network {
         for layer in &self.layers {
             x = layer.forward(&run, &x)?;
         }
-        if !wanted.all {
-            x = x.narrow(1, n - 1, 1)?;
+        match rows {
+            Rows::All => {}
+            Rows::Last => x = x.narrow(1, n - 1, 1)?,
+            Rows::These(rows) => x = x.get_rows(&rows)?,
         }
         x = self.norm.forward(&x, &run.pass)?;
         let mut logits = self.output.forward(&x, &run.pass)?;
@@ -136,6 +185,23 @@ impl Network {
     }
 }
 
+/// The tokens of a run whose logits are computed.
+enum Rows {
+    All,
+    Last,
+    These(Tensor),
+}
+
+/// Some tokens of a sequence of a batch.
+pub struct Part<'a> {
+    pub tokens: &'a [u32],
+    /// The position of the first token.
+    pub first: usize,
+    /// The sequence's pages, at least up to that of the last token.
+    pub pages: &'a [u32],
+    pub wants_logits: bool,
+}
+
 /// What a run has to compute.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
@@ -152,12 +218,4 @@ pub struct Logits {
     pub chosen: Vec<(usize, Tensor)>,
     /// The observed values of neurons for each layer, [neurons, tokens].
     pub neurons: Vec<(usize, Tensor)>,
-}
-
-/// 0 where a token sees a key, -infinity elsewhere: a token sees the last `window` keys up to its own.
-fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
-    let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
-    let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
-    let mask: Vec<f16> = (0..tokens).flat_map(of).collect();
-    Ok(ctx.tensor_of([keys, tokens], &mask)?)
 }

@@ -81,7 +81,7 @@ impl PrefixStore {
     /// not change then.
     pub fn prepare(&self, session: &mut Session, prompt: &[u32]) -> Result<usize> {
         self.check(session)?;
-        session.check_at(0, prompt)?;
+        self.decoder.check_tokens(0, prompt)?;
         let known = &prompt[..prompt.len() - 1];
         let same = known.iter().zip(session.tokens()).take_while(|(a, b)| a == b).count();
         let pages = self.tree().find(known);

@@ -66,7 +66,7 @@ impl<P: Clone> PrefixTree<P> {
         for tokens in tokens.chunks_exact(PAGE) {
             let child = match self.child(at, tokens) {
                 Some(child) => child,
-                None if self.len() < most || self.remove_oldest() => {
+                None if self.len() < most || self.remove_unused() => {
                     let page = make(n)?;
                     self.add(at, tokens, page)
                 }
@@ -116,10 +116,14 @@ impl<P: Clone> PrefixTree<P> {
     }
 
     /// Removes the leaf that was used longest ago, unless it is used now.
-    fn remove_oldest(&mut self) -> bool {
-        let Some((used, number)) = self.leafs.first().copied().filter(|(used, _)| *used < self.time) else {
-            return false;
-        };
+    fn remove_unused(&mut self) -> bool {
+        let is_unused = self.leafs.first().is_some_and(|(used, _)| *used < self.time);
+        is_unused && self.remove_oldest()
+    }
+
+    /// Removes the leaf that was used longest ago; false if there is none.
+    pub fn remove_oldest(&mut self) -> bool {
+        let Some((used, number)) = self.leafs.first().copied() else { return false };
         self.leafs.remove(&(used, number));
         let Some(node) = self.nodes[number].take() else { return false };
         self.free.push(number);

@@ -1,6 +1,6 @@
 //! The data that the layers of one run share.
 
-use super::cache::Cache;
+use super::attend::Keys;
 use super::expert_cache::ExpertCache;
 use super::shape::Shape;
 use crate::activity::Tested;
@@ -12,15 +12,11 @@ use tensorlib::Tensor;
 /// The data that all layers of a run share.
 pub struct Run<'a> {
     pub shape: &'a Shape,
-    pub cache: &'a Cache,
-    /// The tokens' positions, which are also their rows in the cache.
+    /// The tokens' positions in their sequences.
     pub positions: Tensor,
-    /// Which keys each token sees: [keys, tokens].
-    pub mask: Tensor,
-    /// The mask of layers with a window.
-    pub window_mask: Option<Tensor>,
+    /// Where keys and values lie, and which of them each token sees.
+    pub keys: Keys<'a>,
     pub tokens: i64,
-    pub keys: i64,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,
     /// The cache of experts, if there is one.

@@ -200,26 +200,7 @@ impl Session {
 
     /// Checks whether [`Session::feed`] would accept these tokens.
     pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
-        self.check_at(self.position(), tokens)
-    }
-
-    /// Checks whether [`Session::feed`] would accept these tokens after `used` others.
-    pub(super) fn check_at(&self, used: usize, tokens: &[u32]) -> Result<()> {
-        let (n, most) = (tokens.len(), self.decoder.0.network.context);
-        if n == 0 {
-            return Err(Error::invalid("no tokens: at least one is valid"));
-        }
-        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.0.network.vocabulary) {
-            let last = self.decoder.0.network.vocabulary - 1;
-            return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
-        }
-        if n > most - used.min(most) {
-            let message = format!("{n} tokens after {used}: the context has room for {most}");
-            return Err(
-                Error::invalid(message).with_hint("a larger context can be asked for, at the cost of its memory")
-            );
-        }
-        Ok(())
+        self.decoder.check_tokens(self.position(), tokens)
     }
 
     /// An error about the logits that were computed last.

@@ -1,0 +1,81 @@
+//! Attention of a run's tokens: stores their keys and values, and reads those that each token sees.
+
+use super::cache::Cache;
+use super::pool::Pool;
+use super::prefix_tree::PAGE;
+use super::run::Run;
+use crate::Result;
+use tensorlib::{f16, Context, FlashAttnExtOptions, PagedAttentionOptions, Tensor};
+
+/// Where keys and values lie, and which of them each token sees.
+pub enum Keys<'a> {
+    /// In a session's cache: the tokens follow those that it has. Their positions are their rows.
+    Cached {
+        cache: &'a Cache,
+        /// How many keys attention reads.
+        keys: i64,
+        /// Which keys each token sees: [keys, tokens].
+        mask: Tensor,
+        /// The mask of layers with a window.
+        window_mask: Option<Tensor>,
+    },
+    /// In pages of a pool, of several sequences.
+    Paged {
+        pool: &'a Pool,
+        /// The tokens' rows in the pool.
+        rows: Tensor,
+        /// The pages of each sequence, [most, sequences].
+        pages: Tensor,
+        /// The number of each token's sequence.
+        sequences: Tensor,
+    },
+}
+
+impl<'a> Keys<'a> {
+    /// Those of `n` tokens that follow the cache's. `window`: the most keys that a token of a layer with a window sees.
+    pub fn of_cache(ctx: &Context, cache: &'a Cache, n: i64, window: Option<i64>) -> Result<Self> {
+        let (first, keys) = (cache.used(), cache.keys_with(n));
+        Ok(Keys::Cached {
+            cache,
+            keys,
+            mask: mask(ctx, first, n, keys, i64::MAX)?,
+            window_mask: window.map(|window| mask(ctx, first, n, keys, window)).transpose()?,
+        })
+    }
+
+    /// Stores a layer's new keys and values, [elements of all heads, tokens], and computes the attention of its queries,
+    /// [head, tokens, heads]. The result is [value head, heads, tokens].
+    pub fn attend(
+        &self,
+        run: &Run,
+        layer: (usize, bool),
+        (q, k, v): (&Tensor, &Tensor, &Tensor),
+        sinks: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let (shape, (number, windowed)) = (run.shape, layer);
+        match self {
+            Keys::Cached { cache, keys, mask, window_mask } => {
+                let (k, v) = cache.put(number, (k, v), &run.positions, *keys)?;
+                let mask = window_mask.as_ref().filter(|_| windowed).unwrap_or(mask);
+                let options = FlashAttnExtOptions::new();
+                let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
+                Ok(q.flash_attn_ext(&k, &v, Some(mask), sinks, options)?)
+            }
+            Keys::Paged { pool, rows, pages, sequences } => {
+                let (k, v) = pool.put(number, (k, v), rows)?;
+                let window = shape.window.as_ref().filter(|_| windowed).map_or(0, |window| window.keys);
+                let options = PagedAttentionOptions::new().page(PAGE as i64).window(window);
+                let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
+                Ok(q.paged_attention(&k, &v, pages, &run.positions, sequences, sinks, options)?)
+            }
+        }
+    }
+}
+
+/// 0 where a token sees a key, -infinity elsewhere: a token sees the last `window` keys up to its own.
+fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
+    let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
+    let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
+    let mask: Vec<f16> = (0..tokens).flat_map(of).collect();
+    Ok(ctx.tensor_of([keys, tokens], &mask)?)
+}

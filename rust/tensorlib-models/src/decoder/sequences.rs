@@ -1,0 +1,401 @@
+//! Several sequences of one decoder, computed together.
+
+use super::network::Part;
+use super::pool::{Page, Pool};
+use super::prefix_tree::{PrefixTree, PAGE};
+use super::{graph_of, Decoder, PROMPT_BLOCK};
+use crate::{Error, Result};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use tensorlib::{Context, DType};
+
+/// While a sequence generates, a step takes at most this many tokens of prompts, so that it does not wait long for its
+/// next token.
+const PROMPT_BETWEEN: usize = 128;
+
+/// Options for [`Sequences`].
+#[derive(Clone, Debug)]
+pub struct SequencesOptions {
+    /// The type of keys and values, as of [`Decoder::session`]. The default is F16.
+    pub cache: DType,
+    /// The tokens of all sequences together for which the pool has room, in whole pages of 64. The default is 0: the
+    /// context of the decoder, four times.
+    pub tokens: usize,
+    /// The most sequences that are computed together; the others wait. The default is 16.
+    pub together: usize,
+    /// The most tokens of prompts in a step. The default is 512.
+    pub prompt_tokens: usize,
+}
+
+impl Default for SequencesOptions {
+    fn default() -> Self {
+        SequencesOptions { cache: DType::F16, tokens: 0, together: 16, prompt_tokens: PROMPT_BLOCK }
+    }
+}
+
+/// The number of a sequence among those of a [`Sequences`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SequenceId(u64);
+
+impl fmt::Display for SequenceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The results of a step.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// Sequences whose tokens have all been computed, with the logits of the token after the last one. They go on with
+    /// [`Sequences::push`].
+    pub ready: Vec<(SequenceId, Vec<f32>)>,
+    /// Sequences that cannot go on. They are removed.
+    pub refused: Vec<(SequenceId, Error)>,
+    /// The tokens that were computed.
+    pub tokens: usize,
+}
+
+/// A sequence and what was computed of it.
+struct Sequence {
+    id: SequenceId,
+    tokens: Vec<u32>,
+    /// The number of tokens whose keys and values are in the pages.
+    computed: usize,
+    pages: Vec<Arc<Page>>,
+    /// Tokens that were taken over from earlier sequences.
+    cached: usize,
+}
+
+impl Sequence {
+    fn pending(&self) -> usize {
+        self.tokens.len() - self.computed
+    }
+}
+
+/// Several sequences of one decoder, whose next tokens are computed together: each step takes the next token of every
+/// sequence that generates, and some tokens of every prompt.
+///
+/// Keys and values lie in pages of 64 tokens, which all sequences take from one pool of a fixed size. Beginnings that
+/// sequences have in common are computed once; pages of finished sequences stay until others need the room. A sequence
+/// that cannot get a page waits. If all wait, the one that was added last gives its pages back and is computed again
+/// later. A sequence that is too long for the whole pool is refused. No sequence is ever truncated.
+///
+/// The logits of a sequence are those that a [`Session`](crate::Session) gives: with equal bits if the decoder is
+/// [reproducible](crate::DecoderOptions::reproducible), otherwise up to rounding.
+///
+/// One caller at a time; it may be sent to other threads.
+pub struct Sequences {
+    decoder: Decoder,
+    options: SequencesOptions,
+    pool: Pool,
+    ctx: Context,
+    known: PrefixTree<Arc<Page>>,
+    /// Sequences without pages, in the order in which they will get some.
+    waiting: VecDeque<Sequence>,
+    /// Sequences with pages, in the order in which they got the first one.
+    live: Vec<Sequence>,
+    /// The prompt that comes first in the next step.
+    turn: usize,
+    /// Whether a sequence had to give its pages back since the last one was removed.
+    is_full: bool,
+    next: u64,
+}
+
+impl fmt::Debug for Sequences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pages, free) = self.pool.pages();
+        let mut all = f.debug_struct("Sequences");
+        all.field("decoder", &self.decoder).field("waiting", &self.waiting.len()).field("live", &self.live.len());
+        all.field("pages", &pages).field("free_pages", &free).finish_non_exhaustive()
+    }
+}
+
+impl Sequences {
+    /// Makes room for sequences.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for options of 0 and a pool without room for a page;
+    /// [`ErrorKind::Memory`](crate::ErrorKind); as [`Decoder::session`].
+    pub fn new(decoder: &Decoder, options: &SequencesOptions) -> Result<Self> {
+        let mut options = options.clone();
+        let (opened, context) = (&decoder.0, decoder.context());
+        for (name, value) in [("together", options.together), ("prompt_tokens", options.prompt_tokens)] {
+            if value == 0 {
+                return Err(Error::invalid(format!("{name} is 0: 1 or more is valid")));
+            }
+        }
+        if options.tokens == 0 {
+            options.tokens = 4 * context;
+        }
+        let most = i32::MAX as usize / PAGE * PAGE;
+        if options.tokens > most {
+            return Err(Error::invalid(format!("a pool for {} tokens: up to {most} are valid", options.tokens)));
+        }
+        let pool = Pool::new(&opened.network.shape, options.tokens, options.cache, &opened.devices)?;
+        // Nodes go into the youngest context of their operands, so this one is made after those of weights and the pool.
+        let ctx = Context::on(decoder.backend());
+        Ok(Sequences {
+            decoder: decoder.clone(),
+            options,
+            pool,
+            ctx,
+            known: PrefixTree::new(),
+            waiting: VecDeque::new(),
+            live: Vec::new(),
+            turn: 0,
+            is_full: false,
+            next: 0,
+        })
+    }
+
+    /// The sequences' model.
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// Adds a sequence that begins with these tokens. The coming steps compute it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, an invalid token, or more tokens than the context or the
+    /// pool holds. Nothing is added then.
+    pub fn add(&mut self, prompt: &[u32]) -> Result<SequenceId> {
+        self.decoder.check_tokens(0, prompt)?;
+        self.check_pool(prompt.len())?;
+        let id = SequenceId(self.next);
+        self.next += 1;
+        let sequence = Sequence { id, tokens: prompt.to_vec(), computed: 0, pages: Vec::new(), cached: 0 };
+        self.waiting.push_back(sequence);
+        Ok(id)
+    }
+
+    /// Appends a token to a sequence.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a sequence that is not there, an invalid token, and if the context or
+    /// the pool has no room for it. The sequence does not change then.
+    pub fn push(&mut self, id: SequenceId, token: u32) -> Result<()> {
+        let n = self.tokens(id).ok_or_else(|| absent(id))?.len();
+        self.decoder.check_tokens(n, &[token])?;
+        self.check_pool(n + 1)?;
+        let all = self.live.iter_mut().chain(&mut self.waiting);
+        all.filter(|sequence| sequence.id == id).for_each(|sequence| sequence.tokens.push(token));
+        Ok(())
+    }
+
+    /// Removes a sequence; false if it is not there. Its whole pages are kept for sequences that begin like it.
+    pub fn remove(&mut self, id: SequenceId) -> bool {
+        if let Some(i) = self.waiting.iter().position(|sequence| sequence.id == id) {
+            self.waiting.remove(i);
+            return true;
+        }
+        let Some(i) = self.live.iter().position(|sequence| sequence.id == id) else { return false };
+        let sequence = self.live.remove(i);
+        self.keep(&sequence);
+        self.is_full = false;
+        true
+    }
+
+    /// A sequence's tokens so far.
+    pub fn tokens(&self, id: SequenceId) -> Option<&[u32]> {
+        self.get(id).map(|sequence| &sequence.tokens[..])
+    }
+
+    /// The number of a sequence's first tokens that were taken over from earlier sequences; 0 while it waits.
+    pub fn cached_tokens(&self, id: SequenceId) -> Option<usize> {
+        self.get(id).map(|sequence| sequence.cached)
+    }
+
+    /// Whether no sequence has tokens to compute.
+    pub fn is_idle(&self) -> bool {
+        self.live.iter().chain(&self.waiting).all(|sequence| sequence.pending() == 0)
+    }
+
+    /// The number of sequences that have pages, and of those that wait for some.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.live.len(), self.waiting.len())
+    }
+
+    /// Bytes of the pool; the number of its pages, and of those that are free.
+    pub fn pool(&self) -> (usize, usize, usize) {
+        let (pages, free) = self.pool.pages();
+        (self.pool.nbytes(), pages, free)
+    }
+
+    /// Computes the next tokens of all sequences, or as many as there is room for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind): nothing was computed, and the
+    /// same step may be tried again. What concerns one sequence alone is in [`Step::refused`].
+    pub fn step(&mut self) -> Result<Step> {
+        let mut step = Step::default();
+        loop {
+            self.admit();
+            let parts = self.schedule();
+            if !parts.is_empty() {
+                self.compute(&parts, &mut step)?;
+                return Ok(step);
+            }
+            if !self.make_room(&mut step) {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn get(&self, id: SequenceId) -> Option<&Sequence> {
+        self.live.iter().chain(&self.waiting).find(|sequence| sequence.id == id)
+    }
+
+    fn check_pool(&self, n: usize) -> Result<()> {
+        let most = self.pool.pages().0 * PAGE;
+        if n > most {
+            let message = format!("a sequence of {n} tokens: the pool has room for {most}");
+            return Err(Error::invalid(message).with_hint("a larger pool can be asked for, at the cost of its memory"));
+        }
+        Ok(())
+    }
+
+    /// Gives the pages of known beginnings to the sequences that waited longest.
+    fn admit(&mut self) {
+        while self.live.len() < self.options.together && (!self.is_full || self.live.is_empty()) {
+            let Some(mut sequence) = self.waiting.pop_front() else { return };
+            // The last token is computed for its logits.
+            sequence.pages = self.known.find(&sequence.tokens[..sequence.tokens.len() - 1]);
+            sequence.computed = sequence.pages.len() * PAGE;
+            sequence.cached = sequence.computed;
+            self.live.push(sequence);
+        }
+    }
+
+    /// Chooses tokens to compute, as (index among the live sequences, number of tokens), and takes pages for them.
+    fn schedule(&mut self) -> Vec<(usize, usize)> {
+        let (mut parts, mut prompts) = (Vec::new(), Vec::new());
+        for i in 0..self.live.len() {
+            match self.live[i].pending() {
+                0 => {}
+                1 if self.reserve(i, 1) == 1 => parts.push((i, 1)),
+                1 => {}
+                _ => prompts.push(i),
+            }
+        }
+        let most = self.options.prompt_tokens;
+        let mut left = if parts.is_empty() { most } else { most.min(PROMPT_BETWEEN) };
+        if !prompts.is_empty() {
+            let first = self.turn % prompts.len();
+            prompts.rotate_left(first);
+            self.turn = self.turn.wrapping_add(1);
+        }
+        let n = prompts.len();
+        for (k, i) in prompts.into_iter().enumerate() {
+            // What shorter prompts leave goes to those after them.
+            let share = (left / (n - k)).max(1).min(left);
+            let taken = self.reserve(i, share.min(self.live[i].pending()));
+            if taken > 0 {
+                parts.push((i, taken));
+                left -= taken;
+            }
+        }
+        parts
+    }
+
+    /// Takes pages for the next `n` tokens of a live sequence, and returns for how many it has some now.
+    fn reserve(&mut self, i: usize, n: usize) -> usize {
+        let computed = self.live[i].computed;
+        while self.live[i].pages.len() * PAGE < computed + n {
+            let Some(page) = self.pool.take().or_else(|| self.take_known()) else { break };
+            self.live[i].pages.push(Arc::new(page));
+        }
+        n.min(self.live[i].pages.len() * PAGE - computed)
+    }
+
+    /// Forgets beginnings, those used longest ago first, until a page is free.
+    fn take_known(&mut self) -> Option<Page> {
+        while self.known.remove_oldest() {
+            if let Some(page) = self.pool.take() {
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// No live sequence has a page for its next token: the last one that needs one gives its pages back and is computed
+    /// again later. If it is alone, the pool is too small for it. False if there is nothing to compute, or if all pages
+    /// are those of sequences that wait for their caller.
+    fn make_room(&mut self, step: &mut Step) -> bool {
+        let needs_page = |sequence: &Sequence| sequence.pending() > 0;
+        let needy = self.live.iter().filter(|sequence| needs_page(sequence)).count();
+        let Some(last) = self.live.iter().rposition(needs_page) else { return false };
+        if needy == 1 && self.live.len() > 1 {
+            return false;
+        }
+        let mut sequence = self.live.remove(last);
+        if needy == 1 {
+            let (n, most) = (sequence.tokens.len(), self.pool.pages().0 * PAGE);
+            let message = format!("a sequence of {n} tokens: the pool has room for {most}");
+            let hint = "a larger pool can be asked for, at the cost of its memory";
+            step.refused.push((sequence.id, Error::memory(message).with_hint(hint)));
+            return true;
+        }
+        sequence.pages.clear();
+        sequence.computed = 0;
+        self.is_full = true;
+        self.waiting.push_front(sequence);
+        true
+    }
+
+    fn compute(&mut self, parts: &[(usize, usize)], step: &mut Step) -> Result<()> {
+        self.ctx.reset()?;
+        let opened = &self.decoder.0;
+        let numbers: Vec<Vec<u32>> =
+            parts.iter().map(|(i, _)| self.live[*i].pages.iter().map(|page| page.number()).collect()).collect();
+        let given: Vec<Part> = parts
+            .iter()
+            .zip(&numbers)
+            .map(|((i, n), pages)| {
+                let sequence = &self.live[*i];
+                let (first, end) = (sequence.computed, sequence.computed + n);
+                let wants_logits = end == sequence.tokens.len();
+                Part { tokens: &sequence.tokens[first..end], first, pages, wants_logits }
+            })
+            .collect();
+        let most = opened.network.context.div_ceil(PAGE);
+        let run = opened.network.batch_logits(&self.ctx, &self.pool, &given, most)?;
+        let graph = graph_of(std::slice::from_ref(&run))?;
+        graph.set_batch_invariant(opened.reproducible)?;
+        let logits = opened.weight_memory.keep(|| {
+            graph.compute(&opened.backend)?;
+            Ok(run.logits.to_vec::<f32>()?)
+        })?;
+        opened.weight_memory.give_back();
+        let mut rows = logits.chunks_exact(self.decoder.vocabulary());
+        for (i, n) in parts {
+            step.tokens += n;
+            let sequence = &mut self.live[*i];
+            sequence.computed += n;
+            if sequence.pending() == 0 {
+                step.ready.push((sequence.id, rows.next().unwrap_or_default().to_vec()));
+            }
+        }
+        for (i, _) in parts {
+            let sequence = &self.live[*i];
+            if sequence.pending() == 0 {
+                Self::keep_in(&mut self.known, sequence);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a sequence's whole pages for those that begin like it.
+    fn keep(&mut self, sequence: &Sequence) {
+        Self::keep_in(&mut self.known, sequence);
+    }
+
+    fn keep_in(known: &mut PrefixTree<Arc<Page>>, sequence: &Sequence) {
+        let page = |i: usize| Ok::<_, std::convert::Infallible>(sequence.pages[i].clone());
+        let Ok(_) = known.insert(&sequence.tokens[..sequence.computed], usize::MAX, page);
+    }
+}
+
+fn absent(id: SequenceId) -> Error {
+    Error::invalid(format!("sequence {id} is not there: it was removed or refused"))
+}
