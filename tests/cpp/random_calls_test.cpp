@@ -119,6 +119,16 @@ public:
             call.operands.back().ne[0] = settings;
             keep(call);
         }
+        {
+            // Seven operands whose extents depend on each other; pages of one row divide any number of rows.
+            CallSpec call;
+            call.def = core::find_op("paged_attention");
+            const auto f32 = core::DType::f32, i32 = core::DType::i32;
+            call.operands = {{f32, 3, {8, 3, 2, 1}}, {f32, 3, {8, 2, 9, 1}}, {f32, 3, {8, 2, 9, 1}}, {i32, 2, {4, 2, 1, 1}},
+                             {i32, 1, {3, 1, 1, 1}}, {i32, 1, {3, 1, 1, 1}}, {f32, 1, {2, 1, 1, 1}}};
+            call.attrs.push_back({"page", TL_ATTR_INTS, 1, {1}, 0, ""});
+            keep(call);
+        }
         for (const char *equation : {"ab,ab->ab", "ab,ac->cb", "ab,ab->", "ba,ab->b"}) {
             CallSpec call;
             call.def = core::find_op("einsum");

@@ -478,6 +478,9 @@ pub struct Bench {
     #[arg(short = 'd', long, value_name = "N", default_value = "0", requires = "model",
           value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
     pub depth: u32,
+    /// Also generate N sequences together, as for several users
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "model", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub together: Vec<u16>,
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types(), requires = "model")]
     pub cache: DType,

@@ -209,6 +209,12 @@ fn a_short_benchmark_of_a_model() {
     let one = tool(&["bench", &path, "-p", "0", "-n", "2", "--json"]).json();
     assert_eq!(one["speeds"].as_array().unwrap().len(), 1);
     tool(&["bench", &folder.path("none"), "-n", "2"]).expect(3, &["none"]);
+    let several = ["bench", &path, "-p", "0", "-n", "2", "--together", "1,3", "--reproducible"];
+    tool(&several).expect(0, &["generation, 3 together"]);
+    let json = tool(&[&several[..], &["--json"]].concat()).json();
+    let found: Vec<_> = json["speeds"].as_array().unwrap().iter().map(|s| (&s["sequences"], &s["tokens"])).collect();
+    assert_eq!(found, [(&1.into(), &2.into()), (&1.into(), &2.into()), (&3.into(), &6.into())]);
+    tool(&["bench", &path, "--together", "0"]).expect(2, &["--together", "1..=256"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 use tensorlib::Backend;
-use tensorlib_models::{Decoder, DecoderOptions, Session};
+use tensorlib_models::{Decoder, DecoderOptions, Sequences, SequencesOptions, Session};
 
 /// Each speed is the best of this many runs: other processes can only slow a run down.
 const RUNS: usize = 3;
@@ -21,6 +21,9 @@ const RUNS: usize = 3;
 /// A speed and its limits.
 struct Speed {
     what: &'static str,
+    /// How many sequences are computed together.
+    sequences: usize,
+    /// The tokens of all sequences.
     tokens: usize,
     depth: usize,
     /// Seconds for all tokens.
@@ -33,6 +36,12 @@ struct Speed {
 }
 
 impl Speed {
+    fn name(&self) -> String {
+        match self.sequences {
+            1 => self.what.into(),
+            n => format!("{}, {n} together", self.what),
+        }
+    }
     fn tokens_a_second(&self) -> f64 {
         self.tokens as f64 / self.seconds
     }
@@ -71,7 +80,7 @@ pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> 
 
 /// The context that the measurement needs.
 fn context(options: &Bench) -> usize {
-    (options.depth + options.tokens).max(options.prompt) as usize
+    (options.depth.max(1) + options.tokens).max(options.prompt) as usize
 }
 
 fn measure(options: &Bench, model: &Path, load: &LoadOptions, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
@@ -85,6 +94,11 @@ fn measure(options: &Bench, model: &Path, load: &LoadOptions, backend: &Backend)
         speeds.push(generation(&mut session, options)?);
     }
     drop(session);
+    if options.tokens > 0 {
+        for n in &options.together {
+            speeds.push(together(&decoder, options, (*n).into())?);
+        }
+    }
     Ok((speeds, decoder))
 }
 
@@ -99,7 +113,16 @@ fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
     })?;
     let cost = decoder.cost();
     let operations = (n as f64 - 1.0) * cost.operations_inside + cost.operations;
-    Ok(Speed { what: "prompt", tokens: n, depth: 0, seconds, bytes: cost.weight_bytes, operations, share: None })
+    Ok(Speed {
+        what: "prompt",
+        sequences: 1,
+        tokens: n,
+        depth: 0,
+        seconds,
+        bytes: cost.weight_bytes,
+        operations,
+        share: None,
+    })
 }
 
 fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
@@ -120,7 +143,44 @@ fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
     let (cost, cache) = (decoder.cost(), options.cache);
     let bytes = (0..n).map(|i| cost.weight_bytes + cost.cache_bytes(depth + i, cache)).sum();
     let operations = n as f64 * cost.operations;
-    Ok(Speed { what: "generation", tokens: n, depth, seconds, bytes, operations, share: None })
+    Ok(Speed { what: "generation", sequences: 1, tokens: n, depth, seconds, bytes, operations, share: None })
+}
+
+/// Generates the tokens of several sequences, one of each in a step.
+fn together(decoder: &Decoder, options: &Bench, n_sequences: usize) -> Outcome<Speed> {
+    let (n, depth) = (options.tokens as usize, (options.depth as usize).max(1));
+    let tokens = n_sequences * (depth + n).next_multiple_of(64);
+    let settings = SequencesOptions { cache: options.cache, tokens, together: n_sequences, ..Default::default() };
+    let mut sequences = Sequences::new(decoder, &settings)?;
+    let (prompt, pushed) = (model::some_tokens(decoder, depth), model::some_tokens(decoder, n));
+    let seconds = best(|| {
+        let ids = (0..n_sequences).map(|_| sequences.add(&prompt)).collect::<Result<Vec<_>, _>>()?;
+        while !sequences.is_idle() {
+            sequences.step()?;
+        }
+        let begin = Instant::now();
+        for token in &pushed {
+            ids.iter().try_for_each(|id| sequences.push(*id, *token))?;
+            sequences.step()?;
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        ids.into_iter().for_each(|id| _ = sequences.remove(id));
+        Ok(seconds)
+    })?;
+    let (cost, all) = (decoder.cost(), n * n_sequences);
+    // Weights are read once for all sequences.
+    let read = |i: usize| cost.weight_bytes + n_sequences as f64 * cost.cache_bytes(depth + i, options.cache);
+    let (bytes, operations) = ((0..n).map(read).sum(), all as f64 * cost.operations);
+    Ok(Speed {
+        what: "generation",
+        sequences: n_sequences,
+        tokens: all,
+        depth,
+        seconds,
+        bytes,
+        operations,
+        share: None,
+    })
 }
 
 /// The shortest of some runs, after one that makes plans and packed copies.
@@ -135,7 +195,7 @@ fn best(mut once: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
 }
 
 fn put_shares(speeds: &mut [Speed], shares: &Shares) {
-    for speed in speeds {
+    for speed in speeds.iter_mut().filter(|speed| speed.sequences == 1) {
         speed.share = if speed.what == "prompt" { shares.prompt } else { shares.generation };
     }
 }
@@ -167,7 +227,7 @@ fn print(backend: &Backend, machine: &Machine, speeds: &[Speed], out: &mut dyn W
         |part: f64, whole: f64| if whole > 0.0 { format!("{:.0} %", 100.0 * part / whole) } else { "-".into() };
     for s in speeds {
         table.row(vec![
-            s.what.into(),
+            s.name(),
             s.tokens.to_string(),
             s.depth.to_string(),
             format!("{:.2}", s.tokens_a_second()),
@@ -187,7 +247,7 @@ fn print_json(backend: &Backend, machine: &Machine, speeds: &[Speed], out: &mut 
     let speeds: Vec<_> = speeds
         .iter()
         .map(|s| {
-            json!({ "what": s.what, "tokens": s.tokens, "depth": s.depth, "seconds": s.seconds,
+            json!({ "what": s.what, "sequences": s.sequences, "tokens": s.tokens, "depth": s.depth, "seconds": s.seconds,
                     "tokens_a_second": s.tokens_a_second(), "read_gb_s": s.read(), "gop_s": s.gops(),
                     "share_of_products": s.share })
         })
