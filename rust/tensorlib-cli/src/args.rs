@@ -1,5 +1,7 @@
 //! The command line: every option and its help.
 
+mod sampling;
+
 use crate::files::pattern::Keep;
 use crate::files::types::is_storage;
 use crate::model::budget::{Budget, Put};
@@ -8,6 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use tensorlib::DType;
 use tensorlib_models::{Pooling, Tested};
+
+pub use sampling::Sampling;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -319,24 +323,8 @@ pub struct Generate {
     /// End before this text, which may be a control token's; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub stop: Vec<String>,
-    /// Divide logits by T before drawing; 0: always the most likely token
-    #[arg(long, value_name = "T", default_value = "0.8")]
-    pub temp: f64,
-    /// Draw from the K most likely tokens; 0: all
-    #[arg(long, value_name = "K", default_value = "40")]
-    pub top_k: usize,
-    /// Draw from the most likely tokens whose probabilities sum to P
-    #[arg(long, value_name = "P", default_value = "0.95")]
-    pub top_p: f64,
-    /// Draw from tokens with at least P times the highest probability
-    #[arg(long, value_name = "P", default_value = "0.05")]
-    pub min_p: f64,
-    /// Make the last 64 tokens less likely; 1: no penalty
-    #[arg(long, value_name = "R", default_value = "1")]
-    pub repeat_penalty: f64,
-    /// The seed of the random numbers [default: a random seed, which is printed]
-    #[arg(long, value_name = "S")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub sampling: Sampling,
     /// Size of the context in tokens [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,
@@ -354,6 +342,9 @@ pub struct Generate {
     /// JSON: an object per token, one per line, then the totals
     #[arg(long)]
     pub json: bool,
+    /// Add the log-probability of each token, and those of the N most likely ones, to the JSON
+    #[arg(long, value_name = "N", requires = "json")]
+    pub logprobs: Option<usize>,
 }
 
 /// `logits`

@@ -49,7 +49,9 @@ impl Error {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    /// An error of the kind [`ErrorKind::Invalid`], such as one of a caller's own
+    /// [`LogitsProcessor`](crate::LogitsProcessor).
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 

@@ -26,7 +26,12 @@ pub use decoder::{
 };
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
-pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};
+#[cfg(feature = "grammar")]
+pub use generate::Constraint;
+pub use generate::{
+    generate, Candidate, Chat, Ending, Logits, LogitsProcessor, Logprobs, Message, Piece, Sampler, SamplerOptions,
+    Totals,
+};
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
     fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,

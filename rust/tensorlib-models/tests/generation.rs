@@ -50,6 +50,54 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
     assert_eq!(same, text);
 }
 
+#[test]
+fn log_probabilities_are_the_models_own() {
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (folder, tensors) = (Folder::new("generation-logprobs"), model.spec.tensors(2, DType::F32));
+    let path = folder.path("model.gguf");
+    tensors.write_gguf(&path, &model.metadata());
+    let decoder = Decoder::open(&path, &backend(), &DecoderOptions::new()).unwrap();
+    // Penalties, biases and samplers do not change them.
+    let options = SamplerOptions {
+        logprobs: Some(3),
+        temperature: 3.0,
+        repeat_penalty: 2.0,
+        logit_bias: vec![(7, 4.0), (8, f64::NEG_INFINITY)],
+        ..SamplerOptions::default()
+    };
+    let mut shown = Vec::new();
+    let mut session = decoder.session(DType::F32).unwrap();
+    let mut sampler = Sampler::new(options.clone()).unwrap();
+    generate(&mut session, &mut sampler, &[3, 4, 5], Some(12), &[], |piece| {
+        shown.extend(piece.token.map(|token| (token, piece.logprobs.cloned().unwrap())));
+        true
+    })
+    .unwrap();
+    let mut again = decoder.session(DType::F32).unwrap();
+    let mut logits = again.feed(&[3, 4, 5]).unwrap();
+    assert!(shown.len() > 5);
+    for (token, got) in &shown {
+        let total: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
+        let want = |token: u32| (f64::from(logits[token as usize]).exp() / total).ln();
+        assert!((got.logprob - want(*token)).abs() < 1e-9, "{got:?}");
+        let mut order: Vec<u32> = (0..logits.len() as u32).collect();
+        order.sort_by(|a, b| logits[*b as usize].partial_cmp(&logits[*a as usize]).unwrap());
+        assert_eq!(got.top.iter().map(|x| x.0).collect::<Vec<_>>(), order[..3]);
+        assert!(got.top.iter().all(|(token, logprob)| (logprob - want(*token)).abs() < 1e-9), "{got:?}");
+        logits = again.feed(&[*token]).unwrap();
+    }
+    // More than there are, none, and not asked for.
+    for (logprobs, n) in [(Some(1000), Some(61)), (Some(0), Some(0)), (None, None)] {
+        let mut sampler = Sampler::new(SamplerOptions { logprobs, ..options.clone() }).unwrap();
+        let mut session = decoder.session(DType::F32).unwrap();
+        generate(&mut session, &mut sampler, &[3, 4, 5], Some(1), &[], |piece| {
+            assert!(piece.token.is_none() || piece.logprobs.map(|l| l.top.len()) == n);
+            true
+        })
+        .unwrap();
+    }
+}
+
 /// Changes a model's files and returns the warnings of generating two tokens.
 fn generated(folder: &Folder, change: impl Fn(&mut Tensors), cache: DType) -> tensorlib_models::Result<Vec<String>> {
     let model = all().into_iter().find(|model| model.name == "llama").unwrap();

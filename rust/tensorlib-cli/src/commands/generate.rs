@@ -5,27 +5,21 @@ use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::{self, say};
 use crate::terminal::input::Lines;
 use crate::terminal::signals;
-use serde_json::json;
+use serde_json::{json, Value as Json};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IsTerminal, Write};
-use tensorlib_models::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals};
+use tensorlib_models::tokenizer::Tokenizer;
+use tensorlib_models::{generate, Chat, Ending, Logprobs, Message, Piece, Sampler, Session, Totals};
 
 /// Runs the command.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     // The standard library gives each map a random state.
     let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-    let seed = options.seed.unwrap_or_else(random);
-    let mut sampler = Sampler::new(SamplerOptions {
-        temperature: options.temp,
-        top_k: options.top_k,
-        top_p: options.top_p,
-        min_p: options.min_p,
-        repeat_penalty: options.repeat_penalty,
-        seed,
-    })
-    .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    let seed = options.sampling.seed.unwrap_or_else(random);
+    let sampling = options.sampling.options(seed, options.logprobs);
+    sampling.check().map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
     let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
     let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
@@ -33,7 +27,8 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(path) = options.session.as_ref().filter(|path| path.exists()) {
         session.restore(path)?;
     }
-    if options.temp > 0.0 && !options.json {
+    let mut sampler = Sampler::with_tokenizer(sampling, decoder.tokenizer())?;
+    if options.sampling.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
     let Some(prompt) = prompt else {
@@ -96,7 +91,8 @@ fn answer(
     // Keeps the tokens that the session already has; the last token is fed again for its logits.
     let same = tokens.iter().zip(session.tokens()).take_while(|(a, b)| a == b).count();
     let cached = session.rewind(same.min(tokens.len().saturating_sub(1)));
-    sampler.remember(&tokens[..cached]);
+    let decoder = session.decoder().clone();
+    let tokenizer = decoder.tokenizer();
     let (mut failed, mut whole) = (None, String::new());
     let show = |piece: Piece| {
         let shown = if piece.token.is_none() && piece.text.is_empty() {
@@ -105,6 +101,9 @@ fn answer(
             let mut object = json!({ "token": piece.token, "text": piece.text });
             if let Some(channel) = piece.channel {
                 object["channel"] = channel.into();
+            }
+            if let Some(logprobs) = piece.logprobs {
+                add_logprobs(&mut object, logprobs, tokenizer);
             }
             writeln!(out, "{object}")
         } else {
@@ -127,6 +126,16 @@ fn answer(
         out.flush()?;
     }
     Ok(Answer { totals: totals?, text: whole, cached })
+}
+
+/// Adds the log-probability of a token, and those of the most likely tokens with their texts. Impossible tokens have null.
+fn add_logprobs(object: &mut Json, logprobs: &Logprobs, tokenizer: &Tokenizer) {
+    object["logprob"] = logprobs.logprob.into();
+    let alternative = |(token, logprob): &(u32, f64)| {
+        let text = tokenizer.stream().show_special().push(*token);
+        json!({ "token": token, "text": text, "logprob": logprob })
+    };
+    object["top_logprobs"] = logprobs.top.iter().map(alternative).collect();
 }
 
 /// Converses, turn by turn, as long as there are lines.

@@ -1,27 +1,31 @@
 //! Text generation, token by token.
 
+mod answer;
 mod channels;
 mod chat;
+mod constraint;
 mod guarded;
 mod sampler;
 mod stops;
 mod template;
 
-use crate::tokenizer::{Stream, Tokenizer};
 use crate::{Result, Session};
-use channels::Channels;
+use answer::Answer;
 use std::fmt;
 use std::time::{Duration, Instant};
-use stops::Stops;
 
 pub use chat::{Chat, Message};
-pub use sampler::{Sampler, SamplerOptions};
+#[cfg(feature = "grammar")]
+pub use constraint::Constraint;
+pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
 
 /// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The model's token for the end of a text or turn, with this id.
     Token(u32),
+    /// The constraint allows no further token.
+    Constraint,
     /// One of the caller's stops.
     Stop(String),
     /// The limit of tokens was reached.
@@ -36,6 +40,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ending::Token(id) => write!(f, "end of text (token {id})"),
+            Ending::Constraint => write!(f, "the constraint is complete"),
             Ending::Stop(text) => write!(f, "stop {text:?}"),
             Ending::Length => write!(f, "length"),
             Ending::Context => write!(f, "the context is full"),
@@ -54,6 +59,15 @@ pub struct Piece<'a> {
     /// The channel of the text, for models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
     /// `final`).
     pub channel: Option<&'a str>,
+    /// The log-probability of the token, if [`SamplerOptions::logprobs`] asks for it.
+    pub logprobs: Option<&'a Logprobs>,
+}
+
+impl<'a> Piece<'a> {
+    /// Text without a token.
+    fn text(text: &'a str, channel: Option<&'a str>) -> Self {
+        Piece { token: None, text, channel, logprobs: None }
+    }
 }
 
 /// Statistics of a generation.
@@ -79,8 +93,13 @@ pub struct Totals {
 ///
 /// Stops that the model's files name count as well. A stop may be, or contain, the text of a control token.
 ///
+/// With a constraint, the generated text follows it up to its end if the ending is [`Ending::Constraint`] or
+/// [`Ending::Token`]. Other endings leave the beginning of such a text. Tokens that the constraint leaves no choice about
+/// are computed together.
+///
 /// # Errors
-/// As [`Session::feed`]; [`ErrorKind::Invalid`](crate::ErrorKind) if logits are not numbers, naming the position.
+/// As [`Session::feed`]; [`ErrorKind::Invalid`](crate::ErrorKind) if logits are not numbers, naming the position; errors
+/// of the constraint and of processors.
 pub fn generate(
     session: &mut Session,
     sampler: &mut Sampler,
@@ -93,47 +112,18 @@ pub fn generate(
     let begin = Instant::now();
     let (prompt_tokens, logits) = feed_prompt(session, prompt, &mut show)?;
     let prompt_time = begin.elapsed();
-    let Some(mut logits) = logits else {
+    let Some(logits) = logits else {
         let (tokens, time, ending) = (0, Duration::ZERO, Ending::Interrupted);
         return Ok(Totals { prompt_tokens, prompt_time, tokens, time, ending });
     };
-    sampler.remember(prompt);
-    let tokenizer = decoder.tokenizer();
-    let mut answer = Answer::new(tokenizer, stops);
-    let (begin, mut tokens) = (Instant::now(), 0);
-    let ending = loop {
-        if limit.is_some_and(|limit| tokens >= limit) {
-            break Ending::Length;
-        }
-        check(&logits, session)?;
-        let token = sampler.next(&logits)?;
-        tokens += 1;
-        if tokenizer.is_end(token) {
-            break Ending::Token(token);
-        }
-        let (text, stop) = answer.push(token);
-        let go_on = show(Piece { token: Some(token), text: &text, channel: answer.channels.channel() });
-        if let Some(stop) = stop {
-            break Ending::Stop(stop);
-        }
-        if !go_on {
-            break Ending::Interrupted;
-        }
-        if session.position() >= decoder.context() {
-            break Ending::Context;
-        }
-        if limit.is_none_or(|limit| tokens < limit) {
-            logits = session.feed(&[token])?;
-        }
-    };
+    sampler.begin(session.tokens());
+    let begin = Instant::now();
+    let answer = Answer::new(decoder.tokenizer(), stops);
+    let mut writer = Writer { session, sampler, answer, limit, tokens: 0, show };
+    let ending = writer.write(logits)?;
     let time = begin.elapsed();
-    if !matches!(ending, Ending::Stop(_)) {
-        let text = answer.finish();
-        if !text.is_empty() {
-            show(Piece { token: None, text: &text, channel: answer.channels.channel() });
-        }
-    }
-    Ok(Totals { prompt_tokens, prompt_time, tokens, time, ending })
+    writer.finish(&ending);
+    Ok(Totals { prompt_tokens, prompt_time, tokens: writer.tokens, time, ending })
 }
 
 /// The number of tokens fed, and the logits after them; no logits if `show` stopped it.
@@ -145,7 +135,7 @@ fn feed_prompt(
     session.check(prompt)?;
     let (mut logits, mut fed, mut left) = (Vec::new(), 0, prompt);
     while let Some((part, rest)) = session.split(left) {
-        if fed > 0 && !show(Piece { token: None, text: "", channel: None }) {
+        if fed > 0 && !show(Piece::text("", None)) {
             return Ok((fed, None));
         }
         logits = session.feed(part)?;
@@ -155,39 +145,137 @@ fn feed_prompt(
     Ok((fed, Some(logits)))
 }
 
-/// Turns generated tokens into the text to show.
-struct Answer<'a> {
-    tokenizer: &'a Tokenizer,
-    stream: Stream<'a>,
-    channels: Channels,
-    stops: Stops,
+/// Writes an answer after a prompt.
+struct Writer<'a, F> {
+    session: &'a mut Session,
+    sampler: &'a mut Sampler,
+    answer: Answer<'a>,
+    limit: Option<usize>,
+    /// Tokens so far.
+    tokens: usize,
+    show: F,
 }
 
-impl<'a> Answer<'a> {
-    fn new(tokenizer: &'a Tokenizer, stops: &[String]) -> Self {
-        let stops = Stops::new(stops.iter().chain(tokenizer.stops()));
-        Self { tokenizer, stream: tokenizer.stream(), channels: Channels::new(tokenizer), stops }
-    }
-
-    /// The text that a token completes, and the stop that it completes.
-    fn push(&mut self, token: u32) -> (String, Option<String>) {
-        let text = self.channels.take(token, self.stream.push(token));
-        match hidden(self.tokenizer, token).filter(|_| text.is_empty()) {
-            Some(hidden) => self.stops.push_hidden(hidden),
-            None => self.stops.push(&text),
+impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
+    /// Writes after these logits, to the end.
+    fn write(&mut self, mut logits: Vec<f32>) -> Result<Ending> {
+        loop {
+            if let Some(ending) = self.ended() {
+                return Ok(ending);
+            }
+            let forced = self.sampler.forced(self.most())?;
+            let written =
+                if forced.is_empty() { self.write_drawn(&logits)? } else { self.write_forced(&forced, &logits)? };
+            match written {
+                Written::Next(next) => logits = next,
+                Written::Ended(ending) => return Ok(ending),
+            }
         }
     }
 
-    /// The text that was held back.
-    fn finish(&mut self) -> String {
-        let (text, _) = self.stops.push(&self.stream.finish());
-        text + &self.stops.finish()
+    /// The ending that needs no further token.
+    fn ended(&self) -> Option<Ending> {
+        match self.limit {
+            _ if self.sampler.is_complete() => Some(Ending::Constraint),
+            Some(limit) if self.tokens >= limit => Some(Ending::Length),
+            _ => None,
+        }
+    }
+
+    /// The most tokens that may follow. The last one needs no place in the context.
+    fn most(&self) -> usize {
+        let room = self.session.decoder().context() - self.session.position() + 1;
+        self.limit.map_or(room, |limit| room.min(limit - self.tokens))
+    }
+
+    /// Draws a token.
+    fn write_drawn(&mut self, logits: &[f32]) -> Result<Written> {
+        check(logits, self.session)?;
+        let token = self.sampler.next(logits)?;
+        if let Some(ending) = self.push(token, logits) {
+            return Ok(Written::Ended(ending));
+        }
+        match self.ended_before_computing(0, 0) {
+            Some(ending) => Ok(Written::Ended(ending)),
+            None => Ok(Written::Next(self.session.feed(&[token])?)),
+        }
+    }
+
+    /// Writes tokens that were not drawn, and computes them together.
+    fn write_forced(&mut self, tokens: &[u32], logits: &[f32]) -> Result<Written> {
+        let (n, first) = (logits.len(), self.session.position());
+        let ending = self.ended_before_computing(tokens.len() - 1, tokens.len());
+        // The last token of an answer is not computed.
+        let computed = &tokens[..tokens.len() - usize::from(ending.is_some())];
+        let wants_all = self.sampler.logprobs().is_some();
+        let after = match computed {
+            [] => Vec::new(),
+            _ if wants_all => self.session.feed_all(computed)?,
+            _ => self.session.feed(computed)?,
+        };
+        for (i, token) in tokens.iter().enumerate() {
+            let before = match i {
+                0 => logits,
+                _ if wants_all => &after[(i - 1) * n..i * n],
+                _ => &[],
+            };
+            if let Some(ending) = self.push(*token, before) {
+                self.session.rewind(first + i);
+                return Ok(Written::Ended(ending));
+            }
+        }
+        Ok(match ending {
+            Some(ending) => Written::Ended(ending),
+            None => Written::Next(after[after.len() - n..].to_vec()),
+        })
+    }
+
+    /// The ending that spares the last token from being computed, after `computed` further tokens in the session and with
+    /// `uncounted` of those not counted yet.
+    fn ended_before_computing(&self, computed: usize, uncounted: usize) -> Option<Ending> {
+        let is_full = self.session.position() + computed >= self.session.decoder().context();
+        match self.limit {
+            _ if self.sampler.is_complete() => Some(Ending::Constraint),
+            _ if is_full => Some(Ending::Context),
+            Some(limit) if self.tokens + uncounted >= limit => Some(Ending::Length),
+            _ => None,
+        }
+    }
+
+    /// Counts and shows a token. `logits` are those before it.
+    fn push(&mut self, token: u32, logits: &[f32]) -> Option<Ending> {
+        self.tokens += 1;
+        if self.session.decoder().tokenizer().is_end(token) {
+            return Some(Ending::Token(token));
+        }
+        let (text, stop) = self.answer.push(token);
+        let logprobs = self.sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
+        let channel = self.answer.channel();
+        let go_on = (self.show)(Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() });
+        match stop {
+            Some(stop) => Some(Ending::Stop(stop)),
+            None if !go_on => Some(Ending::Interrupted),
+            None => None,
+        }
+    }
+
+    /// Shows the text that was held back.
+    fn finish(&mut self, ending: &Ending) {
+        if matches!(ending, Ending::Stop(_)) {
+            return;
+        }
+        let text = self.answer.finish();
+        if !text.is_empty() {
+            (self.show)(Piece::text(&text, self.answer.channel()));
+        }
     }
 }
 
-/// The text of a control token, which is not shown.
-fn hidden(tokenizer: &Tokenizer, token: u32) -> Option<&str> {
-    tokenizer.token(token).filter(|_| tokenizer.is_control(token))
+/// What follows a token, or several.
+enum Written {
+    /// The logits of the next one.
+    Next(Vec<f32>),
+    Ended(Ending),
 }
 
 /// Refuses logits that allow no choice. A token with an infinite logit is certain.

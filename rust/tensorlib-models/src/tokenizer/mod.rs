@@ -18,9 +18,11 @@ mod sentencepiece;
 mod steps;
 mod stream;
 mod tables;
+mod texts;
 mod vocabulary;
 
 pub use stream::Stream;
+pub(crate) use texts::TokenTexts;
 
 use crate::warnings::Warnings;
 use crate::{Error, Result};
@@ -269,6 +271,11 @@ impl Tokenizer {
         if !(skip_special && kind.is_special()) {
             self.parts.decoder.append(text, kind, bytes);
         }
+    }
+
+    /// The texts of all tokens.
+    pub(crate) fn texts(&self) -> TokenTexts {
+        TokenTexts::new(self)
     }
 
     /// A stream for text that is generated token by token.

@@ -6,7 +6,9 @@ pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;
 pub mod math;
+pub mod sampling;
 pub mod tiny;
+pub mod tokenizers;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,204 @@
+//! The tokens that may be drawn, with their logits.
+
+use std::cmp::Ordering;
+
+/// A token that may be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The token.
+    pub token: u32,
+    /// Its logit: a number, or an infinite value.
+    pub logit: f64,
+}
+
+/// The tokens that may be drawn, with their logits: what samplers change, one after the other.
+///
+/// A sampler lowers or raises logits ([`Logits::set`], [`Logits::map`]) or removes tokens ([`Logits::retain`]). Removed
+/// tokens cannot come back. Candidates are in the order of their tokens until a sampler sorts them, so a token is found
+/// without a search while none was removed, and by bisection then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logits {
+    candidates: Vec<Candidate>,
+    order: Order,
+}
+
+/// The order of the candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Ascending tokens.
+    Token,
+    /// Descending logits, and ascending tokens where these are equal.
+    Logit,
+    Unknown,
+}
+
+/// The more likely token first; of equally likely ones, the first.
+fn likelier(a: &Candidate, b: &Candidate) -> Ordering {
+    b.logit.total_cmp(&a.logit).then(a.token.cmp(&b.token))
+}
+
+impl Logits {
+    /// A candidate for each logit. NaN is less than everything else.
+    pub fn new(logits: &[f32]) -> Self {
+        Self::allowed(logits, |_| true)
+    }
+
+    /// As [`Logits::new`], with the tokens that may be drawn alone.
+    pub(crate) fn allowed(logits: &[f32], mut is_allowed: impl FnMut(u32) -> bool) -> Self {
+        // The sum turns -0 into 0, which is equal but comes first in the total order.
+        let number = |logit: f32| if logit.is_nan() { f64::NEG_INFINITY } else { f64::from(logit) + 0.0 };
+        let all = logits.iter().enumerate().map(|(id, x)| Candidate { token: id as u32, logit: number(*x) });
+        Logits { candidates: all.filter(|c| is_allowed(c.token)).collect(), order: Order::Token }
+    }
+
+    /// The tokens that may be drawn.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The number of tokens that may be drawn.
+    pub fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Whether no token may be drawn.
+    pub fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// The logit of a token, if it may be drawn.
+    pub fn get(&self, token: u32) -> Option<f64> {
+        self.find(token).map(|at| self.candidates[at].logit)
+    }
+
+    /// Changes the logit of a token. A token that may not be drawn stays out.
+    pub fn set(&mut self, token: u32, logit: f64) {
+        self.update(token, |_| logit);
+    }
+
+    /// Changes the logit of a token, from its current one. A token that may not be drawn stays out.
+    pub fn update(&mut self, token: u32, change: impl FnOnce(f64) -> f64) {
+        if let Some(at) = self.find(token) {
+            let logit = &mut self.candidates[at].logit;
+            *logit = change(*logit);
+            self.forget_logit_order();
+        }
+    }
+
+    /// Changes all logits.
+    pub fn map(&mut self, mut change: impl FnMut(Candidate) -> f64) {
+        self.candidates.iter_mut().for_each(|c| c.logit = change(*c));
+        self.forget_logit_order();
+    }
+
+    /// Keeps the tokens for which `keep` returns `true`, in their order.
+    pub fn retain(&mut self, keep: impl FnMut(&Candidate) -> bool) {
+        self.candidates.retain(keep);
+    }
+
+    /// The most likely token; of equally likely ones, the first.
+    pub fn most_likely(&self) -> Option<Candidate> {
+        match self.order {
+            Order::Logit => self.candidates.first().copied(),
+            _ => self.candidates.iter().copied().min_by(likelier),
+        }
+    }
+
+    fn forget_logit_order(&mut self) {
+        if self.order == Order::Logit {
+            self.order = Order::Unknown;
+        }
+    }
+
+    fn find(&self, token: u32) -> Option<usize> {
+        if self.order != Order::Token {
+            return self.candidates.iter().position(|c| c.token == token);
+        }
+        if self.candidates.get(token as usize).is_some_and(|c| c.token == token) {
+            return Some(token as usize);
+        }
+        self.candidates.binary_search_by_key(&token, |c| c.token).ok()
+    }
+
+    /// Puts the most likely tokens first.
+    pub(super) fn sort(&mut self) {
+        if self.order != Order::Logit {
+            self.candidates.sort_unstable_by(likelier);
+            self.order = Order::Logit;
+        }
+    }
+
+    /// Removes all but the n most likely tokens, without sorting all of them.
+    pub(super) fn select(&mut self, n: usize) {
+        if n < self.candidates.len() {
+            if self.order != Order::Logit {
+                self.candidates.select_nth_unstable_by(n, likelier);
+                self.order = Order::Unknown;
+            }
+            self.candidates.truncate(n);
+        }
+    }
+
+    /// Removes the candidates from a position on.
+    pub(super) fn truncate(&mut self, n: usize) {
+        self.candidates.truncate(n);
+    }
+
+    /// Removes tokens with a logit of -infinity.
+    pub(super) fn remove_impossible(&mut self) {
+        self.candidates.retain(|c| c.logit > f64::NEG_INFINITY);
+    }
+
+    /// Removes the first n candidates.
+    pub(super) fn remove_first(&mut self, n: usize) {
+        self.candidates.drain(..n);
+    }
+
+    /// Subtracts the highest logit of sorted candidates from all, and divides the differences.
+    pub(super) fn scale(&mut self, temperature: f64) {
+        let most = self.most();
+        self.candidates.iter_mut().for_each(|c| c.logit = (c.logit - most) / temperature);
+    }
+
+    /// The highest logit of sorted candidates.
+    fn most(&self) -> f64 {
+        debug_assert_eq!(self.order, Order::Logit);
+        self.candidates.first().map_or(0.0, |c| c.logit)
+    }
+
+    /// The probabilities of sorted candidates, divided by the highest one.
+    pub(super) fn weights(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        let most = self.most();
+        self.candidates.iter().map(move |c| (c.logit - most).exp())
+    }
+
+    /// The probabilities of sorted candidates.
+    pub(super) fn probabilities(&self) -> impl Iterator<Item = f64> + '_ {
+        let total: f64 = self.weights().sum();
+        self.weights().map(move |weight| weight / total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_in_every_order() {
+        let mut logits = Logits::new(&[1.0, 4.0, f32::NAN, 3.0, 4.0, 0.0]);
+        assert_eq!((logits.get(2), logits.get(6)), (Some(f64::NEG_INFINITY), None));
+        logits.retain(|c| c.token != 0);
+        assert_eq!((logits.get(0), logits.get(3), logits.get(5)), (None, Some(3.0), Some(0.0)));
+        logits.sort();
+        let tokens = |logits: &Logits| logits.candidates().iter().map(|c| c.token).collect::<Vec<_>>();
+        assert_eq!(tokens(&logits), [1, 4, 3, 5, 2]);
+        logits.set(5, 9.0);
+        logits.set(0, 9.0); // was removed
+        assert_eq!((logits.get(5), logits.most_likely().unwrap().token), (Some(9.0), 5));
+        logits.select(3);
+        logits.sort();
+        assert_eq!(tokens(&logits), [5, 1, 4]);
+        logits.map(|c| -c.logit);
+        assert_eq!(logits.most_likely(), Some(Candidate { token: 1, logit: -4.0 }));
+    }
+}
