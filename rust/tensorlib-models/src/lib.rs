@@ -3,6 +3,7 @@
 
 mod activity;
 mod architecture;
+mod batch;
 mod counting;
 mod decoder;
 mod encoder;
@@ -21,6 +22,7 @@ mod weight_memory;
 mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
+pub use batch::{Batch, Task, Update};
 pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };

@@ -76,8 +76,6 @@ fn save(options: &Generate, session: &Session) -> Outcome<()> {
 struct Answer {
     totals: Totals,
     text: String,
-    /// Tokens of the prompt that the session had.
-    cached: usize,
 }
 
 /// Generates after these tokens, of which the session may have the first, and prints as it goes.
@@ -125,7 +123,7 @@ fn answer(
         writeln!(out)?;
         out.flush()?;
     }
-    Ok(Answer { totals: totals?, text: whole, cached })
+    Ok(Answer { totals: totals?, text: whole })
 }
 
 /// Adds the log-probability of a token, and those of the most likely tokens with their texts. Impossible tokens have null.
@@ -171,7 +169,8 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
 }
 
 fn report(answer: &Answer, seed: u64, as_json: bool, out: &mut dyn Write) -> Outcome<()> {
-    let (totals, cached) = (&answer.totals, answer.cached);
+    let totals = &answer.totals;
+    let cached = totals.cached_tokens;
     let rate = |n: usize, seconds: f64| n as f64 / seconds.max(1e-9);
     let (read, wrote) = (totals.prompt_time.as_secs_f64(), totals.time.as_secs_f64());
     let (prompt, tokens) = (rate(totals.prompt_tokens, read), rate(totals.tokens, wrote));

@@ -2,39 +2,38 @@
 
 use super::channels::Channels;
 use super::stops::Stops;
-use crate::tokenizer::{Stream, Tokenizer};
+use crate::tokenizer::{Pending, Tokenizer};
 
 /// The text of an answer, without its channels' headers and from a stop on.
-pub(super) struct Answer<'a> {
-    tokenizer: &'a Tokenizer,
-    stream: Stream<'a>,
+pub(crate) struct Answer {
+    pending: Pending,
     channels: Channels,
     stops: Stops,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) fn new(tokenizer: &'a Tokenizer, stops: &[String]) -> Self {
+impl Answer {
+    pub(crate) fn new(tokenizer: &Tokenizer, stops: &[String]) -> Self {
         let stops = Stops::new(stops.iter().chain(tokenizer.stops()));
-        Self { tokenizer, stream: tokenizer.stream(), channels: Channels::new(tokenizer), stops }
+        Self { pending: Pending::default(), channels: Channels::new(tokenizer), stops }
     }
 
     /// The channel of the current message, if it has one.
-    pub(super) fn channel(&self) -> Option<&str> {
+    pub(crate) fn channel(&self) -> Option<&str> {
         self.channels.channel()
     }
 
     /// The text that a token completes, and the stop that it completes.
-    pub(super) fn push(&mut self, token: u32) -> (String, Option<String>) {
-        let text = self.channels.take(token, self.stream.push(token));
-        match hidden(self.tokenizer, token).filter(|_| text.is_empty()) {
+    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> (String, Option<String>) {
+        let text = self.channels.take(token, self.pending.push(tokenizer, token, true));
+        match hidden(tokenizer, token).filter(|_| text.is_empty()) {
             Some(hidden) => self.stops.push_hidden(hidden),
             None => self.stops.push(&text),
         }
     }
 
     /// The text that was held back.
-    pub(super) fn finish(&mut self) -> String {
-        let (text, _) = self.stops.push(&self.stream.finish());
+    pub(crate) fn finish(&mut self) -> String {
+        let (text, _) = self.stops.push(&self.pending.finish());
         text + &self.stops.finish()
     }
 }

@@ -1,6 +1,6 @@
 //! Text generation, token by token.
 
-mod answer;
+pub(crate) mod answer;
 mod channels;
 mod chat;
 mod constraint;
@@ -65,7 +65,7 @@ pub struct Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// Text without a token.
-    fn text(text: &'a str, channel: Option<&'a str>) -> Self {
+    pub(crate) fn text(text: &'a str, channel: Option<&'a str>) -> Self {
         Piece { token: None, text, channel, logprobs: None }
     }
 }
@@ -75,6 +75,8 @@ impl<'a> Piece<'a> {
 pub struct Totals {
     /// Tokens of the prompt that were computed.
     pub prompt_tokens: usize,
+    /// Tokens before them that were there already.
+    pub cached_tokens: usize,
     /// The time for the prompt.
     pub prompt_time: Duration,
     /// Generated tokens, including the one that ended the text.
@@ -109,12 +111,12 @@ pub fn generate(
     mut show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
     let decoder = session.decoder().clone();
-    let begin = Instant::now();
+    let (begin, cached_tokens) = (Instant::now(), session.position());
     let (prompt_tokens, logits) = feed_prompt(session, prompt, &mut show)?;
     let prompt_time = begin.elapsed();
     let Some(logits) = logits else {
         let (tokens, time, ending) = (0, Duration::ZERO, Ending::Interrupted);
-        return Ok(Totals { prompt_tokens, prompt_time, tokens, time, ending });
+        return Ok(Totals { prompt_tokens, cached_tokens, prompt_time, tokens, time, ending });
     };
     sampler.begin(session.tokens());
     let begin = Instant::now();
@@ -123,7 +125,7 @@ pub fn generate(
     let ending = writer.write(logits)?;
     let time = begin.elapsed();
     writer.finish(&ending);
-    Ok(Totals { prompt_tokens, prompt_time, tokens: writer.tokens, time, ending })
+    Ok(Totals { prompt_tokens, cached_tokens, prompt_time, tokens: writer.tokens, time, ending })
 }
 
 /// The number of tokens fed, and the logits after them; no logits if `show` stopped it.
@@ -149,7 +151,7 @@ fn feed_prompt(
 struct Writer<'a, F> {
     session: &'a mut Session,
     sampler: &'a mut Sampler,
-    answer: Answer<'a>,
+    answer: Answer,
     limit: Option<usize>,
     /// Tokens so far.
     tokens: usize,
@@ -248,7 +250,7 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
         if self.session.decoder().tokenizer().is_end(token) {
             return Some(Ending::Token(token));
         }
-        let (text, stop) = self.answer.push(token);
+        let (text, stop) = self.answer.push(self.session.decoder().tokenizer(), token);
         let logprobs = self.sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
         let channel = self.answer.channel();
         let go_on = (self.show)(Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() });
@@ -280,12 +282,17 @@ enum Written {
 
 /// Refuses logits that allow no choice. A token with an infinite logit is certain.
 fn check(logits: &[f32], session: &Session) -> Result<()> {
-    let wrong = logits.iter().position(|logit| logit.is_nan());
-    if let Some(token) = wrong {
-        return Err(session.not_finite(&format!("the logit of token {token} is NaN")));
+    match no_choice(logits) {
+        Some(what) => Err(session.not_finite(&what)),
+        None => Ok(()),
     }
-    if logits.iter().all(|logit| *logit == f32::NEG_INFINITY) {
-        return Err(session.not_finite("all logits are -infinity"));
+}
+
+/// Why logits allow no choice, if so.
+pub(crate) fn no_choice(logits: &[f32]) -> Option<String> {
+    if let Some(token) = logits.iter().position(|logit| logit.is_nan()) {
+        return Some(format!("the logit of token {token} is NaN"));
     }
-    Ok(())
+    let is_nothing = logits.iter().all(|logit| *logit == f32::NEG_INFINITY);
+    is_nothing.then(|| "all logits are -infinity".into())
 }

@@ -21,6 +21,7 @@ mod tables;
 mod texts;
 mod vocabulary;
 
+pub(crate) use stream::Pending;
 pub use stream::Stream;
 pub(crate) use texts::TokenTexts;
 
