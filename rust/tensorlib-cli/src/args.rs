@@ -79,7 +79,7 @@ pub enum Command {
     /// and the reason for the end go to standard error. Without PROMPT and --file the command converses, line by line,
     /// in the model's own template.
     #[command(after_long_help = EXIT_CODES)]
-    Generate(Generate),
+    Generate(Box<Generate>),
     /// Print a language model's logits after each of some tokens
     #[command(after_long_help = EXIT_CODES)]
     Logits(Logits),
@@ -305,6 +305,17 @@ pub struct Generate {
     /// Read the text to continue from a file; - is standard input
     #[arg(long, value_name = "F", conflicts_with = "prompt")]
     pub file: Option<PathBuf>,
+    /// Generate a text for each line of a file, several together: {"prompt": TEXT} or {"messages": [{"role": ROLE,
+    /// "content": TEXT}]}, with an "id" if wanted; - is standard input. Prints a JSON object for each text when it is
+    /// complete
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "file", "session", "json", "logprobs"])]
+    pub prompts: Option<PathBuf>,
+    /// With --prompts: compute up to N texts together [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), requires = "prompts", conflicts_with_all = ["prompt", "file"])]
+    pub together: Option<u16>,
+    /// With --prompts: keep keys and values of up to N tokens of all texts [default: four times the context]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "prompts", conflicts_with_all = ["prompt", "file"])]
+    pub pool: Option<u32>,
     /// Generate at most N tokens [default: until the model ends the text]
     #[arg(short = 'n', long = "tokens", value_name = "N")]
     pub limit: Option<usize>,

@@ -111,6 +111,65 @@ fn sessions_go_on_where_they_ended() {
 }
 
 #[test]
+fn many_prompts_are_generated_together() {
+    let folder = Folder::new("models-prompts");
+    let template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    let (path, file) = (decoder(&folder, &[("tokenizer.chat_template", template.into())]), folder.path("prompts"));
+    let lines = [
+        r#"{"prompt": "hello", "id": {"a": 1}}"#,
+        "",
+        r#"{"prompt": "abc"}"#,
+        r#"{"messages": [{"role": "system", "content": "he"}, {"role": "user", "content": "llo"}], "id": "chat"}"#,
+    ];
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let with = ["generate", &path, "--prompts", &file, "-n", "6", "--temp", "0", "--reproducible"];
+    let texts = |ended: Ended| {
+        let mut lines: Vec<Json> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        lines.sort_by_key(|line| line["index"].as_u64());
+        lines
+    };
+    let all = tool(&with);
+    assert_eq!(all.code, Some(0), "{all:?}");
+    assert!(all.err.contains("tokens/s"), "{}", all.err);
+    let all = texts(all);
+    assert_eq!(all.len(), 3);
+    let alone = |prompt: &str, more: &[&str]| {
+        let args = ["generate", &path, prompt, "-n", "6", "--temp", "0", "--reproducible"];
+        tool(&[&args[..], more].concat()).out.trim_end_matches('\n').to_string()
+    };
+    assert_eq!(
+        (&all[0]["id"], all[0]["text"].as_str().unwrap()),
+        (&serde_json::json!({"a": 1}), &*alone("hello", &[]))
+    );
+    assert_eq!((all[1].get("id"), all[1]["text"].as_str().unwrap()), (None, &*alone("abc", &[])));
+    assert_eq!(
+        (&all[2]["id"], all[2]["text"].as_str().unwrap()),
+        (&"chat".into(), &*alone("llo", &["--system", "he"]))
+    );
+    assert_eq!((all[0]["tokens"].as_u64(), all[0]["prompt_tokens"].as_u64().is_some()), (Some(6), true));
+    // Equal with one at a time and in a small pool.
+    let small = tool(&[&with[..], &["--together", "1", "--pool", "64"]].concat());
+    let only_texts = |lines: &[Json]| lines.iter().map(|line| line["text"].clone()).collect::<Vec<_>>();
+    assert_eq!(only_texts(&texts(small)), only_texts(&all));
+    // Text that does not fit is an error of its line alone.
+    let long = format!("{}\n{{\"prompt\": \"{}\"}}\n", lines[0], "a".repeat(300));
+    let some = tool_with(&["generate", &path, "--prompts", "-", "-n", "2", "--temp", "0"], long.as_bytes());
+    assert_eq!(some.code, Some(1), "{some:?}");
+    let found = texts(some);
+    assert!(
+        found[0]["text"].is_string() && found[1]["error"].as_str().unwrap().contains("the context has room for 256")
+    );
+    // A line that is none is refused before anything is computed.
+    std::fs::write(&file, format!("{}\n{{\"prompts\": 1}}\n", lines[0])).unwrap();
+    let refused = tool(&["generate", &path, "--prompts", &file]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(4), ""), "{refused:?}");
+    assert!(refused.err.contains("line 2: has no prompt and no messages"), "{}", refused.err);
+    tool(&["generate", &path, "hello", "--prompts", &file]).expect(2, &["cannot be used with"]);
+    tool(&["generate", &path, "--prompts", &folder.path("none")]).expect(3, &["none"]);
+    tool(&["generate", &path, "hello", "--together", "2"]).expect(2, &["--together", "cannot be used with"]);
+}
+
+#[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");
     let path = decoder(&folder, &[]);

@@ -36,6 +36,9 @@ fn task(prompt: Vec<u32>, temperature: f64, seed: u64, limit: Option<usize>, sto
     Task { prompt, sampler: sampler(temperature, seed), limit, stops }
 }
 
+/// A prompt, a temperature, a limit, and stops.
+type Case = (Vec<u32>, f64, Option<usize>, &'static [&'static str]);
+
 /// What a task has shown.
 #[derive(Default)]
 struct Shown {
@@ -76,9 +79,9 @@ fn texts_are_those_that_tasks_have_alone() {
         let folder = Folder::new(&format!("batch-{name}"));
         let decoder = opened(&folder, name, 200);
         for (pool, together) in [(0, 16), (6 * 64, 3)] {
-            let options = SequencesOptions { cache, tokens: pool, together, prompt_tokens: 50, ..Default::default() };
+            let options = SequencesOptions { cache, tokens: pool, together, prompt_tokens: 50 };
             let mut batch = Batch::new(&decoder, &options).unwrap();
-            let cases: Vec<(Vec<u32>, f64, Option<usize>, &[&str])> = vec![
+            let cases: Vec<Case> = vec![
                 (prompt(5, 1), 0.0, Some(20), &[]),
                 (prompt(90, 2), 0.9, Some(30), &[]),
                 (prompt(3, 3), 1.5, Some(40), &["e", "zz"]),

@@ -1,6 +1,7 @@
 //! `tensorlib generate`: continues a text, or converses.
 
 use crate::args::Generate;
+use crate::commands::prompts;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::{self, say};
 use crate::terminal::input::Lines;
@@ -21,8 +22,12 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     let sampling = options.sampling.options(seed, options.logprobs);
     sampling.check().map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
+    let requests = options.prompts.as_deref().map(prompts::read).transpose()?;
     let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
     let decoder = model::decoder(&options.devices, &options.model, &load, options.cache)?;
+    if let Some(requests) = requests {
+        return prompts::run(options, requests, &sampling, &decoder, out);
+    }
     let mut session = decoder.session(options.cache)?;
     if let Some(path) = options.session.as_ref().filter(|path| path.exists()) {
         session.restore(path)?;
@@ -63,7 +68,8 @@ fn prompt(options: &Generate) -> Outcome<Option<String>> {
     model::text_of(path).map(Some)
 }
 
-fn system(options: &Generate) -> Vec<Message> {
+/// The instructions to the model, if there are any.
+pub fn system(options: &Generate) -> Vec<Message> {
     options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
 }
 

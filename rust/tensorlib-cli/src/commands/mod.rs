@@ -10,5 +10,6 @@ pub mod inspect;
 pub mod logits;
 pub mod perplexity;
 pub mod place;
+pub mod prompts;
 pub mod quantize;
 pub mod transpose_down;

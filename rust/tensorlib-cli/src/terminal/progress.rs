@@ -66,6 +66,18 @@ pub fn lines_bar() -> ProgressBar {
     bar
 }
 
+/// Counts texts of `total`, if the output is a file and standard error a terminal.
+pub fn texts_bar(total: u64) -> ProgressBar {
+    let show = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
+    {
+        bar.set_style(style);
+    }
+    bar
+}
+
 fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), target);
     if let Ok(style) = ProgressStyle::with_template(BAR) {
