@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 pub use chat::{Chat, Message};
 #[cfg(feature = "grammar")]
 pub use constraint::Constraint;
+#[cfg(feature = "grammar")]
+pub(crate) use constraint::Grammars;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
 
 /// Why generation ended.

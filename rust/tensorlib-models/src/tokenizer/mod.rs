@@ -34,6 +34,7 @@ use model::Model;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use steps::{Normalizers, PreTokenizers, Watched};
 use tensorlib::Gguf;
 use tokenizers::models::wordlevel::WordLevel;
@@ -55,13 +56,16 @@ use vocabulary::{Roles, Vocabulary};
 /// # Ok::<(), tensorlib_models::Error>(())
 /// ```
 pub struct Tokenizer {
-    parts: Parts,
+    parts: Arc<Parts>,
     /// Special tokens and others that are cut out of the text first.
     added: AddedVocabulary,
     /// The tokens to cut out without the special ones.
-    added_text: AddedVocabulary,
+    added_text: Arc<AddedVocabulary>,
     ends: BTreeSet<u32>,
     warnings: Warnings,
+    /// What constraints need of the vocabulary, made for the first one.
+    #[cfg(feature = "grammar")]
+    pub(crate) grammars: std::sync::OnceLock<crate::Result<crate::generate::Grammars>>,
 }
 
 /// The most spaces in a row. The crate's expressions fail if they have to remember a million positions, and "all spaces
@@ -125,7 +129,15 @@ impl Tokenizer {
         let added_text = added_vocabulary(text, normalizers)?;
         let added = added_vocabulary(parts.added.iter(), normalizers)?;
         let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
-        Ok(Tokenizer { parts, added, added_text, ends, warnings: warnings.clone() })
+        Ok(Tokenizer {
+            parts: Arc::new(parts),
+            added,
+            added_text: Arc::new(added_text),
+            ends,
+            warnings: warnings.clone(),
+            #[cfg(feature = "grammar")]
+            grammars: Default::default(),
+        })
     }
 
     /// The tokens of a text.
@@ -177,7 +189,7 @@ impl Tokenizer {
     /// Returns whether any were cut.
     pub(crate) fn cut(&self, tokens: &mut Vec<u32>, most: usize) -> bool {
         let Some(excess) = tokens.len().checked_sub(most).filter(|n| *n > 0) else { return false };
-        let Parts { prefix, suffix, truncates_left, .. } = &self.parts;
+        let Parts { prefix, suffix, truncates_left, .. } = &*self.parts;
         if prefix.len() + suffix.len() > most {
             tokens.truncate(most);
             return true;
@@ -228,31 +240,8 @@ impl Tokenizer {
     }
 
     fn encode_parts(&self, text: &str, parse_special: bool, mark: Option<char>) -> tokenizers::Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        // Some pre-tokenizers put a space before a text, which would turn no text into a space.
-        if text.is_empty() {
-            return Ok(ids);
-        }
         let added = if parse_special { &self.added } else { &self.added_text };
-        let work = Work::of(text.len());
-        let watched = Watched::new(&self.parts.normalizers, &work);
-        let mut parts = added.extract_and_normalize(watched.or_none(), text);
-        watched.result()?;
-        if let Some(mark) = mark {
-            parts.normalize(|part| {
-                part.filter(|character| character != mark);
-                Ok(())
-            })?;
-        }
-        self.parts.pre_tokenizers.apply(&mut parts, &work)?;
-        for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
-            match tokens {
-                Some(tokens) => ids.extend(tokens.iter().map(|token| token.id)),
-                None if part.is_empty() => {}
-                None => self.parts.model.encode(part, &mut ids)?,
-            }
-        }
-        Ok(ids)
+        self.parts.encode(added, text, mark)
     }
 
     /// The text of tokens; `skip_special` leaves out control tokens. Bytes that are not UTF-8 become U+FFFD; unknown
@@ -272,6 +261,25 @@ impl Tokenizer {
         if !(skip_special && kind.is_special()) {
             self.parts.decoder.append(text, kind, bytes);
         }
+    }
+
+    /// A handle that encodes text.
+    #[cfg(feature = "grammar")]
+    pub(crate) fn text_encoder(&self) -> TextEncoder {
+        TextEncoder { parts: self.parts.clone(), added: self.added_text.clone() }
+    }
+
+    /// Whether a token's text can be a part of a text: not of control tokens, nor of ids that nothing encodes to.
+    #[cfg(feature = "grammar")]
+    pub(crate) fn is_text(&self, id: u32) -> bool {
+        let kind = self.parts.vocabulary.kind(id);
+        !kind.is_special() && kind != vocabulary::Kind::Unused && !self.is_end(id)
+    }
+
+    /// The ids that end an answer.
+    #[cfg(feature = "grammar")]
+    pub(crate) fn ends(&self) -> Vec<u32> {
+        self.ends.iter().copied().collect()
     }
 
     /// The texts of all tokens.
@@ -341,6 +349,51 @@ impl Tokenizer {
     /// The template for conversations with this model, in the language Jinja.
     pub fn chat_template(&self) -> Option<&str> {
         self.parts.chat_template.as_deref()
+    }
+}
+
+impl Parts {
+    /// The ids of a text, from which these tokens are cut out first, and the mark is removed.
+    fn encode(&self, added: &AddedVocabulary, text: &str, mark: Option<char>) -> tokenizers::Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        // Some pre-tokenizers put a space before a text, which would turn no text into a space.
+        if text.is_empty() {
+            return Ok(ids);
+        }
+        let work = Work::of(text.len());
+        let watched = Watched::new(&self.normalizers, &work);
+        let mut parts = added.extract_and_normalize(watched.or_none(), text);
+        watched.result()?;
+        if let Some(mark) = mark {
+            parts.normalize(|part| {
+                part.filter(|character| character != mark);
+                Ok(())
+            })?;
+        }
+        self.pre_tokenizers.apply(&mut parts, &work)?;
+        for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
+            match tokens {
+                Some(tokens) => ids.extend(tokens.iter().map(|token| token.id)),
+                None if part.is_empty() => {}
+                None => self.model.encode(part, &mut ids)?,
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// Encodes pieces of text as [`Tokenizer::encode`] does without special tokens. It shares the tokenizer's tables.
+#[cfg(feature = "grammar")]
+pub(crate) struct TextEncoder {
+    parts: Arc<Parts>,
+    added: Arc<AddedVocabulary>,
+}
+
+#[cfg(feature = "grammar")]
+impl TextEncoder {
+    /// The ids of a text; `None` if the tokenizer refuses it.
+    pub(crate) fn encode(&self, text: &str) -> Option<Vec<u32>> {
+        guarded("tokenizer", || self.parts.encode(&self.added, text, None)).ok()
     }
 }
 
