@@ -1,5 +1,7 @@
 //! The command line: every option and its help.
 
+#[cfg(feature = "grammar")]
+mod constraints;
 mod sampling;
 
 use crate::files::pattern::Keep;
@@ -11,6 +13,8 @@ use std::path::PathBuf;
 use tensorlib::DType;
 use tensorlib_models::{Pooling, Tested};
 
+#[cfg(feature = "grammar")]
+pub use constraints::Constraints;
 pub use sampling::Sampling;
 
 const EXIT_CODES: &str = "\
@@ -336,6 +340,9 @@ pub struct Generate {
     pub stop: Vec<String>,
     #[command(flatten)]
     pub sampling: Sampling,
+    #[cfg(feature = "grammar")]
+    #[command(flatten)]
+    pub constraint: Constraints,
     /// Size of the context in tokens [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,

@@ -170,6 +170,61 @@ fn many_prompts_are_generated_together() {
 }
 
 #[test]
+fn samplers_and_log_probabilities() {
+    let folder = Folder::new("models-sampling");
+    let path = decoder(&folder, &[]);
+    let generate = |more: &[&str]| tool(&[&["generate", &path, "hello", "-n", "5", "--seed", "4"][..], more].concat());
+    let all = "--dynatemp-range 0.2 --typical-p 0.9 --xtc-probability 0.5 --repeat-last-n -1 --presence-penalty 0.5 \
+               --frequency-penalty -0.5 --dry-multiplier 0.8 --dry-sequence-breaker none --json --logprobs 2 --logit-bias 7=-inf";
+    let ended = generate(&all.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines: Vec<Json> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in lines.iter().filter(|line| line["token"].is_u64()) {
+        let top = line["top_logprobs"].as_array().unwrap();
+        assert!(line["token"] != 7 && line["logprob"].as_f64().unwrap() < 0.0 && top.len() == 2, "{line}");
+        assert!(top[0]["logprob"].as_f64() >= top[1]["logprob"].as_f64() && top[0]["text"].is_string(), "{line}");
+    }
+    assert!(lines.len() > 2);
+    assert_eq!(generate(&["--mirostat", "2"]).code, Some(0));
+    generate(&["--mirostat", "1"]).expect(2, &["mirostat: is 1: 0 (off) and 2 are valid"]);
+    generate(&["--dry-base", "0.5"]).expect(2, &["dry_base: is 0.5: 1 to"]);
+    generate(&["--logit-bias", "7:1"]).expect(2, &["15=-2.5"]);
+    generate(&["--logit-bias", "61=1"]).expect(1, &["logit_bias: no token 61: 0 to 60 are valid"]);
+    generate(&["--logprobs", "1"]).expect(2, &["--json"]);
+}
+
+#[cfg(feature = "grammar")]
+#[test]
+fn texts_follow_constraints() {
+    let made = models::Folder::new("cli-constraints");
+    let vocabulary = models::tokenizers::byte_pairs();
+    models::tokenizers::decoder(&made, &vocabulary, &models::backend(), &tensorlib_models::DecoderOptions::new());
+    let model = made.path("model.gguf");
+    let model = model.to_str().unwrap();
+    let folder = Folder::new("models-constraints");
+    let (schema, grammar) = (folder.path("schema.json"), folder.path("grammar.lark"));
+    let text = r#"{"type": "object", "properties": {"who": {"enum": ["Romeo", "Juliet"]}, "n": {"type": "integer",
+        "minimum": 1, "maximum": 9}}, "required": ["who", "n"], "additionalProperties": false}"#;
+    std::fs::write(&schema, text).unwrap();
+    std::fs::write(&grammar, "start: (\"ay\" | \"nay\") \", my \" /lord|lady/").unwrap();
+    let generate =
+        |more: &[&str]| tool(&[&["generate", model, "ROMEO:", "-n", "200", "--seed", "3"][..], more].concat());
+    for given in [schema.as_str(), text] {
+        let value: Json = serde_json::from_str(&generate(&["--json-schema", given]).out).unwrap();
+        assert!(["Romeo", "Juliet"].contains(&value["who"].as_str().unwrap()), "{value}");
+        assert!((1..=9).contains(&value["n"].as_i64().unwrap()), "{value}");
+    }
+    let said = generate(&["--regex", "(aye|nay){2}"]);
+    assert!(said.out.trim().len() >= 6 && said.err.contains("the constraint is complete"), "{said:?}");
+    let said = generate(&["--grammar", &grammar]);
+    assert!(said.out.contains("ay, my l"), "{said:?}");
+    generate(&["--json-schema", r#"{"not": {}}"#]).expect(1, &["#/not: cannot be enforced"]);
+    generate(&["--json-schema", "no-such-file"]).expect(3, &["no-such-file"]);
+    generate(&["--regex", "("]).expect(1, &["regular expression: "]);
+    generate(&["--regex", "a", "--grammar", &grammar]).expect(2, &["cannot be used with"]);
+}
+
+#[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");
     let path = decoder(&folder, &[]);

@@ -33,6 +33,8 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         session.restore(path)?;
     }
     let mut sampler = Sampler::with_tokenizer(sampling, decoder.tokenizer())?;
+    #[cfg(feature = "grammar")]
+    sampler.set_constraint(options.constraint.read(decoder.tokenizer())?);
     if options.sampling.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
