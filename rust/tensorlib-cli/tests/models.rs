@@ -218,6 +218,14 @@ fn texts_follow_constraints() {
     assert!(said.out.trim().len() >= 6 && said.err.contains("the constraint is complete"), "{said:?}");
     let said = generate(&["--grammar", &grammar]);
     assert!(said.out.contains("ay, my l"), "{said:?}");
+    let prompts = folder.path("prompts");
+    std::fs::write(&prompts, "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n").unwrap();
+    let both = tool(&["generate", model, "--prompts", &prompts, "-n", "200", "--regex", "(aye|nay){2}"]);
+    let texts = both.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap()["text"].clone());
+    assert!(
+        texts.into_iter().filter(|text| text.as_str().is_some_and(|text| text.len() == 6)).count() == 2,
+        "{both:?}"
+    );
     generate(&["--json-schema", r#"{"not": {}}"#]).expect(1, &["#/not: cannot be enforced"]);
     generate(&["--json-schema", "no-such-file"]).expect(3, &["no-such-file"]);
     generate(&["--regex", "("]).expect(1, &["regular expression: "]);

@@ -50,6 +50,9 @@ pub fn run(
     };
     let settings = SequencesOptions { together: options.together.map_or(settings.together, usize::from), ..settings };
     let mut batch = Batch::new(decoder, &settings)?;
+    // A constraint that cannot be enforced is an error before the first text.
+    #[cfg(feature = "grammar")]
+    let constraint = options.constraint.read(decoder.tokenizer())?;
     let (bar, begin) = (texts_bar(requests.len() as u64), Instant::now());
     let (mut running, mut failed, mut tokens): (HashMap<SequenceId, Running>, _, _) = (HashMap::new(), false, 0);
     let mut written = Ok(());
@@ -61,7 +64,16 @@ pub fn run(
         written.is_ok()
     };
     for (index, Request { id, input }) in requests.into_iter().enumerate() {
-        match add(&mut batch, options, sampling, index, &input) {
+        let added = tokens_of(decoder, options, &input).and_then(|prompt| {
+            // Each text has random numbers of its own.
+            let sampling = SamplerOptions { seed: sampling.seed.wrapping_add(index as u64), ..sampling.clone() };
+            #[cfg_attr(not(feature = "grammar"), allow(unused_mut))]
+            let mut sampler = Sampler::with_tokenizer(sampling, decoder.tokenizer())?;
+            #[cfg(feature = "grammar")]
+            sampler.set_constraint(constraint.clone());
+            Ok(batch.add(Task { prompt, sampler, limit: options.limit, stops: options.stop.clone() })?)
+        });
+        match added {
             Ok(task) => _ = running.insert(task, Running { index, id, text: String::new() }),
             Err(error) => {
                 failed = true;
@@ -128,32 +140,17 @@ fn line(index: usize, id: Option<Json>, rest: Json) -> Json {
     line
 }
 
-fn add(
-    batch: &mut Batch,
-    options: &Generate,
-    sampling: &SamplerOptions,
-    index: usize,
-    input: &Input,
-) -> Outcome<SequenceId> {
-    let decoder = batch.decoder().clone();
-    let tokenizer = decoder.tokenizer();
-    let prompt = match input {
+/// The tokens of a prompt, or of a conversation in the model's template.
+fn tokens_of(decoder: &Decoder, options: &Generate, input: &Input) -> Outcome<Vec<u32>> {
+    let (tokenizer, mut turns) = (decoder.tokenizer(), super::generate::system(options));
+    match input {
         Input::Text(text) if options.chat || options.system.is_some() => {
-            let mut turns = super::generate::system(options);
             turns.push(Message { role: "user", content: text.clone() });
-            Chat::new(tokenizer)?.encode(tokenizer, &turns, options.special)?
         }
-        Input::Text(text) => tokenizer.encode_prompt(text, options.special)?,
-        Input::Messages(messages) => {
-            let mut turns = super::generate::system(options);
-            turns.extend(messages.iter().cloned());
-            Chat::new(tokenizer)?.encode(tokenizer, &turns, options.special)?
-        }
-    };
-    // Each text has random numbers of its own.
-    let sampling = SamplerOptions { seed: sampling.seed.wrapping_add(index as u64), ..sampling.clone() };
-    let sampler = Sampler::with_tokenizer(sampling, tokenizer)?;
-    Ok(batch.add(Task { prompt, sampler, limit: options.limit, stops: options.stop.clone() })?)
+        Input::Text(text) => return Ok(tokenizer.encode_prompt(text, options.special)?),
+        Input::Messages(messages) => turns.extend(messages.iter().cloned()),
+    }
+    Ok(Chat::new(tokenizer)?.encode(tokenizer, &turns, options.special)?)
 }
 
 /// Reads a file of requests.

@@ -19,6 +19,7 @@ const LONGEST: usize = 1 << 20;
 /// allowed exactly where the constraint allows the text to end.
 ///
 /// [`Sampler::set_constraint`]: crate::Sampler::set_constraint
+#[derive(Clone)]
 pub struct Constraint {
     /// Before the first token.
     fresh: Matcher,
