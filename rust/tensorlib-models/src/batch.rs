@@ -162,11 +162,13 @@ impl Running {
             }
             tokens.push(self.sampler.next(logits)?);
         }
-        for token in tokens {
+        let last = tokens.len() - 1;
+        for (i, token) in tokens.into_iter().enumerate() {
             if let Some(ending) = self.push(sequences.decoder(), id, token, logits, show) {
                 return Ok(Some(ending));
             }
-            if let Some(ending) = self.ended() {
+            // Tokens that must follow each other were accepted together, so only the last one can end the text.
+            if let Some(ending) = self.ended().filter(|_| i == last) {
                 return Ok(Some(ending));
             }
             if sequences.tokens(id).map_or(0, <[u32]>::len) >= sequences.decoder().context() {

@@ -197,3 +197,50 @@ fn a_text_that_outgrows_the_pool_fails_and_says_so() {
     assert_eq!(error, "a sequence of 65 tokens: the pool has room for 64");
     assert_eq!(shown.tokens.len(), 5);
 }
+
+#[cfg(feature = "grammar")]
+#[test]
+fn texts_follow_constraints_as_they_do_alone() {
+    use tensorlib_models::Constraint;
+    let folder = Folder::new("batch-constraints");
+    let options = DecoderOptions::new().reproducible(on_cpu());
+    let decoder = common::tokenizers::decoder(&folder, &common::tokenizers::byte_pairs(), &backend(), &options);
+    let schema = r#"{"type": "object", "properties": {"name": {"enum": ["Romeo", "Juliet"]}}, "required": ["name"],
+        "additionalProperties": false}"#;
+    let constraints = [
+        Constraint::regex(decoder.tokenizer(), "(aye|nay){2}").unwrap(),
+        Constraint::regex(decoder.tokenizer(), "my lord").unwrap(),
+        Constraint::json_schema(decoder.tokenizer(), schema).unwrap(),
+    ];
+    for logprobs in [None, Some(2)] {
+        let mut batch = Batch::new(&decoder, &SequencesOptions::default()).unwrap();
+        let sampler = |i: usize| {
+            let options = SamplerOptions { temperature: 2.0, seed: i as u64, logprobs, ..SamplerOptions::default() };
+            let mut sampler = Sampler::new(options).unwrap();
+            sampler.set_constraint(Some(constraints[i % 3].clone()));
+            sampler
+        };
+        let limit = |i: usize| if i == 7 { Some(2) } else { Some(200) };
+        let ids: Vec<SequenceId> = (0..9)
+            .map(|i| {
+                let task = Task { prompt: prompt(4, i as u32), sampler: sampler(i), limit: limit(i), stops: vec![] };
+                batch.add(task).unwrap()
+            })
+            .collect();
+        let mut shown = run(&mut batch);
+        for (i, id) in ids.iter().enumerate() {
+            let (mut text, mut session) = (String::new(), decoder.session(DType::F16).unwrap());
+            let want = generate(&mut session, &mut sampler(i), &prompt(4, i as u32), limit(i), &[], |piece| {
+                text += piece.text;
+                true
+            })
+            .unwrap();
+            let got = shown.remove(id).unwrap();
+            let totals = got.totals.unwrap_or_else(|| panic!("task {i}: {:?}", got.error));
+            assert!(!text.is_empty());
+            if on_cpu() {
+                assert_eq!((got.text, totals.ending, totals.tokens), (text, want.ending, want.tokens), "task {i}");
+            }
+        }
+    }
+}
