@@ -13,18 +13,30 @@ use crate::suite::Run;
 use crate::tools;
 
 const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
+const GRAMMAR: [&str; 2] = ["--features", "grammar"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
     // Optimised, because the double precision of the comparison would take minutes otherwise.
-    let tests = build_cache::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE);
+    let tests = build_cache::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(GRAMMAR);
     run.tests("tests and doc tests", Style::Cargo, tests)?;
+    let bare = build_cache::cargo(run.ws).args(["check", "--release", "--tests"]).args(PACKAGE);
+    let bare = run.step(bare).map(drop);
+    run.check("no features", bare);
     let best = isas::all(run)?.first().cloned();
     isas::for_each(run, |run, isa| match Some(isa) == best.as_deref() {
         true => Ok(()),
-        false => computed(run, build_cache::cargo(run.ws), &[], &[("TENSORLIB_ISA", isa)]),
+        false => {
+            let envs = [("TENSORLIB_ISA", isa)];
+            computed(run, build_cache::cargo(run.ws), &GRAMMAR, &envs)?;
+            exact(run, build_cache::cargo(run.ws), &GRAMMAR, &envs)
+        }
     })?;
-    let doc = build_cache::cargo(run.ws).args(["doc", "--no-deps"]).args(PACKAGE).env("RUSTDOCFLAGS", "-D warnings");
+    let doc = build_cache::cargo(run.ws)
+        .args(["doc", "--no-deps"])
+        .args(PACKAGE)
+        .args(GRAMMAR)
+        .env("RUSTDOCFLAGS", "-D warnings");
     let made = run.step(doc).map(drop);
     run.check("rustdoc", made);
     Ok(())
@@ -37,7 +49,9 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let prefix = builds::installed(run, "prefix-simt", &build)?;
     let cargo = against(run.ws, &prefix)?;
     let system = ["--features", "system"];
-    computed(run, cargo.clone(), &system, &[("TENSORLIB_DEVICE", super::simt::DEVICE)])?;
+    let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE)];
+    computed(run, cargo.clone(), &system, &envs)?;
+    exact(run, cargo.clone(), &system, &envs)?;
     let devices = format!("cpu+{}", super::simt::DEVICE);
     let tests = Tests::of("sparse_transformer").with(&example(cargo, &system, "sparse_transformer"));
     tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", &devices)]).run(run, &format!("sparse_transformer {devices}"))
@@ -51,4 +65,11 @@ fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)])
         ["decoders", "encoders", "adapters", "neurons"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
     let tests = tests.args(["--", "double_precision"]);
     run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
+}
+
+/// The tests of sessions and batches, whose results do not depend on how tokens are grouped.
+fn exact(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
+    let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
+    let tests = ["sessions", "sequences", "batch"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
+    run.tests(&format!("sessions and batches {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }
