@@ -62,7 +62,7 @@ impl Oracle {
         }
     }
 
-    /// Of each position before the end, the longest repetition that ends there: by comparing every pair.
+    /// Compares every pair for the longest repetition that ends at each position before the end.
     fn dry(&self, all: &mut [(u32, f64)]) {
         let o = &self.options;
         let tokens = self.window(o.dry_penalty_last_n);

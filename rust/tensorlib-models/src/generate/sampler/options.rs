@@ -23,7 +23,7 @@ pub struct SamplerOptions {
     pub typical_p: f64,
     /// How often the most likely tokens are excluded (XTC). 0: never. 0 to 1.
     pub xtc_probability: f64,
-    /// Of the tokens with at least this probability, XTC leaves the least likely. Above 0.5 it excludes none. 0 to 1.
+    /// XTC leaves the least likely of the tokens with at least this probability. Above 0.5 it excludes none. 0 to 1.
     pub xtc_threshold: f64,
     /// 2: Mirostat 2 takes the place of `top_k`, `top_p`, `min_p`, `typical_p` and XTC. 0: it does not.
     pub mirostat: u32,
