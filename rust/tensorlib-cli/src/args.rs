@@ -299,6 +299,15 @@ pub struct Embed {
     pub json: bool,
 }
 
+/// Whether tokens are drafted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Speculate {
+    /// Where it pays.
+    Auto,
+    /// Never.
+    Off,
+}
+
 /// `generate`
 #[derive(Args)]
 pub struct Generate {
@@ -353,6 +362,10 @@ pub struct Generate {
     /// the prompt begin with are not computed again
     #[arg(long, value_name = "FILE")]
     pub session: Option<PathBuf>,
+    /// Draft tokens that followed the last ones where these occurred before, and compute several together: faster where
+    /// the text repeats itself or the prompt
+    #[arg(long, value_enum, value_name = "auto|off", default_value = "off", conflicts_with = "prompts")]
+    pub speculate: Speculate,
     #[command(flatten)]
     pub products: Products,
     #[command(flatten)]

@@ -233,6 +233,25 @@ fn texts_follow_constraints() {
 }
 
 #[test]
+fn speculation_gives_the_same_text() {
+    let folder = Folder::new("models-speculate");
+    let path = decoder(&folder, &[]);
+    let with = |more: &[&str]| {
+        let args = ["generate", &path, "abcabcabcabc", "-n", "120", "--temp", "0", "--reproducible", "--json"];
+        let ended = tool(&[&args[..], more].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let lines: Vec<Json> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let tokens: Vec<Json> = lines.iter().filter_map(|line| line.get("token").cloned()).collect();
+        let last = lines.last().unwrap();
+        (tokens, last["drafted_tokens"].as_u64().unwrap(), last["accepted_tokens"].as_u64().unwrap())
+    };
+    let (plain, speculated) = (with(&["--speculate", "off"]), with(&["--speculate", "auto"]));
+    assert_eq!((&plain.0, plain.1, plain.2), (&speculated.0, 0, 0));
+    assert!(speculated.1 >= speculated.2);
+    tool(&["generate", &path, "a", "--speculate", "on"]).expect(2, &["auto", "off"]);
+}
+
+#[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");
     let path = decoder(&folder, &[]);

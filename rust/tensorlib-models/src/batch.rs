@@ -242,6 +242,9 @@ impl Running {
             None => (now - self.added, Duration::ZERO),
         };
         let prompt_tokens = self.prompt_tokens.saturating_sub(cached_tokens);
-        show(id, Update::Ended(Totals { prompt_tokens, cached_tokens, prompt_time, tokens, time, ending }));
+        show(
+            id,
+            Update::Ended(Totals { prompt_tokens, cached_tokens, prompt_time, tokens, time, drafted: (0, 0), ending }),
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! `tensorlib generate`: continues a text, or converses.
 
-use crate::args::Generate;
+use crate::args::{Generate, Speculate};
 use crate::commands::prompts;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::model::{self, say};
@@ -11,7 +11,9 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IsTerminal, Write};
 use tensorlib_models::tokenizer::Tokenizer;
-use tensorlib_models::{generate, Chat, Ending, Logprobs, Message, Piece, Sampler, Session, Totals};
+use tensorlib_models::{
+    generate, generate_speculating, Chat, Ending, Logprobs, Message, Piece, Sampler, Session, Totals,
+};
 
 /// Runs the command.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
@@ -122,6 +124,7 @@ fn answer(
         failed = shown.and_then(|()| out.flush()).err();
         failed.is_none() && !signals::came()
     };
+    let generate = if options.speculate == Speculate::Auto { generate_speculating } else { generate };
     let totals = generate(session, sampler, &tokens[cached..], options.limit, &options.stop, show);
     if let Some(error) = failed {
         return Err(error.into());
@@ -189,6 +192,8 @@ fn report(answer: &Answer, seed: u64, as_json: bool, out: &mut dyn Write) -> Out
             "prompt_seconds": read,
             "prompt_tokens_per_second": prompt,
             "tokens": totals.tokens,
+            "drafted_tokens": totals.drafted.0,
+            "accepted_tokens": totals.drafted.1,
             "seconds": wrote,
             "tokens_per_second": tokens,
             "ending": totals.ending.to_string(),
@@ -199,8 +204,12 @@ fn report(answer: &Answer, seed: u64, as_json: bool, out: &mut dyn Write) -> Out
         return Ok(());
     }
     let cached = if cached > 0 { format!(" after {cached} of the session") } else { String::new() };
+    let drafted = match totals.drafted {
+        (0, _) => String::new(),
+        (drafted, accepted) => format!(", {accepted} of {drafted} drafted"),
+    };
     say(&format!(
-        "prompt: {} tokens{cached}, {prompt:.1} tokens/s; generation: {} tokens, {tokens:.1} tokens/s; ended by: {}",
+        "prompt: {} tokens{cached}, {prompt:.1} tokens/s; generation: {} tokens{drafted}, {tokens:.1} tokens/s; ended by: {}",
         totals.prompt_tokens, totals.tokens, totals.ending
     ));
     Ok(())

@@ -6,11 +6,13 @@ mod chat;
 mod constraint;
 mod guarded;
 mod sampler;
+mod speculation;
 mod stops;
 mod template;
 
 use crate::{Result, Session};
 use answer::Answer;
+use speculation::Speculation;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -85,6 +87,8 @@ pub struct Totals {
     pub tokens: usize,
     /// The time from the first generated token to the last.
     pub time: Duration,
+    /// Tokens that were drafted, and those of them that the model would have chosen ([`generate_speculating`]).
+    pub drafted: (usize, usize),
     /// Why generation ended.
     pub ending: Ending,
 }
@@ -110,24 +114,63 @@ pub fn generate(
     prompt: &[u32],
     limit: Option<usize>,
     stops: &[String],
+    show: impl FnMut(Piece) -> bool,
+) -> Result<Totals> {
+    generate_with(session, sampler, prompt, (limit, stops, None), show)
+}
+
+/// As [`generate`], by speculation: where the text repeats itself or the prompt, the tokens that followed before are
+/// drafted, and the model computes several of them in the time of one or two. It draws from its own logits for each, and
+/// what differs from the draft counts, so the text is one that it would have written. How long drafts are, and whether
+/// there are any, depends on the time that they take and on how many were right. A text with a constraint has none.
+///
+/// With a [reproducible](crate::DecoderOptions::reproducible) decoder the text is that of [`generate`]. Otherwise logits
+/// differ by rounding with the number of tokens that are computed together, so texts of one seed may differ.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_speculating(
+    session: &mut Session,
+    sampler: &mut Sampler,
+    prompt: &[u32],
+    limit: Option<usize>,
+    stops: &[String],
+    show: impl FnMut(Piece) -> bool,
+) -> Result<Totals> {
+    generate_with(session, sampler, prompt, (limit, stops, Some(Speculation::new())), show)
+}
+
+fn generate_with(
+    session: &mut Session,
+    sampler: &mut Sampler,
+    prompt: &[u32],
+    (limit, stops, speculation): (Option<usize>, &[String], Option<Speculation>),
     mut show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
     let decoder = session.decoder().clone();
     let (begin, cached_tokens) = (Instant::now(), session.position());
     let (prompt_tokens, logits) = feed_prompt(session, prompt, &mut show)?;
     let prompt_time = begin.elapsed();
-    let Some(logits) = logits else {
-        let (tokens, time, ending) = (0, Duration::ZERO, Ending::Interrupted);
-        return Ok(Totals { prompt_tokens, cached_tokens, prompt_time, tokens, time, ending });
+    let totals = |tokens: usize, time: Duration, drafted: (usize, usize), ending: Ending| Totals {
+        prompt_tokens,
+        cached_tokens,
+        prompt_time,
+        tokens,
+        time,
+        drafted,
+        ending,
     };
+    let Some(logits) = logits else { return Ok(totals(0, Duration::ZERO, (0, 0), Ending::Interrupted)) };
     sampler.begin(session.tokens());
     let begin = Instant::now();
     let answer = Answer::new(decoder.tokenizer(), stops);
-    let mut writer = Writer { session, sampler, answer, limit, tokens: 0, show };
+    let speculation = speculation.filter(|_| !sampler.has_constraint());
+    let mut writer = Writer { session, sampler, answer, speculation, limit, tokens: 0, show };
     let ending = writer.write(logits)?;
     let time = begin.elapsed();
     writer.finish(&ending);
-    Ok(Totals { prompt_tokens, cached_tokens, prompt_time, tokens: writer.tokens, time, ending })
+    let drafted = writer.speculation.as_ref().map_or((0, 0), |s| (s.drafted, s.accepted));
+    Ok(totals(writer.tokens, time, drafted, ending))
 }
 
 /// The number of tokens fed, and the logits after them; no logits if `show` stopped it.
@@ -154,6 +197,7 @@ struct Writer<'a, F> {
     session: &'a mut Session,
     sampler: &'a mut Sampler,
     answer: Answer,
+    speculation: Option<Speculation>,
     limit: Option<usize>,
     /// Tokens so far.
     tokens: usize,
@@ -192,17 +236,74 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
         self.limit.map_or(room, |limit| room.min(limit - self.tokens))
     }
 
-    /// Draws a token.
+    /// Draws a token, and computes it with drafts of those after it.
     fn write_drawn(&mut self, logits: &[f32]) -> Result<Written> {
         check(logits, self.session)?;
-        let token = self.sampler.next(logits)?;
+        let mut token = self.sampler.next(logits)?;
         if let Some(ending) = self.push(token, logits) {
             return Ok(Written::Ended(ending));
         }
-        match self.ended_before_computing(0, 0) {
-            Some(ending) => Ok(Written::Ended(ending)),
-            None => Ok(Written::Next(self.session.feed(&[token])?)),
+        loop {
+            if let Some(ending) = self.ended_before_computing(0, 0) {
+                return Ok(Written::Ended(ending));
+            }
+            let computed = self.with_draft(token);
+            let begin = Instant::now();
+            let rows = match computed.len() {
+                1 => self.session.feed(&computed)?,
+                _ => self.session.feed_all(&computed)?,
+            };
+            if let Some(speculation) = &mut self.speculation {
+                speculation.took(computed.len(), begin.elapsed());
+            }
+            match self.check_draft(&computed, &rows)? {
+                Checked::Wrong(drawn) => token = drawn,
+                Checked::Right => {
+                    let last = rows.len() - self.session.decoder().vocabulary();
+                    return Ok(Written::Next(rows[last..].to_vec()));
+                }
+                Checked::Ended(ending) => return Ok(Written::Ended(ending)),
+            }
         }
+    }
+
+    /// A drawn token, followed by its draft.
+    fn with_draft(&mut self, token: u32) -> Vec<u32> {
+        let mut computed = vec![token];
+        // Each token that is right takes a place in the context, and counts.
+        let room = self.session.decoder().context() - self.session.position() - 1;
+        let room = self.limit.map_or(room, |limit| room.min((limit - self.tokens).saturating_sub(1)));
+        if let Some(speculation) = &mut self.speculation {
+            let text = [self.session.tokens(), &[token]].concat();
+            computed.extend(speculation.draft(&text, room));
+        }
+        computed
+    }
+
+    /// Draws the tokens of a draft from the logits of each. From the first that is another one on, the session forgets
+    /// the draft.
+    fn check_draft(&mut self, computed: &[u32], rows: &[f32]) -> Result<Checked> {
+        let (drafted, first) = (computed.len() - 1, self.session.position() - computed.len());
+        let vocabulary = self.session.decoder().vocabulary();
+        for (i, logits) in rows.chunks_exact(vocabulary).take(drafted).enumerate() {
+            check(logits, self.session)?;
+            let token = self.sampler.next(logits)?;
+            let is_right = token == computed[i + 1];
+            let ending = self.push(token, logits);
+            if is_right && ending.is_none() {
+                continue;
+            }
+            // The token that was drawn is not in the session yet.
+            self.session.rewind(first + 1 + i);
+            if let Some(speculation) = &mut self.speculation {
+                speculation.checked(drafted, i + usize::from(is_right));
+            }
+            return Ok(ending.map_or(Checked::Wrong(token), Checked::Ended));
+        }
+        if let Some(speculation) = self.speculation.as_mut().filter(|_| drafted > 0) {
+            speculation.checked(drafted, drafted);
+        }
+        Ok(Checked::Right)
     }
 
     /// Writes tokens that were not drawn, and computes them together.
@@ -279,6 +380,15 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
 enum Written {
     /// The logits of the next one.
     Next(Vec<f32>),
+    Ended(Ending),
+}
+
+/// How a draft compares with what was drawn.
+enum Checked {
+    /// All of it was drawn.
+    Right,
+    /// This token was drawn instead of one of it.
+    Wrong(u32),
     Ended(Ending),
 }
 

@@ -113,6 +113,11 @@ impl Sampler {
         self.tokens.extend_from_slice(tokens);
     }
 
+    /// Whether a constraint was set.
+    pub(crate) fn has_constraint(&self) -> bool {
+        self.constraint.is_some()
+    }
+
     /// How many of the most likely tokens the log-probabilities include, if they are wanted.
     pub(crate) fn logprobs(&self) -> Option<usize> {
         self.options.logprobs
