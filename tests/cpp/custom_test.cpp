@@ -489,7 +489,7 @@ TEST(CustomInC, computes_and_fails_as_asked) {
     ASSERT_EQ(tl_custom_op_create(&params, &op, &err), TL_STATUS_OK) << err.message;
     const tl::Context ctx;
     const tl::Tensor a = support::leaf(ctx, {4, 5}, 1), unlucky = ctx.zeros(tl::Type::f32, {13});
-    tl_context *c = tl_tensor_context(a.handle());
+    tl_context *c = tl_tensor_context(a.handle());  // a reference of its own
     tl_tensor *src[] = {a.handle()}, *bad[] = {unlucky.handle()}, *null[] = {nullptr}, *none[] = {tl_none()};
     const auto refused = [&](tl_tensor *made, tl_status status, const char *word) {
         EXPECT_EQ(made, nullptr);
@@ -511,6 +511,7 @@ TEST(CustomInC, computes_and_fails_as_asked) {
     for (std::size_t i = 0; i < x.size(); i++) EXPECT_EQ(got[i], x[i] + 1);
     calls.fails = true;
     expect_error(tl::Status::unsupported, {"custom 'add_one'", "[4, 5] f32", "asked to fail"}, [&] { computed(y, 2); });
+    tl_context_free(c);
 }
 
 }  // namespace
