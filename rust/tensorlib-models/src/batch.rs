@@ -1,6 +1,6 @@
 //! Several texts generated together.
 
-use crate::generate::{answer::Answer, no_choice, Ending, Logprobs, Piece, Sampler, Totals};
+use crate::generate::{answer::Answer, no_choice, Ending, Piece, Sampler, Totals};
 use crate::{Decoder, Error, Result, SequenceId, Sequences, SequencesOptions};
 use std::collections::HashMap;
 use std::fmt;
@@ -46,10 +46,7 @@ pub struct Batch {
 struct Running {
     sampler: Sampler,
     answer: Answer,
-    limit: Option<usize>,
     prompt_tokens: usize,
-    /// Tokens of the text.
-    tokens: usize,
     added: Instant,
     /// When the prompt was computed.
     began: Option<Instant>,
@@ -88,9 +85,9 @@ impl Batch {
         let Task { prompt, mut sampler, limit, stops } = task;
         let id = self.sequences.add(&prompt)?;
         sampler.begin(&prompt);
-        let answer = Answer::new(self.decoder().tokenizer(), &stops);
+        let answer = Answer::new(self.decoder().tokenizer(), limit, &stops);
         let (prompt_tokens, added) = (prompt.len(), Instant::now());
-        self.tasks.insert(id, Running { sampler, answer, limit, prompt_tokens, tokens: 0, added, began: None });
+        self.tasks.insert(id, Running { sampler, answer, prompt_tokens, added, began: None });
         Ok(id)
     }
 
@@ -145,12 +142,12 @@ impl Running {
         logits: &[f32],
         show: &mut impl FnMut(SequenceId, Update) -> bool,
     ) -> Result<Option<Ending>> {
-        if let Some(ending) = self.ended() {
+        if let Some(ending) = self.answer.ended(&self.sampler) {
             return Ok(Some(ending));
         }
         let position = sequences.tokens(id).map_or(0, <[u32]>::len);
         let room = sequences.decoder().context() - position + 1;
-        let most = self.limit.map_or(room, |limit| room.min(limit - self.tokens));
+        let most = self.answer.left(room);
         // The log-probabilities of a token take the logits before it.
         let most = if self.sampler.logprobs().is_some() { most.min(1) } else { most };
         let mut tokens = self.sampler.forced(most)?;
@@ -164,11 +161,13 @@ impl Running {
         }
         let last = tokens.len() - 1;
         for (i, token) in tokens.into_iter().enumerate() {
-            if let Some(ending) = self.push(sequences.decoder(), id, token, logits, show) {
+            let mut piece = |piece: Piece| show(id, Update::Piece(piece));
+            let tokenizer = sequences.decoder().tokenizer();
+            if let Some(ending) = self.answer.write(tokenizer, (token, logits), &self.sampler, &mut piece) {
                 return Ok(Some(ending));
             }
             // Tokens that must follow each other were accepted together, so only the last one can end the text.
-            if let Some(ending) = self.ended().filter(|_| i == last) {
+            if let Some(ending) = self.answer.ended(&self.sampler).filter(|_| i == last) {
                 return Ok(Some(ending));
             }
             if sequences.tokens(id).map_or(0, <[u32]>::len) >= sequences.decoder().context() {
@@ -177,41 +176,6 @@ impl Running {
             sequences.push(id, token)?;
         }
         Ok(None)
-    }
-
-    /// The ending that needs no further token.
-    fn ended(&self) -> Option<Ending> {
-        match self.limit {
-            _ if self.sampler.is_complete() => Some(Ending::Constraint),
-            Some(limit) if self.tokens >= limit => Some(Ending::Length),
-            _ => None,
-        }
-    }
-
-    /// Counts and shows a token. `logits` are those before it.
-    fn push(
-        &mut self,
-        decoder: &Decoder,
-        id: SequenceId,
-        token: u32,
-        logits: &[f32],
-        show: &mut impl FnMut(SequenceId, Update) -> bool,
-    ) -> Option<Ending> {
-        self.tokens += 1;
-        let tokenizer = decoder.tokenizer();
-        if tokenizer.is_end(token) {
-            return Some(Ending::Token(token));
-        }
-        let (text, stop) = self.answer.push(tokenizer, token);
-        let logprobs = self.sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
-        let channel = self.answer.channel();
-        let piece = Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() };
-        let go_on = show(id, Update::Piece(piece));
-        match stop {
-            Some(stop) => Some(Ending::Stop(stop)),
-            None if !go_on => Some(Ending::Interrupted),
-            None => None,
-        }
     }
 
     /// Shows the text that was held back, and the end.
@@ -230,13 +194,8 @@ impl Running {
                 return;
             }
         };
-        if !matches!(ending, Ending::Stop(_)) {
-            let text = self.answer.finish();
-            if !text.is_empty() {
-                show(id, Update::Piece(Piece::text(&text, self.answer.channel())));
-            }
-        }
-        let (now, tokens) = (Instant::now(), self.tokens);
+        self.answer.finish(&ending, &mut |piece| show(id, Update::Piece(piece)));
+        let (now, tokens) = (Instant::now(), self.answer.tokens());
         let (prompt_time, time) = match self.began {
             Some(began) => (began - self.added, now - began),
             None => (now - self.added, Duration::ZERO),

@@ -18,8 +18,7 @@ pub struct Progress {
 impl Progress {
     /// Shows progress over `total` bytes of input.
     pub fn new(total: u64, verbose: bool, quiet: bool) -> Self {
-        let show = io::stderr().is_terminal() && !quiet && !verbose;
-        let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+        let target = target(io::stderr().is_terminal() && !quiet && !verbose);
         Progress { bar: bar(total, target), verbose, begin: Instant::now() }
     }
 
@@ -57,25 +56,29 @@ impl Drop for Progress {
 
 /// Counts lines, if the output is a file and standard error a terminal.
 pub fn lines_bar() -> ProgressBar {
-    let show = io::stderr().is_terminal() && !io::stdout().is_terminal();
-    let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} lines, {per_sec}, {elapsed}") {
+    counting_bar(None, "{spinner} {human_pos} lines, {per_sec}, {elapsed}")
+}
+
+/// Counts texts of `total`, as [`lines_bar`].
+pub fn texts_bar(total: u64) -> ProgressBar {
+    counting_bar(Some(total), "{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
+}
+
+fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, target(io::stderr().is_terminal() && !io::stdout().is_terminal()));
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar
 }
 
-/// Counts texts of `total`, if the output is a file and standard error a terminal.
-pub fn texts_bar(total: u64) -> ProgressBar {
-    let show = io::stderr().is_terminal() && !io::stdout().is_terminal();
-    let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
-    {
-        bar.set_style(style);
+/// Standard error, if a bar is shown.
+fn target(show: bool) -> ProgressDrawTarget {
+    if show {
+        ProgressDrawTarget::stderr_with_hz(5)
+    } else {
+        ProgressDrawTarget::hidden()
     }
-    bar
 }
 
 fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {

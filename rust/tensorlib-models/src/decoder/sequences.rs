@@ -191,7 +191,7 @@ impl Sequences {
         }
         let Some(i) = self.live.iter().position(|sequence| sequence.id == id) else { return false };
         let sequence = self.live.remove(i);
-        self.keep(&sequence);
+        keep(&mut self.known, &sequence);
         self.is_full = false;
         true
     }
@@ -374,26 +374,17 @@ impl Sequences {
             sequence.computed += n;
             if sequence.pending() == 0 {
                 step.ready.push((sequence.id, rows.next().unwrap_or_default().to_vec()));
-            }
-        }
-        for (i, _) in parts {
-            let sequence = &self.live[*i];
-            if sequence.pending() == 0 {
-                Self::keep_in(&mut self.known, sequence);
+                keep(&mut self.known, sequence);
             }
         }
         Ok(())
     }
+}
 
-    /// Keeps a sequence's whole pages for those that begin like it.
-    fn keep(&mut self, sequence: &Sequence) {
-        Self::keep_in(&mut self.known, sequence);
-    }
-
-    fn keep_in(known: &mut PrefixTree<Arc<Page>>, sequence: &Sequence) {
-        let page = |i: usize| Ok::<_, std::convert::Infallible>(sequence.pages[i].clone());
-        let Ok(_) = known.insert(&sequence.tokens[..sequence.computed], usize::MAX, page);
-    }
+/// Keeps a sequence's whole pages for those that begin like it.
+fn keep(known: &mut PrefixTree<Arc<Page>>, sequence: &Sequence) {
+    let page = |i: usize| Ok::<_, std::convert::Infallible>(sequence.pages[i].clone());
+    let Ok(_) = known.insert(&sequence.tokens[..sequence.computed], usize::MAX, page);
 }
 
 fn absent(id: SequenceId) -> Error {

@@ -143,10 +143,8 @@ impl Session {
     pub fn feed(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         self.check(tokens)?;
         let mut logits = Vec::new();
-        let mut left = tokens;
-        while let Some((part, rest)) = self.split(left) {
+        for part in self.parts(tokens) {
             logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
-            left = rest;
         }
         Ok(logits)
     }
@@ -158,10 +156,8 @@ impl Session {
     pub fn feed_all(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
         self.check(tokens)?;
         let mut logits = Vec::new();
-        let mut left = tokens;
-        while let Some((part, rest)) = self.split(left) {
+        for part in self.parts(tokens) {
             logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
-            left = rest;
         }
         Ok(logits)
     }
@@ -175,18 +171,14 @@ impl Session {
     ) -> Result<()> {
         self.check(tokens)?;
         let wanted = Wanted { all: false, observed: Some(tested) };
-        let mut left = tokens;
-        while let Some((part, rest)) = self.split(left) {
-            self.compute(part, wanted, take)?;
-            left = rest;
-        }
-        Ok(())
+        self.parts(tokens).try_for_each(|part| self.compute(part, wanted, take).map(drop))
     }
 
-    /// Splits tokens into those that are computed together next, and the others: to the next multiple of [`PROMPT_BLOCK`].
-    pub(crate) fn split<'a>(&self, tokens: &'a [u32]) -> Option<(&'a [u32], &'a [u32])> {
+    /// Divides coming tokens into those that are computed together: up to each multiple of [`PROMPT_BLOCK`].
+    pub(crate) fn parts<'a>(&self, tokens: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
         let room = PROMPT_BLOCK - self.position() % PROMPT_BLOCK;
-        (!tokens.is_empty()).then(|| tokens.split_at(room.min(tokens.len())))
+        let (first, rest) = tokens.split_at(room.min(tokens.len()));
+        std::iter::once(first).filter(|first| !first.is_empty()).chain(rest.chunks(PROMPT_BLOCK))
     }
 
     /// Makes these the tokens from position `first` on, with these rows ([`Cache::read_rows`]). Tokens before it stay.

@@ -2,6 +2,7 @@
 
 use super::channels::Channels;
 use super::stops::Stops;
+use super::{Ending, Logprobs, Piece, Sampler};
 use crate::tokenizer::{Pending, Tokenizer};
 
 /// The text of an answer, without its channels' headers and from a stop on.
@@ -9,32 +10,78 @@ pub(crate) struct Answer {
     pending: Pending,
     channels: Channels,
     stops: Stops,
+    limit: Option<usize>,
+    /// Tokens so far, including the one that ended the text.
+    tokens: usize,
 }
 
 impl Answer {
-    pub(crate) fn new(tokenizer: &Tokenizer, stops: &[String]) -> Self {
+    pub(crate) fn new(tokenizer: &Tokenizer, limit: Option<usize>, stops: &[String]) -> Self {
         let stops = Stops::new(stops.iter().chain(tokenizer.stops()));
-        Self { pending: Pending::default(), channels: Channels::new(tokenizer), stops }
+        Self { pending: Pending::default(), channels: Channels::new(tokenizer), stops, limit, tokens: 0 }
     }
 
-    /// The channel of the current message, if it has one.
-    pub(crate) fn channel(&self) -> Option<&str> {
-        self.channels.channel()
+    /// Tokens so far.
+    pub(crate) fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// How many tokens may follow until the limit, of at most `most`.
+    pub(crate) fn left(&self, most: usize) -> usize {
+        self.limit.map_or(most, |limit| most.min(limit.saturating_sub(self.tokens)))
+    }
+
+    /// The ending that needs no further token.
+    pub(crate) fn ended(&self, sampler: &Sampler) -> Option<Ending> {
+        match self.limit {
+            _ if sampler.is_complete() => Some(Ending::Constraint),
+            Some(limit) if self.tokens >= limit => Some(Ending::Length),
+            _ => None,
+        }
+    }
+
+    /// Counts and shows a token. `logits` are those before it.
+    pub(crate) fn write(
+        &mut self,
+        tokenizer: &Tokenizer,
+        (token, logits): (u32, &[f32]),
+        sampler: &Sampler,
+        show: &mut impl FnMut(Piece) -> bool,
+    ) -> Option<Ending> {
+        self.tokens += 1;
+        if tokenizer.is_end(token) {
+            return Some(Ending::Token(token));
+        }
+        let (text, stop) = self.push(tokenizer, token);
+        let logprobs = sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
+        let channel = self.channels.channel();
+        let go_on = show(Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() });
+        match stop {
+            Some(stop) => Some(Ending::Stop(stop)),
+            None if !go_on => Some(Ending::Interrupted),
+            None => None,
+        }
+    }
+
+    /// Shows the text that was held back.
+    pub(crate) fn finish(&mut self, ending: &Ending, show: &mut impl FnMut(Piece) -> bool) {
+        if matches!(ending, Ending::Stop(_)) {
+            return;
+        }
+        let (text, _) = self.stops.push(&self.pending.finish());
+        let text = text + &self.stops.finish();
+        if !text.is_empty() {
+            show(Piece::text(&text, self.channels.channel()));
+        }
     }
 
     /// The text that a token completes, and the stop that it completes.
-    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> (String, Option<String>) {
+    fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> (String, Option<String>) {
         let text = self.channels.take(token, self.pending.push(tokenizer, token, true));
         match hidden(tokenizer, token).filter(|_| text.is_empty()) {
             Some(hidden) => self.stops.push_hidden(hidden),
             None => self.stops.push(&text),
         }
-    }
-
-    /// The text that was held back.
-    pub(crate) fn finish(&mut self) -> String {
-        let (text, _) = self.stops.push(&self.pending.finish());
-        text + &self.stops.finish()
     }
 }
 

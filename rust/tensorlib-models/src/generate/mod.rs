@@ -163,14 +163,14 @@ fn generate_with(
     let Some(logits) = logits else { return Ok(totals(0, Duration::ZERO, (0, 0), Ending::Interrupted)) };
     sampler.begin(session.tokens());
     let begin = Instant::now();
-    let answer = Answer::new(decoder.tokenizer(), stops);
+    let answer = Answer::new(decoder.tokenizer(), limit, stops);
     let speculation = speculation.filter(|_| !sampler.has_constraint());
-    let mut writer = Writer { session, sampler, answer, speculation, limit, tokens: 0, show };
+    let mut writer = Writer { session, sampler, answer, speculation, show };
     let ending = writer.write(logits)?;
     let time = begin.elapsed();
-    writer.finish(&ending);
+    writer.answer.finish(&ending, &mut writer.show);
     let drafted = writer.speculation.as_ref().map_or((0, 0), |s| (s.drafted, s.accepted));
-    Ok(totals(writer.tokens, time, drafted, ending))
+    Ok(totals(writer.answer.tokens(), time, drafted, ending))
 }
 
 /// The number of tokens fed, and the logits after them; no logits if `show` stopped it.
@@ -180,14 +180,13 @@ fn feed_prompt(
     show: &mut impl FnMut(Piece) -> bool,
 ) -> Result<(usize, Option<Vec<f32>>)> {
     session.check(prompt)?;
-    let (mut logits, mut fed, mut left) = (Vec::new(), 0, prompt);
-    while let Some((part, rest)) = session.split(left) {
+    let (mut logits, mut fed) = (Vec::new(), 0);
+    for part in session.parts(prompt) {
         if fed > 0 && !show(Piece::text("", None)) {
             return Ok((fed, None));
         }
         logits = session.feed(part)?;
         fed += part.len();
-        left = rest;
     }
     Ok((fed, Some(logits)))
 }
@@ -198,9 +197,6 @@ struct Writer<'a, F> {
     sampler: &'a mut Sampler,
     answer: Answer,
     speculation: Option<Speculation>,
-    limit: Option<usize>,
-    /// Tokens so far.
-    tokens: usize,
     show: F,
 }
 
@@ -208,7 +204,7 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
     /// Writes after these logits, to the end.
     fn write(&mut self, mut logits: Vec<f32>) -> Result<Ending> {
         loop {
-            if let Some(ending) = self.ended() {
+            if let Some(ending) = self.answer.ended(self.sampler) {
                 return Ok(ending);
             }
             let forced = self.sampler.forced(self.most())?;
@@ -221,19 +217,10 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
         }
     }
 
-    /// The ending that needs no further token.
-    fn ended(&self) -> Option<Ending> {
-        match self.limit {
-            _ if self.sampler.is_complete() => Some(Ending::Constraint),
-            Some(limit) if self.tokens >= limit => Some(Ending::Length),
-            _ => None,
-        }
-    }
-
     /// The most tokens that may follow. The last one needs no place in the context.
     fn most(&self) -> usize {
         let room = self.session.decoder().context() - self.session.position() + 1;
-        self.limit.map_or(room, |limit| room.min(limit - self.tokens))
+        self.answer.left(room)
     }
 
     /// Draws a token, and computes it with drafts of those after it.
@@ -272,10 +259,9 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
         let mut computed = vec![token];
         // Each token that is right takes a place in the context, and counts.
         let room = self.session.decoder().context() - self.session.position() - 1;
-        let room = self.limit.map_or(room, |limit| room.min((limit - self.tokens).saturating_sub(1)));
+        let room = room.min(self.answer.left(usize::MAX).saturating_sub(1));
         if let Some(speculation) = &mut self.speculation {
-            let text = [self.session.tokens(), &[token]].concat();
-            computed.extend(speculation.draft(&text, room));
+            computed.extend(speculation.draft(self.sampler.tokens(), room));
         }
         computed
     }
@@ -339,40 +325,19 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
     /// `uncounted` of those not counted yet.
     fn ended_before_computing(&self, computed: usize, uncounted: usize) -> Option<Ending> {
         let is_full = self.session.position() + computed >= self.session.decoder().context();
-        match self.limit {
-            _ if self.sampler.is_complete() => Some(Ending::Constraint),
-            _ if is_full => Some(Ending::Context),
-            Some(limit) if self.tokens + uncounted >= limit => Some(Ending::Length),
-            _ => None,
+        if self.sampler.is_complete() {
+            return Some(Ending::Constraint);
         }
+        if is_full {
+            return Some(Ending::Context);
+        }
+        (self.answer.left(usize::MAX) <= uncounted).then_some(Ending::Length)
     }
 
     /// Counts and shows a token. `logits` are those before it.
     fn push(&mut self, token: u32, logits: &[f32]) -> Option<Ending> {
-        self.tokens += 1;
-        if self.session.decoder().tokenizer().is_end(token) {
-            return Some(Ending::Token(token));
-        }
-        let (text, stop) = self.answer.push(self.session.decoder().tokenizer(), token);
-        let logprobs = self.sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
-        let channel = self.answer.channel();
-        let go_on = (self.show)(Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() });
-        match stop {
-            Some(stop) => Some(Ending::Stop(stop)),
-            None if !go_on => Some(Ending::Interrupted),
-            None => None,
-        }
-    }
-
-    /// Shows the text that was held back.
-    fn finish(&mut self, ending: &Ending) {
-        if matches!(ending, Ending::Stop(_)) {
-            return;
-        }
-        let text = self.answer.finish();
-        if !text.is_empty() {
-            (self.show)(Piece::text(&text, self.answer.channel()));
-        }
+        let tokenizer = self.session.decoder().tokenizer();
+        self.answer.write(tokenizer, (token, logits), self.sampler, &mut self.show)
     }
 }
 

@@ -60,16 +60,18 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
 /// The tests of all decoders and encoders against double precision, by this cargo and these features, with these
 /// variables set.
 fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
-    let tests =
-        ["decoders", "encoders", "adapters", "neurons"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
+    let tests = tests_of(cargo, features, &["decoders", "encoders", "adapters", "neurons"]);
     let tests = tests.args(["--", "double_precision"]);
     run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }
 
 /// The tests of sessions and batches, whose results do not depend on how tokens are grouped.
 fn exact(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
-    let tests = ["sessions", "sequences", "batch"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
+    let tests = tests_of(cargo, features, &["sessions", "sequences", "batch"]);
     run.tests(&format!("sessions and batches {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
+}
+
+fn tests_of(cargo: Cmd, features: &[&str], names: &[&str]) -> Cmd {
+    let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
+    names.iter().fold(tests, |cmd, name| cmd.args(["--test", name]))
 }

@@ -113,6 +113,11 @@ impl Sampler {
         self.tokens.extend_from_slice(tokens);
     }
 
+    /// The sequence so far, with the token that was drawn last.
+    pub(crate) fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
     /// Whether a constraint was set.
     pub(crate) fn has_constraint(&self) -> bool {
         self.constraint.is_some()
