@@ -1,6 +1,7 @@
 // The parts of attention, described in attention.toml: checks, shapes and costs.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/indices.hpp"
 #include "ops/masks.hpp"
 #include "ops/rotation.hpp"
 
@@ -94,8 +95,6 @@ Rotation rotation_of(const Tensor &node) noexcept {
 
 namespace {
 
-bool divides(std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; }
-
 void check_weights_or_floats(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
     const Kind kind = traits(src[operand]->layout.type).kind;
     if (kind == Kind::floating || kind == Kind::weight) return;
@@ -155,11 +154,7 @@ void paged_attention_infer(std::span<Tensor *const> src, const PagedAttentionAtt
     if (!is_float(src[0]->layout.type)) fail(Status::type_mismatch, "%s: %s: q must be f32, f16 or bf16", def.name, operands().c_str());
     check_weights_or_floats(def, src, 1);
     check_weights_or_floats(def, src, 2);
-    for (const std::size_t i : {3u, 4u, 5u}) {
-        const DType type = src[i]->layout.type;
-        if (type != DType::i32 && type != DType::i64)
-            fail(Status::type_mismatch, "%s: %s: %s must be i32 or i64", def.name, operands().c_str(), def.operands[i].name);
-    }
+    for (const std::size_t i : {3u, 4u, 5u}) check_indices(def, src, i);
     if (nq[3] != 1) refuse("q {n, tokens, heads} is valid");
     if (nk[0] != nq[0] || nk[3] != 1) refuse(format_text("k {%lld, heads', rows} is valid", shown(nq[0])));
     if (nv[1] != nk[1] || nv[2] != nk[2] || nv[3] != 1)
@@ -199,13 +194,10 @@ Cost paged_attention_cost(const Tensor &node) {
 unsigned paged_attention_checked(const Tensor &) noexcept { return 1u << 3 | 1u << 4 | 1u << 5; }
 
 std::string paged_attention_valid(const Tensor &node, int operand) {
-    const auto last = [](const char *what, std::int64_t n) {
-        return n == 0 ? format_text("there are no %s", what) : format_text("%s 0 to %lld are there", what, shown(n - 1));
-    };
     const std::int64_t page = attrs_of<PagedAttentionAttrs>(node).page;
     const Extents &pages = node.src[3]->layout.ne;
-    if (operand == 3) return last("pages", node.src[1]->layout.ne[2] / page);
-    return operand == 4 ? last("positions", pages[0] * page) : last("sequences", pages[1]);
+    if (operand == 3) return valid_indices("pages", node.src[1]->layout.ne[2] / page);
+    return operand == 4 ? valid_indices("positions", pages[0] * page) : valid_indices("sequences", pages[1]);
 }
 
 }  // namespace

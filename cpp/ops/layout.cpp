@@ -2,6 +2,7 @@
 #include "base/fail.hpp"
 #include "graph/overlap.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/indices.hpp"
 #include "ops/window.hpp"
 
 #include <algorithm>
@@ -176,20 +177,10 @@ void set_infer(std::span<Tensor *const> src, const SetAttrs &attrs, NodeSpec &re
     window_infer(facts::set, src, attrs, result);
 }
 
-void check_numbers(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
-    const DType type = src[operand]->layout.type;
-    if (type == DType::i32 || type == DType::i64) return;
-    fail(Status::type_mismatch, "%s: %s: %s must be i32 or i64", def.name, operands_text(def, src).c_str(), def.operands[operand].name);
-}
-
-std::string valid_numbers(const char *what, std::int64_t n) {
-    return n == 0 ? format_text("there are no %s", what) : format_text("%s 0 to %lld are there", what, shown(n - 1));
-}
-
 void gather_infer(std::span<Tensor *const> src, const GatherAttrs &attrs, NodeSpec &result) {
     const Layout &a = src[0]->layout, &indices = src[1]->layout;
     check_without_blocks(facts::gather, src);
-    check_numbers(facts::gather, src, 1);
+    check_indices(facts::gather, src, 1);
     for (std::size_t d = 0; d < max_dims; d++) {
         if (d == static_cast<std::size_t>(attrs.dim) || indices.ne[d] <= a.ne[d]) continue;
         fail(Status::shape_mismatch, "gather: %s, dim is %lld: in dimension %zu indices must have no more elements than a, %lld",
@@ -200,7 +191,7 @@ void gather_infer(std::span<Tensor *const> src, const GatherAttrs &attrs, NodeSp
 
 unsigned gather_checked(const Tensor &) noexcept { return 1u << 1; }
 std::string gather_valid(const Tensor &node, int) {
-    return valid_numbers("indices", node.src[0]->layout.ne[static_cast<std::size_t>(attrs_of<GatherAttrs>(node).dim)]);
+    return valid_indices("indices", node.src[0]->layout.ne[static_cast<std::size_t>(attrs_of<GatherAttrs>(node).dim)]);
 }
 
 // Writes the result, reads as many bytes of a, and reads the indices.
@@ -213,7 +204,7 @@ void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attr
         fail(Status::type_mismatch, "scatter_add: %s: a must be f32: sums of many elements have more digits than 16 bits hold",
              operands_text(facts::scatter_add, src).c_str());
     }
-    check_numbers(facts::scatter_add, src, 2);
+    check_indices(facts::scatter_add, src, 2);
     for (std::size_t d = 0; d < max_dims; d++) {
         if (d != static_cast<std::size_t>(attrs.dim) && b.ne[d] > a.ne[d]) {
             fail(Status::shape_mismatch, "scatter_add: %s, dim is %lld: in dimension %zu b must have no more elements than a, %lld",
@@ -229,7 +220,7 @@ void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attr
 
 unsigned scatter_add_checked(const Tensor &) noexcept { return 1u << 2; }
 std::string scatter_add_valid(const Tensor &node, int) {
-    return valid_numbers("indices", node.layout.ne[static_cast<std::size_t>(attrs_of<ScatterAddAttrs>(node).dim)]);
+    return valid_indices("indices", node.layout.ne[static_cast<std::size_t>(attrs_of<ScatterAddAttrs>(node).dim)]);
 }
 
 // Copies a to the result, reads b and the indices, then reads and writes an element of the result for each element of
@@ -242,7 +233,7 @@ Cost scatter_add_cost(const Tensor &node) {
 void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const Extents &na = src[0]->layout.ne, &nb = src[1]->layout.ne, &ni = src[2]->layout.ne;
     check_floats(facts::add_id, src.first(2));
-    check_numbers(facts::add_id, src, 2);
+    check_indices(facts::add_id, src, 2);
     if (nb[0] != na[0] || nb[2] != 1 || nb[3] != 1 || ni[0] != na[1] || ni[1] != na[2] || ni[2] != 1 || ni[3] != 1 || na[3] != 1) {
         fail(Status::shape_mismatch, "add_id: %s: a {n, used, tokens}, b {n, experts} and ids {used, tokens} are valid",
              operands_text(facts::add_id, src).c_str());
@@ -251,7 +242,7 @@ void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result)
 }
 
 unsigned add_id_checked(const Tensor &) noexcept { return 1u << 2; }
-std::string add_id_valid(const Tensor &node, int) { return valid_numbers("rows of b", node.src[1]->layout.ne[1]); }
+std::string add_id_valid(const Tensor &node, int) { return valid_indices("rows of b", node.src[1]->layout.ne[1]); }
 
 // Reads a, a row of b for each row, and the indices; writes the result.
 Cost add_id_cost(const Tensor &node) {

@@ -4,11 +4,7 @@
 
 namespace tensorlib::core::ops {
 
-namespace {
-
-bool divides(std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; }
-
-}  // namespace
+bool divides(std::int64_t n, std::int64_t of) noexcept { return n == 0 ? of == 0 : of % n == 0; }
 
 void check_mask(const OpFacts &def, std::span<Tensor *const> src, const Masked &masked, double max_bias) {
     const auto operands = [&] { return operands_text(def, src); };
