@@ -3,6 +3,8 @@
 #[cfg(feature = "grammar")]
 mod constraints;
 mod sampling;
+#[cfg(feature = "server")]
+mod serve;
 
 use crate::files::pattern::Keep;
 use crate::files::types::is_storage;
@@ -16,6 +18,8 @@ use tensorlib_models::{Pooling, Tested};
 #[cfg(feature = "grammar")]
 pub use constraints::Constraints;
 pub use sampling::Sampling;
+#[cfg(feature = "server")]
+pub use serve::Serve;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -84,6 +88,15 @@ pub enum Command {
     /// in the model's own template.
     #[command(after_long_help = EXIT_CODES)]
     Generate(Box<Generate>),
+    /// Serve models over HTTP, with OpenAI's routes and a page to chat with a model
+    ///
+    /// Each MODEL is a GGUF file or a hub folder: a language model, which answers /v1/chat/completions and
+    /// /v1/completions, or an encoder, which answers /v1/embeddings and /v1/rerank. Requests name a model by its file or
+    /// folder, without .gguf; requests without a name get the first. SIGTERM and Ctrl-C end the server when the requests
+    /// that it accepted are answered; a second one ends it at once.
+    #[cfg(feature = "server")]
+    #[command(after_long_help = EXIT_CODES)]
+    Serve(Box<Serve>),
     /// Print a language model's logits after each of some tokens
     #[command(after_long_help = EXIT_CODES)]
     Logits(Logits),

@@ -41,6 +41,8 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),
         Command::Generate(options) => generate::run(options, &mut out),
+        #[cfg(feature = "server")]
+        Command::Serve(options) => commands::serve::run(options),
         Command::Logits(options) => logits::run(options, &mut out),
         Command::Perplexity(options) => perplexity::run(options, &mut out),
         Command::Activity(options) => activity::run(options, &mut out),

@@ -91,7 +91,7 @@ fn sessions_go_on_where_they_ended() {
     // Another cache, or a file of something else, is refused, and the file stays.
     let before = std::fs::read(&file).unwrap();
     let other = ["generate", &path, "hello", "-n", "2", "--reproducible", "--session", &file, "--cache", "f32"];
-    tool(&other).expect(1, &["has a cache of f16, and this session one of f32", "hint: "]);
+    tool(&other).expect(1, &["has a cache of f16, and this one is of f32", "hint: "]);
     tool(&["generate", &path, "hello", "-n", "2", "--session", &path]).expect(4, &["safetensors"]);
     assert_eq!(std::fs::read(&file).unwrap(), before);
     // A conversation.

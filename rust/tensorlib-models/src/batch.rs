@@ -4,6 +4,7 @@ use crate::generate::{answer::Answer, no_choice, Ending, Piece, Sampler, Totals}
 use crate::{Decoder, Error, Result, SequenceId, Sequences, SequencesOptions};
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A text to generate.
@@ -77,6 +78,22 @@ impl Batch {
         &self.sequences
     }
 
+    /// Writes the beginnings that are known to a file, as [`Sequences::save_prefixes`] does.
+    ///
+    /// # Errors
+    /// As [`Sequences::save_prefixes`].
+    pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize> {
+        self.sequences.save_prefixes(path)
+    }
+
+    /// Takes over the beginnings of a file, as [`Sequences::restore_prefixes`] does.
+    ///
+    /// # Errors
+    /// As [`Sequences::restore_prefixes`].
+    pub fn restore_prefixes(&mut self, path: impl AsRef<Path>) -> Result<usize> {
+        self.sequences.restore_prefixes(path)
+    }
+
     /// Adds a task, which the coming steps compute.
     ///
     /// # Errors
@@ -94,6 +111,11 @@ impl Batch {
     /// Removes a task, which gets no further update; false if it is not there.
     pub fn cancel(&mut self, id: SequenceId) -> bool {
         self.tasks.remove(&id).is_some() && self.sequences.remove(id)
+    }
+
+    /// Whether a task was added and has not ended.
+    pub fn has(&self, id: SequenceId) -> bool {
+        self.tasks.contains_key(&id)
     }
 
     /// The number of tasks that have not ended.

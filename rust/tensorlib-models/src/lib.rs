@@ -11,6 +11,7 @@ mod error;
 pub mod files;
 mod generate;
 mod hub_cache;
+mod kind;
 mod package;
 mod perplexity;
 mod placement;
@@ -34,6 +35,7 @@ pub use generate::{
     generate, generate_speculating, Candidate, Chat, Ending, Logits, LogitsProcessor, Logprobs, Message, Piece,
     Sampler, SamplerOptions, Totals,
 };
+pub use kind::ModelKind;
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
     fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,

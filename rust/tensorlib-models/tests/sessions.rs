@@ -268,7 +268,7 @@ fn files_of_something_else_are_refused_by_name() {
         assert!(kind == ErrorKind::Io || error.hint().is_some(), "{text}");
     };
     let invalid = ErrorKind::Invalid;
-    check(&decoder, DType::F32, &saved, invalid, &["saved: has a cache of f16, and this session one of f32"]);
+    check(&decoder, DType::F32, &saved, invalid, &["saved: has a cache of f16, and this one is of f32"]);
     let other = open(&file(&folder, &model("llama"), 12, DType::F32), &DecoderOptions::new());
     check(&other, DType::F16, &saved, invalid, &["a session of another model"]);
     let other = open(&path, &DecoderOptions::new().stored_as(DType::F16));
@@ -276,7 +276,7 @@ fn files_of_something_else_are_refused_by_name() {
     let other = open(&file(&folder, &model("qwen2"), 11, DType::F32), &DecoderOptions::new());
     check(&other, DType::F16, &saved, invalid, &["a session of the architecture llama, and this model is qwen2"]);
     let other = open(&path, &DecoderOptions::new().exact(true));
-    check(&other, DType::F16, &saved, invalid, &["was computed by tensorlib", "and this session by", "exact"]);
+    check(&other, DType::F16, &saved, invalid, &["was computed by tensorlib", "and this one by", "exact"]);
     if on_cpu() {
         let other = open(&path, &reproducible());
         check(&other, DType::F16, &saved, invalid, &["was computed by tensorlib", "reproducible"]);
@@ -302,7 +302,7 @@ fn files_of_something_else_are_refused_by_name() {
         check(&decoder, DType::F16, &changed, kind, words);
     };
     with("tensorlib session 1", "tensorlib session 2", invalid, &["is a 'tensorlib session 2'", "reads"]);
-    with("tensorlib session 1", "tensorlib embeddings", format, &["is no session"]);
+    with("tensorlib session 1", "tensorlib embeddings", format, &["is not a session"]);
     with("tensorlib 0.", "tensorlib 9.", invalid, &["was computed by tensorlib 9."]);
     with("\"sha256\"", "\"sha255\"", format, &["no 'sha256'"]);
     with("\"format\"", "\"extra\":\"1\",\"format\"", format, &["'extra', which is unknown"]);

@@ -34,6 +34,14 @@ fn with_packages(ws: &Workspace, name: &str, modules: &str, packages: &[&str]) -
     Ok(python)
 }
 
+/// A client of the server's API, and what drives a browser.
+const CLIENT_PACKAGES: [&str; 2] = ["openai==3.57.0", "playwright==1.65.2"];
+
+/// Python with clients of the server.
+pub fn with_clients(ws: &Workspace) -> Result<PathBuf, String> {
+    with_packages(ws, "clients-venv", "openai, playwright", &CLIENT_PACKAGES)
+}
+
 /// Packages with which tensors are shared through DLPack.
 const DLPACK_PACKAGES: [&str; 2] = ["jax==0.10.2", "numpy==2.4.6"];
 

@@ -11,7 +11,7 @@ use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
 
 /// The crates whose rustdoc is part of the site.
-const CRATES: [&str; 3] = ["tensorlib", "tensorlib-models", "tensorlib-sys"];
+const CRATES: [&str; 4] = ["tensorlib", "tensorlib-models", "tensorlib-server", "tensorlib-sys"];
 
 /// Builds the site into `target/xtask/site` and checks its links.
 pub fn build(ws: &Workspace) -> Result<(), String> {

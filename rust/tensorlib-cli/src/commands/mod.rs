@@ -12,4 +12,6 @@ pub mod perplexity;
 pub mod place;
 pub mod prompts;
 pub mod quantize;
+#[cfg(feature = "server")]
+pub mod serve;
 pub mod transpose_down;

@@ -61,6 +61,26 @@ impl Pool {
         self.cache.nbytes()
     }
 
+    /// The type of keys and values.
+    pub fn dtype(&self) -> DType {
+        self.cache.dtype()
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> usize {
+        PAGE * self.cache.tensors().map(|(_, row)| row).sum::<usize>()
+    }
+
+    /// The keys and values of a page, layer by layer, keys before values.
+    pub fn read(&self, page: &Page) -> Result<Vec<u8>> {
+        self.cache.read_rows(page.number as usize * PAGE, PAGE)
+    }
+
+    /// Sets the keys and values of a page to what [`Pool::read`] returned.
+    pub fn write(&self, page: &Page, bytes: &[u8]) -> Result<()> {
+        self.cache.write_rows(page.number as usize * PAGE, PAGE, bytes)
+    }
+
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention over pages takes them: [head, heads, rows].
     pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {

@@ -78,6 +78,30 @@ impl<P: Clone> PrefixTree<P> {
         Ok(n)
     }
 
+    /// The pages, those used last first, and each after those before it in its sequences: its tokens, and the number of
+    /// the page before it in this list.
+    pub fn list(&self) -> Vec<(&[u32; PAGE], &P, Option<usize>)> {
+        let depth = |mut number: usize| {
+            let mut depth = 0;
+            while let Some(parent) = self.nodes[number].as_ref().and_then(|node| node.parent) {
+                (number, depth) = (parent, depth + 1);
+            }
+            depth
+        };
+        let mut order: Vec<(u64, usize, usize)> = Vec::new();
+        for (number, node) in self.nodes.iter().enumerate() {
+            order.extend(node.as_ref().map(|node| (u64::MAX - node.used, depth(number), number)));
+        }
+        // A page is used whenever one after it is.
+        order.sort_unstable();
+        let places: HashMap<usize, usize> = order.iter().enumerate().map(|(i, (_, _, number))| (*number, i)).collect();
+        let entry = |(_, _, number): &(u64, usize, usize)| {
+            let node = self.nodes[*number].as_ref()?;
+            Some((&node.tokens, &node.page, node.parent.and_then(|parent| places.get(&parent).copied())))
+        };
+        order.iter().filter_map(entry).collect()
+    }
+
     fn child(&self, at: Option<usize>, tokens: &[u32]) -> Option<usize> {
         let children = match at {
             Some(at) => &self.nodes[at].as_ref()?.children,
@@ -211,6 +235,16 @@ mod tests {
             let leafs = tree.nodes.iter().flatten().filter(|node| node.children.is_empty()).count();
             assert_eq!(tree.leafs.len(), leafs);
         }
+    }
+
+    #[test]
+    fn the_list_has_parents_and_recent_pages_first() {
+        let mut tree = PrefixTree::new();
+        insert(&mut tree, &[1, 2, 3], 10);
+        insert(&mut tree, &[4], 10);
+        insert(&mut tree, &[1, 5], 10);
+        let list: Vec<(u32, u32, Option<usize>)> = tree.list().iter().map(|(t, p, at)| (t[0], **p, *at)).collect();
+        assert_eq!(list, [(1, 1, None), (5, 5, Some(0)), (4, 4, None), (2, 2, Some(0)), (3, 3, Some(3))]);
     }
 
     #[test]

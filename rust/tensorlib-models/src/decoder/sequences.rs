@@ -2,11 +2,13 @@
 
 use super::network::Part;
 use super::pool::{Page, Pool};
+use super::prefix_file;
 use super::prefix_tree::{PrefixTree, PAGE};
 use super::{graph_of, Decoder, PROMPT_BLOCK};
 use crate::{Error, Result};
 use std::collections::VecDeque;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use tensorlib::{Context, DType};
 
@@ -154,6 +156,11 @@ impl Sequences {
         &self.decoder
     }
 
+    /// The options, with the size of the pool that 0 stood for.
+    pub fn options(&self) -> &SequencesOptions {
+        &self.options
+    }
+
     /// Adds a sequence that begins with these tokens. The coming steps compute it.
     ///
     /// # Errors
@@ -220,6 +227,27 @@ impl Sequences {
     pub fn pool(&self) -> (usize, usize, usize) {
         let (pages, free) = self.pool.pages();
         (self.pool.nbytes(), pages, free)
+    }
+
+    /// Writes the beginnings that are known, with their keys and values, to a file, which gets its name when it is
+    /// complete. Returns how many tokens they have. The file contains what its texts say.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind). The file does not change then.
+    pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize> {
+        Ok(PAGE * prefix_file::write(path.as_ref(), &self.decoder, &self.pool, &self.known)?)
+    }
+
+    /// Takes over the beginnings that [`Sequences::save_prefixes`] wrote, as many as there is room for, those used last
+    /// first. Returns how many tokens they have.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) for a file that is damaged or of
+    /// another kind, and [`ErrorKind::Invalid`](crate::ErrorKind) if the model, the type of the cache, the version of
+    /// tensorlib, the device or the ISA is another one, naming it. Nothing is taken over then.
+    pub fn restore_prefixes(&mut self, path: impl AsRef<Path>) -> Result<usize> {
+        let saved = prefix_file::Saved::open(path.as_ref(), &self.decoder, &self.pool)?;
+        Ok(PAGE * saved.restore(&self.pool, &mut self.known)?)
     }
 
     /// Computes the next tokens of all sequences, or as many as there is room for.

@@ -7,6 +7,7 @@ mod layer;
 mod options;
 mod shape;
 
+pub(crate) use architectures::is_encoder;
 pub use options::EncoderOptions;
 
 use crate::package::Package;
@@ -156,6 +157,11 @@ impl Encoder {
     /// The most tokens of a text, including special ones.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
+    }
+
+    /// The number of tokens of the vocabulary.
+    pub fn vocabulary(&self) -> usize {
+        usize::try_from(self.vocabulary).unwrap_or(0)
     }
 
     /// How the vectors of tokens are pooled.

@@ -22,6 +22,7 @@ const CHAPTERS: [(&str, &[(&str, &str)]); 5] = [
         "Guides",
         &[
             ("Models", "docs/models.md"),
+            ("Serving models", "docs/serving.md"),
             ("Training", "docs/training.md"),
             ("Several devices", "docs/devices.md"),
             ("CUDA", "docs/cuda.md"),
@@ -129,7 +130,7 @@ pub fn write(ws: &Workspace, folder: &Path) -> Result<usize, String> {
     }
     summary += "\n---\n\n[Rust reference](rust-api.md)\n";
     let rust = "# Rust reference\n- [tensorlib](rust-api/tensorlib/index.html): the safe API\n- [tensorlib-models](rust-api/tensorlib_models/index.html): \
-                language models and encoders\n- [tensorlib-sys](rust-api/tensorlib_sys/index.html): the C ABI\n";
+                language models and encoders\n- [tensorlib-server](rust-api/tensorlib_server/index.html): models over HTTP\n- [tensorlib-sys](rust-api/tensorlib_sys/index.html): the C ABI\n";
     put(&source, "rust-api.md", rust)?;
     put(&source, "SUMMARY.md", &summary)?;
     put(folder, "book.toml", BOOK)?;

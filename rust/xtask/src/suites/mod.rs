@@ -19,6 +19,7 @@ mod package;
 mod portable;
 pub mod rust;
 mod sanitize;
+mod server;
 mod simt;
 mod targets;
 pub mod zig;
@@ -63,6 +64,7 @@ pub const ALL: &[Suite] = &[
         models::run,
     ),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
+    suite("server", "the server over HTTP, a fuzzer, curl, OpenAI's package, the page in a browser", server::run),
     suite("go", "vet, tests with the race detector, cases, encoder and training on each ISA, digits", go::run),
     suite("zig", "tests, cases, encoder and training on each ISA, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
@@ -86,6 +88,7 @@ pub const ALL: &[Suite] = &[
     deep("targets", "the library for Windows, under Wine; 32-bit targets are refused", targets::run),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
+    deep("server-soak", "the server with sixteen clients for ten minutes, and a fuzzer for ten", server::soak),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
     deep("fuzz", "fuzz targets under sanitizers, a minute each (TENSORLIB_FUZZ_SECONDS)", deep::fuzz),
     deep("site", "the pages of `cargo xtask docs`, and every link in them", deep::site),

@@ -21,6 +21,11 @@ const ALL: [Architecture<Shape>; 3] = [
     Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
 ];
 
+/// Whether an architecture of this name is an encoder.
+pub fn is_encoder(architecture: &str) -> bool {
+    ALL.iter().any(|known| known.names.contains(&architecture))
+}
+
 /// Reads the encoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {

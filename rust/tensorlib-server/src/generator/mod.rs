@@ -1,0 +1,168 @@
+//! A language model and the thread that computes its requests together.
+
+mod worker;
+
+use crate::error::{ApiError, Result};
+use crate::metrics::Metrics;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+use tensorlib_models::{Batch, Chat, Decoder, Logprobs, Task, Totals};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+
+/// What becomes of a text.
+#[derive(Debug)]
+pub enum Event {
+    /// Text, with the token that it ends with, if it is not text that was held back.
+    Piece {
+        /// The token.
+        token: Option<u32>,
+        /// The text, which is empty if the token ends within a character or may begin a stop.
+        text: String,
+        /// The channel of the text, for models whose answers have several.
+        channel: Option<String>,
+        /// The log-probability of the token, if it was asked for.
+        logprobs: Option<Logprobs>,
+    },
+    /// The text is complete.
+    Ended(Totals),
+    /// The text cannot go on.
+    Failed(ApiError),
+}
+
+/// The texts of a request.
+struct Job {
+    /// Texts with one prompt: the later ones take over what the first computes.
+    tasks: Vec<Task>,
+    /// The number of the first text among those of its request.
+    first: usize,
+    events: UnboundedSender<(usize, Event)>,
+    deadline: Instant,
+    /// Held until the last of the texts ended.
+    place: Arc<Place>,
+}
+
+/// Numbers of texts, which the worker updates.
+#[derive(Debug, Default)]
+struct Load {
+    /// Texts that were accepted and have not ended.
+    texts: AtomicUsize,
+    /// The worker cannot go on.
+    is_broken: AtomicBool,
+}
+
+/// Places in the queue, which are free again when this is dropped.
+pub struct Place {
+    load: Arc<Load>,
+    n: usize,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.load.texts.fetch_sub(self.n, Ordering::Relaxed);
+    }
+}
+
+/// A language model that answers requests. A thread of its own computes the texts of all requests together.
+pub struct Generator {
+    decoder: Decoder,
+    /// The model's template, or why it has none.
+    chat: std::result::Result<Chat, String>,
+    jobs: Mutex<Option<Sender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    load: Arc<Load>,
+    /// The most texts that are accepted at a time.
+    most: usize,
+}
+
+impl Generator {
+    /// Starts the thread. `waiting`: how many texts may wait beyond those that are computed together; `prefixes`: where
+    /// known beginnings are saved.
+    pub fn start(
+        name: &str,
+        batch: Batch,
+        (together, waiting): (usize, usize),
+        prefixes: Option<PathBuf>,
+        metrics: Arc<Metrics>,
+    ) -> std::io::Result<Self> {
+        let decoder = batch.decoder().clone();
+        let chat = Chat::new(decoder.tokenizer()).map_err(|e| e.to_string());
+        let (jobs, received) = std::sync::mpsc::channel();
+        let load = Arc::new(Load::default());
+        let worker = worker::Worker::new(batch, received, load.clone(), prefixes, metrics.of_model(name));
+        let thread = std::thread::Builder::new().name(format!("batch {name}")).spawn(move || worker.run())?;
+        let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
+        Ok(Generator { decoder, chat, jobs, thread, load, most: together + waiting })
+    }
+
+    /// The model.
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// The model's template.
+    pub fn chat(&self) -> Result<&Chat> {
+        self.chat.as_ref().map_err(|error| ApiError::field("messages", error))
+    }
+
+    /// Whether the model answers.
+    pub fn is_healthy(&self) -> bool {
+        !self.load.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Reserves places for n texts.
+    pub fn enter(&self, n: usize) -> Result<Place> {
+        let entered = self.load.texts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |texts| {
+            Some(texts + n).filter(|texts| *texts <= self.most)
+        });
+        match entered {
+            Ok(_) => Ok(Place { load: self.load.clone(), n }),
+            Err(_) if n > self.most => {
+                Err(ApiError::invalid(format!("{n} texts: up to {} at a time are valid", self.most)))
+            }
+            Err(texts) => {
+                let most = self.most;
+                Err(ApiError::busy(format!("{texts} texts are being generated or wait, of at most {most}: try again")))
+            }
+        }
+    }
+
+    /// Has the worker generate these texts: a list for each prompt. The events have the numbers of the texts. The texts
+    /// are cancelled when the receiver is dropped.
+    pub fn submit(
+        &self,
+        prompts: Vec<Vec<Task>>,
+        place: Place,
+        deadline: Instant,
+    ) -> Result<UnboundedReceiver<(usize, Event)>> {
+        let (events, receiver) = unbounded_channel();
+        let (mut first, place) = (0, Arc::new(place));
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let jobs = jobs.ok_or_else(|| ApiError::unavailable("the server is stopping"))?;
+        for tasks in prompts {
+            let n = tasks.len();
+            let job = Job { tasks, first, events: events.clone(), deadline, place: place.clone() };
+            jobs.send(job).map_err(|_| ApiError::internal("the model's thread has ended"))?;
+            first += n;
+        }
+        Ok(receiver)
+    }
+
+    /// Waits until the texts that were accepted have ended, and ends the thread.
+    pub fn stop(&self) {
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join(); // its panics were caught and reported
+        }
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

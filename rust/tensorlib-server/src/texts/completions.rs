@@ -1,0 +1,263 @@
+//! `/v1/completions`: texts that continue others.
+
+use super::stream::{self, Chunks};
+use super::{constraints, finish_reason, id, limit, now, start, token_text, LEAST};
+use super::{Delivery, Started, Usage, Wanted};
+use crate::error::{ApiError, Result};
+use crate::fields::Fields;
+use crate::generator::Event;
+use crate::routes::{self, App};
+use crate::sampling;
+use crate::{body, state};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use serde_json::{json, Map, Value};
+use tensorlib_models::{Decoder, Logprobs};
+
+/// The most likely tokens that a request may ask log-probabilities of, as OpenAI's documentation has it.
+const MOST_LOGPROBS: usize = 5;
+/// The tokens of a text if the request does not say, as OpenAI's documentation has it.
+const USUAL_TOKENS: usize = 16;
+
+/// Answers a request.
+pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Response> {
+    let fields = body::read(&app, request).await?;
+    let prepared = app.clone();
+    let mut started = routes::blocking(move || prepare(&prepared, fields)).await?;
+    let first = started.events.recv().await.ok_or_else(|| ApiError::internal("the model's thread has ended"))?;
+    if let (_, Event::Failed(error)) = first {
+        return Err(error);
+    }
+    let answer = Answer::new(&started);
+    if started.delivery.stream {
+        let streamed = Streamed { answer, include_usage: started.delivery.include_usage };
+        return Ok(stream::answer(first, started.events, streamed));
+    }
+    at_once(answer, first, started).await
+}
+
+/// Reads a request and starts its texts.
+fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
+    let (name, generator) = state.generator(&mut fields)?;
+    let decoder = generator.decoder();
+    let prompts = prompts(&mut fields, decoder, state.options.texts)?;
+    let delivery = Delivery::read(&mut fields)?;
+    let mut sampling = sampling::read(&mut fields, decoder.vocabulary())?;
+    sampling.logprobs = fields.count("logprobs", 0..=MOST_LOGPROBS)?;
+    let n = fields.count("n", 1..=state.options.texts)?.unwrap_or(1);
+    let usual = USUAL_TOKENS.min(state.options.max_tokens);
+    let (limit, stops) = (limit(&mut fields)?.or(Some(usual)), sampling::stops(&mut fields)?);
+    super::ignore(&mut fields);
+    fields.only("echo", "false is", |value| value == &json!(false))?;
+    fields.only("suffix", "\"\" is", |value| value == &json!(""))?;
+    fields.only("best_of", "the number of n is", |value| value.as_u64() == Some(n as u64))?;
+    let constraint = constraints::read(&mut fields, decoder.tokenizer())?;
+    fields.end()?;
+    let wanted = Wanted { prompts, n, sampling, limit, stops, constraint };
+    start(state, (name, generator), wanted, delivery)
+}
+
+/// `prompt`: a text, its tokens, or a list of either. With `parse_special`, control tokens that are written out in a text
+/// are those tokens.
+fn prompts(fields: &mut Fields, decoder: &Decoder, most: usize) -> Result<Vec<Vec<u32>>> {
+    let parse_special = fields.flag("parse_special")?.unwrap_or(false);
+    let encode =
+        |text: &str| decoder.tokenizer().encode_prompt(text, parse_special).map_err(|e| ApiError::about("prompt", &e));
+    let wrong = || ApiError::field("prompt", "a text, a list of tokens, or a list of either is valid");
+    let tokens = |values: &[Value]| tokens(values, decoder.vocabulary(), "prompt");
+    let one = |value: &Value| match value {
+        Value::String(text) => encode(text),
+        Value::Array(values) => tokens(values),
+        _ => Err(wrong()),
+    };
+    match fields.take("prompt") {
+        Some(Value::Array(values)) if values.first().is_some_and(Value::is_number) => Ok(vec![tokens(&values)?]),
+        Some(Value::Array(values)) if values.len() > most => {
+            Err(ApiError::field("prompt", format!("has {} texts: up to {most} are valid", values.len())))
+        }
+        Some(Value::Array(values)) if !values.is_empty() => values.iter().map(one).collect(),
+        Some(Value::String(text)) => Ok(vec![encode(&text)?]),
+        _ => Err(wrong()),
+    }
+}
+
+/// The tokens that a list has.
+pub fn tokens(values: &[Value], vocabulary: usize, name: &str) -> Result<Vec<u32>> {
+    let token = |value: &Value| {
+        let token = value.as_u64().and_then(|token| u32::try_from(token).ok());
+        token.filter(|token| (*token as usize) < vocabulary).ok_or_else(|| {
+            let last = vocabulary.saturating_sub(1);
+            ApiError::field(name, format!("tokens from 0 to {last} are valid in a list of tokens"))
+        })
+    };
+    values.iter().map(token).collect()
+}
+
+/// What all chunks of an answer have in common, and its texts so far.
+struct Answer {
+    id: String,
+    created: u64,
+    model: String,
+    decoder: Decoder,
+    usage: Usage,
+    choices: Vec<Choice>,
+}
+
+#[derive(Default)]
+struct Choice {
+    text: String,
+    logprobs: Option<TokenLogprobs>,
+    /// The characters so far.
+    offset: usize,
+    finish: Option<&'static str>,
+}
+
+/// The log-probabilities of tokens, in four lists.
+#[derive(Default)]
+struct TokenLogprobs {
+    tokens: Vec<Value>,
+    logprobs: Vec<Value>,
+    top: Vec<Value>,
+    offsets: Vec<Value>,
+}
+
+impl TokenLogprobs {
+    fn add(&mut self, decoder: &Decoder, (token, offset): (u32, usize), logprobs: &Logprobs) {
+        let tokenizer = decoder.tokenizer();
+        let top = logprobs.top.iter().map(|(token, x)| (token_text(tokenizer, *token), json!(x.max(LEAST))));
+        self.tokens.push(token_text(tokenizer, token).into());
+        self.logprobs.push(json!(logprobs.logprob.max(LEAST)));
+        self.top.push(Value::Object(top.collect()));
+        self.offsets.push(json!(offset));
+    }
+
+    fn append(&mut self, other: TokenLogprobs) {
+        self.tokens.extend(other.tokens);
+        self.logprobs.extend(other.logprobs);
+        self.top.extend(other.top);
+        self.offsets.extend(other.offsets);
+    }
+
+    fn json(self) -> Value {
+        json!({
+            "tokens": self.tokens,
+            "token_logprobs": self.logprobs,
+            "top_logprobs": self.top,
+            "text_offset": self.offsets,
+        })
+    }
+}
+
+impl Answer {
+    fn new(started: &Started) -> Self {
+        let (model, decoder) = (started.model.clone(), started.decoder.clone());
+        let choices = (0..started.n).map(|_| Choice::default()).collect();
+        let usage = Usage::of_prompts(started.prompt_tokens);
+        Answer { id: id("cmpl"), created: now(), model, decoder, usage, choices }
+    }
+
+    /// The text that an event adds, and its log-probabilities.
+    fn take(&mut self, text: usize, event: Event) -> (String, Option<TokenLogprobs>) {
+        let choice = &mut self.choices[text];
+        match event {
+            Event::Piece { token, text, logprobs, .. } => {
+                let mut made = None;
+                if let (Some(token), Some(logprobs)) = (token, logprobs) {
+                    let mut one = TokenLogprobs::default();
+                    one.add(&self.decoder, (token, choice.offset), &logprobs);
+                    made = Some(one);
+                }
+                choice.offset += text.chars().count();
+                (text, made)
+            }
+            Event::Ended(totals) => {
+                self.usage.add(&totals);
+                choice.finish = Some(finish_reason(&totals.ending));
+                (String::new(), None)
+            }
+            Event::Failed(_) => (String::new(), None),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.choices.iter().all(|choice| choice.finish.is_some())
+    }
+
+    fn object(&self, choices: Vec<Value>) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("id".into(), json!(self.id));
+        object.insert("object".into(), json!("text_completion"));
+        object.insert("created".into(), json!(self.created));
+        object.insert("model".into(), json!(self.model));
+        object.insert("choices".into(), Value::Array(choices));
+        object
+    }
+}
+
+fn choice(index: usize, text: &str, logprobs: Option<TokenLogprobs>, finish: Option<&str>) -> Value {
+    let logprobs = logprobs.map_or(Value::Null, TokenLogprobs::json);
+    json!({ "index": index, "text": text, "logprobs": logprobs, "finish_reason": finish })
+}
+
+/// Waits for the whole answer.
+async fn at_once(mut answer: Answer, first: (usize, Event), mut started: Started) -> Result<Response> {
+    let mut next = Some(first);
+    while let Some((text, event)) = next {
+        if let Event::Failed(error) = event {
+            return Err(error);
+        }
+        let (added, logprobs) = answer.take(text, event);
+        answer.choices[text].text += &added;
+        if let Some(logprobs) = logprobs {
+            answer.choices[text].logprobs.get_or_insert_default().append(logprobs);
+        }
+        if answer.is_complete() {
+            let choices = std::mem::take(&mut answer.choices).into_iter().enumerate();
+            let choices = choices.map(|(index, c)| choice(index, &c.text, c.logprobs, c.finish));
+            let mut object = answer.object(choices.collect());
+            object.insert("usage".into(), answer.usage.json());
+            return Ok(routes::json(Value::Object(object)));
+        }
+        next = started.events.recv().await;
+    }
+    Err(ApiError::internal("the model's thread has ended"))
+}
+
+/// The chunks of a streamed answer.
+struct Streamed {
+    answer: Answer,
+    include_usage: bool,
+}
+
+impl Streamed {
+    fn chunk(&self, choices: Vec<Value>, usage: Value) -> Value {
+        let mut object = self.answer.object(choices);
+        if self.include_usage {
+            object.insert("usage".into(), usage);
+        }
+        Value::Object(object)
+    }
+}
+
+impl Chunks for Streamed {
+    fn chunks(&mut self, text: usize, event: Event) -> Vec<Value> {
+        let (added, logprobs) = self.answer.take(text, event);
+        let finish = self.answer.choices[text].finish;
+        match added.is_empty() && logprobs.is_none() && finish.is_none() {
+            true => Vec::new(),
+            false => vec![self.chunk(vec![choice(text, &added, logprobs, finish)], Value::Null)],
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.answer.is_complete()
+    }
+
+    fn last(&mut self) -> Vec<Value> {
+        match self.include_usage {
+            true => vec![self.chunk(Vec::new(), self.answer.usage.json())],
+            false => Vec::new(),
+        }
+    }
+}

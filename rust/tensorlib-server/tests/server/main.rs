@@ -1,0 +1,9 @@
+//! Tests of the server, over HTTP. One program, because each would be linked with the engine.
+
+mod clients;
+mod common;
+mod hostile;
+mod limits;
+mod requests;
+mod soak;
+mod texts;
