@@ -4,11 +4,11 @@ pub(crate) mod answer;
 mod channels;
 mod chat;
 mod constraint;
-mod guarded;
 mod sampler;
 mod speculation;
 mod stops;
 mod template;
+mod tools;
 
 use crate::{Result, Session};
 use answer::Answer;
@@ -16,12 +16,13 @@ use speculation::Speculation;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use chat::{Chat, Message};
+pub use chat::{Chat, ChatOptions, Message, Prompt, Reasoning, Role, ToolCall};
 #[cfg(feature = "grammar")]
 pub use constraint::Constraint;
 #[cfg(feature = "grammar")]
 pub(crate) use constraint::Grammars;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
+pub use tools::{Tool, ToolFormat, Tools};
 
 /// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
