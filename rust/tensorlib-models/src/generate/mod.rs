@@ -22,7 +22,8 @@ pub use constraint::Constraint;
 #[cfg(feature = "grammar")]
 pub(crate) use constraint::Grammars;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
-pub use tools::{Tool, ToolFormat, Tools};
+pub use stops::Segment;
+pub use tools::{AnswerEvent, AnswerParser, ParsedAnswer, ParsedCall, Tool, ToolFormat, Tools};
 
 /// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Piece<'a> {
     pub token: Option<u32>,
     /// Whole characters.
     pub text: &'a str,
+    /// What the model wrote, with control tokens and headers, which the text leaves out: what [`AnswerParser`] reads.
+    pub segments: &'a [Segment],
     /// The channel of the text, for models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
     /// `final`).
     pub channel: Option<&'a str>,
@@ -68,10 +71,10 @@ pub struct Piece<'a> {
     pub logprobs: Option<&'a Logprobs>,
 }
 
-impl<'a> Piece<'a> {
-    /// Text without a token.
-    pub(crate) fn text(text: &'a str, channel: Option<&'a str>) -> Self {
-        Piece { token: None, text, channel, logprobs: None }
+impl Piece<'_> {
+    /// Neither a token nor text.
+    fn empty() -> Self {
+        Piece { token: None, text: "", segments: &[], channel: None, logprobs: None }
     }
 }
 
@@ -183,7 +186,7 @@ fn feed_prompt(
     session.check(prompt)?;
     let (mut logits, mut fed) = (Vec::new(), 0);
     for part in session.parts(prompt) {
-        if fed > 0 && !show(Piece::text("", None)) {
+        if fed > 0 && !show(Piece::empty()) {
             return Ok((fed, None));
         }
         logits = session.feed(part)?;

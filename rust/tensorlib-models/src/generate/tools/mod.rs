@@ -1,9 +1,11 @@
 //! Functions that a model may call.
 
 mod format;
+mod parser;
 
 use crate::{Error, Result};
 pub use format::ToolFormat;
+pub use parser::{AnswerEvent, AnswerParser, ParsedAnswer, ParsedCall};
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 
