@@ -31,9 +31,9 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]
 pub use generate::Constraint;
 pub use generate::{
-    generate, generate_speculating, AnswerEvent, AnswerParser, Candidate, Chat, ChatOptions, Ending, Logits,
-    LogitsProcessor, Logprobs, Message, ParsedAnswer, ParsedCall, Piece, Prompt, Reasoning, Role, Sampler,
-    SamplerOptions, Segment, Tool, ToolCall, ToolFormat, Tools, Totals,
+    generate, generate_speculating, AnswerEvent, AnswerParser, CallOptions, Candidate, Chat, ChatOptions, Ending,
+    Logits, LogitsProcessor, Logprobs, Message, ParsedAnswer, ParsedCall, Piece, Prompt, Reasoning, Role, Sampler,
+    SamplerOptions, Segment, Tool, ToolCall, ToolChoice, ToolFormat, Tools, Totals,
 };
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{

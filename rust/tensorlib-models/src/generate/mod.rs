@@ -23,7 +23,9 @@ pub use constraint::Constraint;
 pub(crate) use constraint::Grammars;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
 pub use stops::Segment;
-pub use tools::{AnswerEvent, AnswerParser, ParsedAnswer, ParsedCall, Tool, ToolFormat, Tools};
+pub use tools::{
+    AnswerEvent, AnswerParser, CallOptions, ParsedAnswer, ParsedCall, Tool, ToolChoice, ToolFormat, Tools,
+};
 
 /// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

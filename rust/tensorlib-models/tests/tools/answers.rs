@@ -1,13 +1,15 @@
 //! Answers of each family, cut into pieces in many ways.
 
-use crate::common::sampling::Uniform;
 use crate::partitions::{events, joined, parsed, segments};
 use crate::templates::{family, Family, FAMILIES};
 use serde_json::{json, Value as Json};
 use tensorlib_models::{AnswerEvent, AnswerParser, ParsedAnswer, Reasoning, Segment, ToolFormat, Tools};
 
 pub fn tools() -> Tools {
-    let function = |name: &str, parameters: Json| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    let function = |name: &str, parameters: Json| {
+        let function = json!({"name": name, "parameters": parameters});
+        json!({"type": "function", "function": function})
+    };
     Tools::new(&[
         function("now", json!({"type": "object", "properties": {}})),
         function(
@@ -161,6 +163,8 @@ fn qwen_xml() {
             (&get("<parameter=city></parameter>"), ["", "", "get({\"city\": \"\"})"]),
             (&get("<parameter=city>a</parameter>"), ["", "", "get({\"city\": \"a\"})"]),
             (&get(&value("city", "</param\n</parameter")), ["", "", "get({\"city\": \"</param\\n</parameter\"})"]),
+            // In a string within JSON the end is none.
+            (&get(&value("list", "[\"</parameter>\"]")), ["", "", "get({\"list\": [\"</parameter>\"]})"]),
             (&get(&value("a\"b\\", "1")), ["", "", "get({\"a\\\"b\\\\\": 1})"]),
             ("<tool_call><function=now></function>", ["", "", "now({})"]),
             ("<tool_call>\n<tool_call>\n<function=now></function>", ["<tool_call>", "", "now({})"]),
@@ -339,85 +343,5 @@ fn arguments_come_as_they_are_written() {
         );
         // The end is missing.
         assert_eq!(parser.finish(), [AnswerEvent::CallBroken { index: 0, text: answer.into() }]);
-    }
-}
-
-#[test]
-fn hostile_answers_are_text() {
-    let deep = "[".repeat(100_000);
-    let long = "x".repeat(100_000);
-    for (name, answer) in [
-        ("qwen2.5", format!("<tool_call>{{\"name\": \"get\", \"arguments\": {{\"a\": {deep}")),
-        (
-            "qwen2.5",
-            format!("<tool_call>{{\"name\": \"get\", \"arguments\": {{\"a\": {deep}{}}}}}", "]".repeat(100_000)),
-        ),
-        ("qwen2.5", format!("<tool_call>{{\"name\": \"{long}\"}}")),
-        ("qwen2.5", format!("<tool_call>{deep}")),
-        ("qwen2.5", "<tool_call>".repeat(2000)),
-        ("qwen3-coder", format!("<tool_call><function={long}>")),
-        ("qwen3-coder", format!("<tool_call><function=get><parameter={long}>")),
-        ("llama3", format!("{{\"name\": \"get\", \"parameters\": {{\"a\": {deep}")),
-        ("mistral", format!("[TOOL_CALLS]{deep}")),
-        ("gpt-oss", format!("<|channel|>commentary to=functions.get<|message|>{{\"a\": {deep}")),
-        ("gpt-oss", format!("<|channel|>commentary to=functions.{long}<|message|>{{}}")),
-    ] {
-        let family = family(name);
-        let tokenizer = family.tokenizer();
-        let mut parser = AnswerParser::new(&tokenizer, Some(family.format), &tools(), Reasoning::None);
-        let mut whole = ParsedAnswer::default();
-        for piece in segments(&tokenizer, family, &answer).chunks(100) {
-            whole.extend(parser.push(piece));
-        }
-        whole.extend(parser.finish());
-        assert!(whole.content == answer && whole.tool_calls.is_empty(), "{name}: {}", &answer[..80]);
-    }
-}
-
-#[test]
-fn random_texts_are_read_without_loss() {
-    let parts = [
-        "<tool_call>",
-        "</tool_call>",
-        "{\"name\": \"now\"",
-        "}",
-        "{",
-        "\"",
-        "<function=now>",
-        "</function>",
-        "<parameter=a>",
-        "</parameter>",
-        "\n",
-        " ",
-        "x",
-        "[TOOL_CALLS]",
-        "[",
-        "]",
-        ",",
-        "<think>",
-        "</think>",
-        "<|python_tag|>",
-        "{}",
-        "é",
-        "<|channel|>",
-        "<|message|>",
-        " to=functions.now",
-        "analysis",
-        "<|end|>",
-        "<|call|>",
-        "<|start|>",
-        "<",
-    ];
-    for family in &FAMILIES {
-        for seed in 0..40 {
-            let mut random = Uniform(seed);
-            let answer: String = (0..random.below(12)).map(|_| parts[random.below(parts.len())]).collect();
-            let (_, whole) = parsed(family, Reasoning::Tagged, &tools(), &answer);
-            let letters = |text: &str| text.matches('x').count();
-            assert!(whole.tool_calls.iter().all(|call| call.name == "now"), "{answer:?}");
-            let is_header = family.format == ToolFormat::Harmony;
-            let shown = letters(&whole.content) + letters(&whole.reasoning);
-            assert!(is_header || !whole.tool_calls.is_empty() || shown == letters(&answer), "{answer:?}: {whole:?}");
-        }
     }
 }

@@ -50,7 +50,7 @@ pub fn parsed(family: &Family, reasoning: Reasoning, tools: &Tools, answer: &str
     let tokenizer = family.tokenizer();
     let letters = segments(&tokenizer, family, answer);
     let parser = || AnswerParser::new(&tokenizer, Some(family.format), tools, reasoning);
-    let wanted = events(&mut parser(), &[letters.clone()]);
+    let wanted = events(&mut parser(), std::slice::from_ref(&letters));
     for seed in 0..60 {
         let mut random = Uniform(seed);
         let (mut pieces, most) = (vec![Vec::new()], 1 + seed as usize % 12);

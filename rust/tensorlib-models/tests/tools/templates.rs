@@ -7,6 +7,7 @@ use tensorlib_models::tokenizer::Tokenizer;
 use tensorlib_models::ToolFormat;
 
 /// A family of models: its template, the control tokens of its vocabulary, and other tokens that are cut out of texts.
+#[derive(Clone, Copy)]
 pub struct Family {
     pub name: &'static str,
     pub template: &'static str,

@@ -131,7 +131,7 @@ impl Chat {
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) if the template refuses them, with its reason (some templates have no
     /// system message), for tool calls of another role than the assistant, and for variables that have a meaning
-    /// already; [`ErrorKind::Unsupported`](crate::ErrorKind) for tools, calls and their results if the template has none.
+    /// already; [`ErrorKind::Unsupported`](crate::ErrorKind) for tools, calls and results if the template has none.
     pub fn text(&self, messages: &[Message], options: &ChatOptions) -> Result<String> {
         self.render(self.values(messages, options)?)
     }

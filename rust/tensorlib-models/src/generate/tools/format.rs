@@ -10,8 +10,8 @@ pub enum ToolFormat {
     Hermes,
     /// Llama 3.1 to 3.3: the whole answer is `{"name": ..., "parameters": ...}`, which `<|python_tag|>` may precede.
     Llama3,
-    /// Qwen 3 Coder, Qwen 3.5: `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>\n</function>\n</tool_call>`,
-    /// once or several times.
+    /// Qwen 3 Coder, Qwen 3.5, Nemotron 3: `<tool_call>\n<function=NAME>\n`, for each argument
+    /// `<parameter=KEY>\nVALUE\n</parameter>\n`, and `</function>\n</tool_call>`, once or several times.
     QwenXml,
     /// gpt-oss: `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{...}<|call|>`.
     Harmony,
@@ -61,7 +61,7 @@ impl ToolFormat {
         match self {
             ToolFormat::Hermes => "Qwen 2.5, Qwen 3 and Hermes",
             ToolFormat::Llama3 => "Llama 3.1 to 3.3",
-            ToolFormat::QwenXml => "Qwen 3 Coder and Qwen 3.5",
+            ToolFormat::QwenXml => "Qwen 3 Coder, Qwen 3.5 and Nemotron 3",
             ToolFormat::Harmony => "gpt-oss",
             ToolFormat::Mistral => "Mistral 7B 0.3 and Nemo",
         }

@@ -1,8 +1,9 @@
 //! Functions that a model may call.
 
 mod format;
-mod parser;
+pub(super) mod parser;
 
+use super::chat::Reasoning;
 use crate::{Error, Result};
 pub use format::ToolFormat;
 pub use parser::{AnswerEvent, AnswerParser, ParsedAnswer, ParsedCall};
@@ -22,8 +23,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Reads a tool of OpenAI's API: `{"type": "function", "function": {"name", "description", "parameters"}}`. Templates
-    /// get it as it is, with an empty description and without parameters if it has none.
+    /// Reads a tool of OpenAI's API: `{"type": "function", "function": {"name", "description", "parameters"}}`.
+    /// Templates get it as it is; without a description it has an empty one, and without parameters it takes none.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for anything else, naming what is valid.
@@ -87,6 +88,35 @@ fn checked_name(name: Option<&Value>) -> Result<&str> {
         return Err(Error::invalid(format!("tool: the function's name {shown:?}{rest}: {valid}")));
     }
     Ok(name)
+}
+
+/// Which calls an answer has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides: none, or some of any functions.
+    #[default]
+    Auto,
+    /// At least one.
+    Required,
+    /// Of this function.
+    Function(String),
+}
+
+/// How an answer may call tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallOptions {
+    /// Which calls it has.
+    pub choice: ToolChoice,
+    /// Whether it may have several. Answers of Llama 3 and gpt-oss have one.
+    pub parallel: bool,
+    /// Where it has reasoning, which [`Chat::prompt`](crate::Chat::prompt) finds out.
+    pub reasoning: Reasoning,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        CallOptions { choice: ToolChoice::default(), parallel: true, reasoning: Reasoning::default() }
+    }
 }
 
 /// The functions that a model may call. Copies share them.

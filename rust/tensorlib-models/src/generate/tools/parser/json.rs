@@ -9,6 +9,11 @@ pub struct Nesting {
 }
 
 impl Nesting {
+    /// Whether a string was begun and not ended.
+    pub fn is_in_string(&self) -> bool {
+        self.in_string
+    }
+
     /// Reads a character. Returns whether it ends the value.
     pub fn push(&mut self, c: char) -> bool {
         if self.in_string {

@@ -2,12 +2,12 @@
 
 mod envelope;
 mod events;
-mod harmony;
+pub(in crate::generate) mod harmony;
 mod input;
 mod json;
-mod text;
-mod values;
-mod xml;
+pub(in crate::generate) mod text;
+pub(in crate::generate) mod values;
+pub(in crate::generate) mod xml;
 
 use super::{ToolFormat, Tools};
 use crate::generate::chat::Reasoning;

@@ -3,6 +3,7 @@
 
 use super::events::Sink;
 use super::input::{Input, Marker, Next};
+use super::json::Nesting;
 use super::values::{self, Kind};
 use serde_json::Value;
 
@@ -97,6 +98,12 @@ impl XmlCall {
     }
 
     fn marker(&mut self, marker: &str, sink: &mut Sink) -> XmlStep {
+        if let Place::Value(value) = &mut self.place {
+            if value.is_in_string() {
+                value.push(marker);
+                return XmlStep::More;
+            }
+        }
         let place = std::mem::replace(&mut self.place, Place::Parameter);
         match (place, marker) {
             (_, FUNCTION) => self.place = Place::Name(String::new()),
@@ -187,6 +194,18 @@ impl XmlValue {
         match self.kind {
             Kind::Text => escaped(&self.held.drain(..n).collect::<String>()),
             _ => String::new(),
+        }
+    }
+
+    /// Whether this is an array or object, and a string in it is open, which may have the text of the end.
+    fn is_in_string(&self) -> bool {
+        let text = self.held.trim_start();
+        let mut nesting = Nesting::default();
+        self.kind == Kind::Json && text.starts_with(['{', '[']) && {
+            text.chars().for_each(|c| {
+                nesting.push(c);
+            });
+            nesting.is_in_string()
         }
     }
 
