@@ -14,7 +14,7 @@ use minijinja::value::Serde;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What a prompt has besides its messages.
+/// What a prompt has in addition to its messages.
 #[derive(Clone, Debug)]
 pub struct ChatOptions {
     /// The functions that the model may call.

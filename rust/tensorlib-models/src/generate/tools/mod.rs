@@ -98,7 +98,7 @@ pub enum ToolChoice {
     Auto,
     /// At least one.
     Required,
-    /// Of this function.
+    /// At least one, and all of this function.
     Function(String),
 }
 
