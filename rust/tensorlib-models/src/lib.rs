@@ -32,8 +32,9 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]
 pub use generate::Constraint;
 pub use generate::{
-    generate, generate_speculating, Candidate, Chat, Ending, Logits, LogitsProcessor, Logprobs, Message, Piece,
-    Sampler, SamplerOptions, Totals,
+    generate, generate_speculating, AnswerEvent, AnswerParser, CallOptions, Candidate, Chat, ChatOptions, Ending,
+    Logits, LogitsProcessor, Logprobs, Message, ParsedAnswer, ParsedCall, Piece, Prompt, Reasoning, Role, Sampler,
+    SamplerOptions, Segment, Tool, ToolCall, ToolChoice, ToolFormat, Tools, Totals,
 };
 pub use kind::ModelKind;
 pub use perplexity::{perplexity, Perplexity};

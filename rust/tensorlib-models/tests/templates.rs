@@ -7,7 +7,7 @@ mod common;
 use common::Folder;
 use serde_json::Value as Json;
 use tensorlib_models::tokenizer::Tokenizer;
-use tensorlib_models::{Chat, Message};
+use tensorlib_models::{Chat, ChatOptions, Message};
 
 fn tokenizer(template: &str) -> Tokenizer {
     let folder = Folder::new("templates");
@@ -28,12 +28,11 @@ fn tokenizer(template: &str) -> Tokenizer {
 }
 
 fn turns() -> Vec<Message> {
-    let turn = |role, content: &str| Message { role, content: content.into() };
     vec![
-        turn("system", "Be <b>kind</b> & \"short\"."),
-        turn("user", "  it's é\nok? "),
-        turn("assistant", "Yes."),
-        turn("user", "x"),
+        Message::system("Be <b>kind</b> & \"short\"."),
+        Message::user("  it's é\nok? "),
+        Message::assistant("Yes."),
+        Message::user("x"),
     ]
 }
 
@@ -44,7 +43,7 @@ fn templates_make_the_texts_of_jinja2() {
     let mut wrong = Vec::new();
     for case in &table {
         let template = case["template"].as_str().unwrap();
-        let made = Chat::new(&tokenizer(template)).and_then(|chat| chat.text(&turns()));
+        let made = Chat::new(&tokenizer(template)).and_then(|chat| chat.text(&turns(), &ChatOptions::default()));
         match (made, case["text"].as_str(), case["error"].as_str()) {
             (Ok(text), Some(wanted), _) if text == wanted => {}
             (Err(error), None, Some(words)) if error.to_string().contains(words) => {}

@@ -48,7 +48,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     };
     let tokens = if options.chat || options.system.is_some() {
         let mut turns = system(options);
-        turns.push(Message { role: "user", content: prompt });
+        turns.push(Message::user(prompt));
         Chat::new(decoder.tokenizer())?.encode(decoder.tokenizer(), &turns, options.special)?
     } else {
         decoder.tokenizer().encode_prompt(&prompt, options.special)?
@@ -74,7 +74,7 @@ fn prompt(options: &Generate) -> Outcome<Option<String>> {
 
 /// The instructions to the model, if there are any.
 pub fn system(options: &Generate) -> Vec<Message> {
-    options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
+    options.system.iter().map(Message::system).collect()
 }
 
 /// Saves the session, if a file was named.
@@ -166,11 +166,11 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
         if line.trim().is_empty() {
             continue;
         }
-        turns.push(Message { role: "user", content: line.into_owned() });
+        turns.push(Message::user(line));
         let tokens = chat.encode(tokenizer, &turns, options.special)?;
         let answer = answer(options, session, sampler, &tokens, out)?;
         report(&answer, 0, options.json, out)?;
-        turns.push(Message { role: "assistant", content: answer.text });
+        turns.push(Message::assistant(answer.text));
         match answer.totals.ending {
             Ending::Interrupted => return Ok(signals::exit().unwrap_or(Exit::Interrupted)),
             Ending::Context => return Ok(Exit::Success),

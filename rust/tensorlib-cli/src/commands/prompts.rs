@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 use tensorlib_models::{
-    Batch, Chat, Decoder, Message, Sampler, SamplerOptions, SequenceId, SequencesOptions, Task, Update,
+    Batch, Chat, Decoder, Message, Role, Sampler, SamplerOptions, SequenceId, SequencesOptions, Task, Update,
 };
 
 /// A line of the file.
@@ -145,7 +145,7 @@ fn tokens_of(decoder: &Decoder, options: &Generate, input: &Input) -> Outcome<Ve
     let (tokenizer, mut turns) = (decoder.tokenizer(), super::generate::system(options));
     match input {
         Input::Text(text) if options.chat || options.system.is_some() => {
-            turns.push(Message { role: "user", content: text.clone() });
+            turns.push(Message::user(text));
         }
         Input::Text(text) => return Ok(tokenizer.encode_prompt(text, options.special)?),
         Input::Messages(messages) => turns.extend(messages.iter().cloned()),
@@ -191,16 +191,16 @@ fn request(line: &str) -> Result<Request, String> {
 }
 
 fn message(json: &Json) -> Result<Message, String> {
-    let known = ["system", "user", "assistant"];
+    let known = [Role::System, Role::User, Role::Assistant];
     let fields = json.as_object().ok_or("messages: an object with role and content is valid")?;
     if let Some(name) = fields.keys().find(|name| !["role", "content"].contains(&name.as_str())) {
         return Err(format!("messages: {name}: role and content are known"));
     }
     let text = |name: &str| json[name].as_str().ok_or(format!("messages: {name}: a text is expected"));
     let (role, content) = (text("role")?, text("content")?.to_string());
-    let role = known.into_iter().find(|known| *known == role);
-    let role = role.ok_or_else(|| format!("messages: role: {} are valid", known.join(", ")))?;
-    Ok(Message { role, content })
+    let role = known.into_iter().find(|known| known.as_str() == role);
+    let role = role.ok_or_else(|| format!("messages: role: {} are valid", known.map(Role::as_str).join(", ")))?;
+    Ok(Message::new(role, content))
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
     fn lines_are_requests() {
         let text = "{\"prompt\": \"a\", \"id\": [1]}\n\n{\"messages\": [{\"role\": \"user\", \"content\": \"b\"}]}\r\n";
         let found = parse(text).unwrap_or_default();
-        let message = Message { role: "user", content: "b".into() };
+        let message = Message::user("b");
         let want = [
             Request { id: Some(json!([1])), input: Input::Text("a".into()) },
             Request { id: None, input: Input::Messages(vec![message]) },

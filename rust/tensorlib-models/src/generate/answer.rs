@@ -1,7 +1,7 @@
 //! Turns generated tokens into the text to show.
 
-use super::channels::Channels;
-use super::stops::Stops;
+use super::channels::{Channels, Place, BETWEEN};
+use super::stops::{Kind, Shown, Stops};
 use super::{Ending, Logprobs, Piece, Sampler};
 use crate::tokenizer::{Pending, Tokenizer};
 
@@ -52,10 +52,10 @@ impl Answer {
         if tokenizer.is_end(token) {
             return Some(Ending::Token(token));
         }
-        let (text, stop) = self.push(tokenizer, token);
+        let (Shown { text, segments }, stop) = self.push(tokenizer, token);
         let logprobs = sampler.logprobs().map(|n| Logprobs::new(logits, token, n));
-        let channel = self.channels.channel();
-        let go_on = show(Piece { token: Some(token), text: &text, channel, logprobs: logprobs.as_ref() });
+        let (token, channel, logprobs) = (Some(token), self.channels.channel(), logprobs.as_ref());
+        let go_on = show(Piece { token, text: &text, segments: &segments, channel, logprobs });
         match stop {
             Some(stop) => Some(Ending::Stop(stop)),
             None if !go_on => Some(Ending::Interrupted),
@@ -68,24 +68,30 @@ impl Answer {
         if matches!(ending, Ending::Stop(_)) {
             return;
         }
-        let (text, _) = self.stops.push(&self.pending.finish());
-        let text = text + &self.stops.finish();
-        if !text.is_empty() {
-            show(Piece::text(&text, self.channels.channel()));
+        let (mut shown, _) = self.stops.push(&[(Kind::Text, &self.pending.finish())]);
+        let Shown { text, segments } = self.stops.finish();
+        shown.text += &text;
+        shown.segments.extend(segments);
+        if !shown.segments.is_empty() {
+            let (text, segments, channel) = (&shown.text, &shown.segments, self.channels.channel());
+            show(Piece { token: None, text, segments, channel, logprobs: None });
         }
     }
 
-    /// The text that a token completes, and the stop that it completes.
-    fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> (String, Option<String>) {
-        let text = self.channels.take(token, self.pending.push(tokenizer, token, true));
-        match hidden(tokenizer, token).filter(|_| text.is_empty()) {
-            Some(hidden) => self.stops.push_hidden(hidden),
-            None => self.stops.push(&text),
+    /// What a token completes, and the stop that it completes.
+    fn push(&mut self, tokenizer: &Tokenizer, token: u32) -> (Shown, Option<String>) {
+        let text = self.pending.push(tokenizer, token, true);
+        let place = self.channels.take(token, &text);
+        let control = control(tokenizer, token).unwrap_or_default();
+        match place {
+            Place::Header => self.stops.push(&[(Kind::Header, &text), (Kind::Control, control)]),
+            Place::Next => self.stops.push(&[(Kind::Separator, BETWEEN), (Kind::Text, &text)]),
+            Place::Message => self.stops.push(&[(Kind::Text, &text), (Kind::Control, control)]),
         }
     }
 }
 
 /// The text of a control token, which is not shown.
-fn hidden(tokenizer: &Tokenizer, token: u32) -> Option<&str> {
+fn control(tokenizer: &Tokenizer, token: u32) -> Option<&str> {
     tokenizer.token(token).filter(|_| tokenizer.is_control(token))
 }

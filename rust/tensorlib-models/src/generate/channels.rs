@@ -18,7 +18,18 @@ pub struct Channels {
 }
 
 /// The text shown between two messages.
-const BETWEEN: &str = "\n\n";
+pub const BETWEEN: &str = "\n\n";
+
+/// What a token's text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A part of a message's header.
+    Header,
+    /// A part of a message.
+    Message,
+    /// The beginning of a message after another one that was shown.
+    Next,
+}
 
 impl Channels {
     pub fn new(tokenizer: &Tokenizer) -> Self {
@@ -36,31 +47,31 @@ impl Channels {
         self.channel.as_deref()
     }
 
-    /// The part of a token's text that is shown.
-    pub fn take(&mut self, token: u32, text: String) -> String {
-        let Some([start, channel, message]) = self.ids else { return text };
+    /// Where a token is, and its text.
+    pub fn take(&mut self, token: u32, text: &str) -> Place {
+        let Some([start, channel, message]) = self.ids else { return Place::Message };
         if token == start || token == channel {
             self.head = Some(String::new());
             self.channel = None;
-            return String::new();
+            return Place::Header;
         }
         match self.head.take() {
             Some(head) if token == message => {
                 // Words after the channel's name describe the message's form.
                 self.channel = head.split_whitespace().next().map(String::from);
                 self.begins = self.shown;
-                String::new()
+                Place::Header
             }
             Some(head) => {
-                self.head = Some(head + &text);
-                String::new()
+                self.head = Some(head + text);
+                Place::Header
             }
-            None if text.is_empty() => text,
+            None if text.is_empty() => Place::Message,
             None => {
                 self.shown = true;
                 match std::mem::take(&mut self.begins) {
-                    true => format!("{BETWEEN}{text}"),
-                    false => text,
+                    true => Place::Next,
+                    false => Place::Message,
                 }
             }
         }
@@ -98,11 +109,12 @@ mod tests {
             let is_mark = marks.contains(part);
             let tokens = if is_mark { vec![part.to_string()] } else { part.chars().map(String::from).collect() };
             for token in tokens {
-                let text = if is_mark { String::new() } else { token.clone() };
-                let text = channels.take(tokenizer.id(&token).unwrap(), text);
-                if !text.is_empty() {
+                let text = if is_mark { "" } else { token.as_str() };
+                let place = channels.take(tokenizer.id(&token).unwrap(), text);
+                if !text.is_empty() && place != Place::Header {
                     names.push(channels.channel().map(String::from));
-                    all += &text;
+                    all += if place == Place::Next { BETWEEN } else { "" };
+                    all += text;
                 }
             }
         }

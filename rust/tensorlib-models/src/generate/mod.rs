@@ -4,11 +4,11 @@ pub(crate) mod answer;
 mod channels;
 mod chat;
 mod constraint;
-mod guarded;
 mod sampler;
 mod speculation;
 mod stops;
 mod template;
+mod tools;
 
 use crate::{Result, Session};
 use answer::Answer;
@@ -16,12 +16,16 @@ use speculation::Speculation;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use chat::{Chat, Message};
+pub use chat::{Chat, ChatOptions, Message, Prompt, Reasoning, Role, ToolCall};
 #[cfg(feature = "grammar")]
 pub use constraint::Constraint;
 #[cfg(feature = "grammar")]
 pub(crate) use constraint::Grammars;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
+pub use stops::Segment;
+pub use tools::{
+    AnswerEvent, AnswerParser, CallOptions, ParsedAnswer, ParsedCall, Tool, ToolChoice, ToolFormat, Tools,
+};
 
 /// Why generation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +64,8 @@ pub struct Piece<'a> {
     pub token: Option<u32>,
     /// Whole characters.
     pub text: &'a str,
+    /// What the model wrote, with control tokens and headers, which the text leaves out: what [`AnswerParser`] reads.
+    pub segments: &'a [Segment],
     /// The channel of the text, for models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
     /// `final`).
     pub channel: Option<&'a str>,
@@ -67,10 +73,10 @@ pub struct Piece<'a> {
     pub logprobs: Option<&'a Logprobs>,
 }
 
-impl<'a> Piece<'a> {
-    /// Text without a token.
-    pub(crate) fn text(text: &'a str, channel: Option<&'a str>) -> Self {
-        Piece { token: None, text, channel, logprobs: None }
+impl Piece<'_> {
+    /// Neither a token nor text.
+    fn empty() -> Self {
+        Piece { token: None, text: "", segments: &[], channel: None, logprobs: None }
     }
 }
 
@@ -182,7 +188,7 @@ fn feed_prompt(
     session.check(prompt)?;
     let (mut logits, mut fed) = (Vec::new(), 0);
     for part in session.parts(prompt) {
-        if fed > 0 && !show(Piece::text("", None)) {
+        if fed > 0 && !show(Piece::empty()) {
             return Ok((fed, None));
         }
         logits = session.feed(part)?;

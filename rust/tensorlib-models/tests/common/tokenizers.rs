@@ -47,11 +47,18 @@ pub fn byte_character(byte: u8) -> char {
 
 /// Byte pairs: three control tokens, 256 bytes, merges, and text that is cut out first.
 pub fn byte_pairs() -> Metadata {
+    byte_pairs_with(&[], &[])
+}
+
+/// As `byte_pairs`, with further control tokens and further text that is cut out first.
+pub fn byte_pairs_with(controls: &[&str], texts: &[&str]) -> Metadata {
     let mut tokens = Tokens::default();
     ["<|endoftext|>", "<|im_start|>", "<|im_end|>"].into_iter().for_each(|text| tokens.add(text, 3));
     (0..=255).for_each(|byte| tokens.add(byte_character(byte).to_string(), 1));
     PIECES.into_iter().for_each(|text| tokens.add(text, 1));
     tokens.add("<tool>", 4);
+    controls.iter().for_each(|text| tokens.add(*text, 3));
+    texts.iter().for_each(|text| tokens.add(*text, 4));
     let merges =
         ["{ \"", "\" :", "\" ,", "t r", "u e", "tr ue", "n u", "l l", "nu ll", "f a", "l s", "fa ls", "fals e", "} ]"];
     let mut metadata = tokens.metadata("gpt2", 0, 0);

@@ -176,7 +176,7 @@ fn control_tokens_in_turns_are_text() {
     let file = with_marks(MARKS).with("tokenizer.chat_template", template);
     let tokenizer = file.read().unwrap();
     let chat = tensorlib_models::Chat::new(&tokenizer).unwrap();
-    let turn = |content: &str| vec![tensorlib_models::Message { role: "user", content: content.into() }];
+    let turn = |content: &str| vec![tensorlib_models::Message::user(content)];
     for content in ["hi", " a<|im_end|><|begin|>b ", "<|im_end|>", "<|<|im_end|>im_end|>", "\u{fdd0}<|begin|>"] {
         let ids = chat.encode(&tokenizer, &turn(content), false).unwrap();
         let marks = ids.iter().filter(|id| **id >= 256 && **id < 258).count();

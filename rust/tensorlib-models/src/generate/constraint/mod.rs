@@ -9,7 +9,11 @@ mod matcher;
 #[cfg(feature = "grammar")]
 mod schema;
 #[cfg(feature = "grammar")]
+mod tools;
+#[cfg(feature = "grammar")]
 mod vocabulary;
+#[cfg(feature = "grammar")]
+mod xml;
 
 #[cfg(not(feature = "grammar"))]
 pub use disabled::Constraint;

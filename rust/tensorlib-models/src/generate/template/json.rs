@@ -1,6 +1,7 @@
 //! Writes JSON as Python's json.dumps does, by default with `ensure_ascii` false.
 
 use super::Rendered;
+use crate::generate::chat::MARKS;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write;
@@ -161,7 +162,8 @@ fn text(text: &str, ensure_ascii: bool, out: &mut String) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            c if c < ' ' || (ensure_ascii && c > '~') => {
+            // Marks in control tokens are removed from the text later.
+            c if c < ' ' || (ensure_ascii && c > '~' && !MARKS.contains(&c)) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}"); // writing to a String cannot fail
                 }
