@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
-use tensorlib_models::{Batch, Chat, Decoder, Logprobs, Task, Totals};
+use tensorlib_models::{Batch, Chat, Decoder, Logprobs, Segment, Task, Totals};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
 /// What becomes of a text.
@@ -22,6 +22,8 @@ pub enum Event {
         token: Option<u32>,
         /// The text, which is empty if the token ends within a character or may begin a stop.
         text: String,
+        /// What the model wrote, with the control tokens that the text leaves out.
+        segments: Vec<Segment>,
         /// The channel of the text, for models whose answers have several.
         channel: Option<String>,
         /// The log-probability of the token, if it was asked for.

@@ -158,7 +158,8 @@ impl Worker {
                             followers.push(id);
                         }
                         let (text, channel) = (piece.text.to_string(), piece.channel.map(String::from));
-                        Event::Piece { token: piece.token, text, channel, logprobs: piece.logprobs.cloned() }
+                        let (segments, logprobs) = (piece.segments.to_vec(), piece.logprobs.cloned());
+                        Event::Piece { token: piece.token, text, segments, channel, logprobs }
                     }
                     Update::Ended(totals) => {
                         metrics.prompt.inc_by(totals.prompt_tokens as u64);

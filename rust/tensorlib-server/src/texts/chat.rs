@@ -1,10 +1,10 @@
 //! `/v1/chat/completions`: the next turn of a conversation.
 
 use super::stream::{self, Chunks};
-use super::{chat_logprobs, constraints, finish_reason, id, limit, messages, now, start};
+use super::{chat_logprobs, constraints, finish_reason, id, limit, messages, now, start, tools};
 use super::{Delivery, Started, Usage, Wanted};
 use crate::error::{ApiError, Result};
-use crate::fields::Fields;
+use crate::fields::{shortened, Fields};
 use crate::generator::Event;
 use crate::routes::{self, App};
 use crate::sampling::{self, LOGPROBS};
@@ -13,7 +13,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use serde_json::{json, Map, Value};
-use tensorlib_models::Decoder;
+use tensorlib_models::{
+    AnswerEvent, AnswerParser, CallOptions, Chat, ChatOptions, Constraint, Decoder, ParsedAnswer, ParsedCall,
+    Reasoning, ToolFormat, Tools,
+};
 
 /// Answers a request.
 pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Response> {
@@ -31,6 +34,14 @@ pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Res
     at_once(chat, first, started).await
 }
 
+/// How answers are divided into text, reasoning and calls.
+#[derive(Clone, Debug, Default)]
+pub struct Form {
+    format: Option<ToolFormat>,
+    tools: Tools,
+    reasoning: Reasoning,
+}
+
 /// Reads a request and starts its texts.
 fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
     let (name, generator) = state.generator(&mut fields)?;
@@ -42,12 +53,62 @@ fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
     let n = fields.count("n", 1..=state.options.texts)?.unwrap_or(1);
     let (limit, stops) = (limit(&mut fields)?, sampling::stops(&mut fields)?);
     super::ignore(&mut fields);
+    let wanted = tools::read(&mut fields)?;
+    let variables = variables(&mut fields, chat)?;
     let place = fields.place("messages");
     let constraint = constraints::read(&mut fields, decoder.tokenizer())?;
     fields.end()?;
-    let prompt = chat.encode(decoder.tokenizer(), &messages, false).map_err(|e| ApiError::about(&place, &e))?;
-    let wanted = Wanted { prompts: vec![prompt], n, sampling, limit, stops, constraint };
-    start(state, (name, generator), wanted, delivery)
+    let options = ChatOptions { tools: wanted.tools.clone(), variables, ..ChatOptions::default() };
+    let prompt = chat.prompt(decoder.tokenizer(), &messages, &options).map_err(|e| ApiError::about(&place, &e))?;
+    let (form, constraint) = form(chat, decoder, wanted, prompt.reasoning, constraint)?;
+    let wanted = Wanted { prompts: vec![prompt.tokens], n, sampling, limit, stops, constraint };
+    Ok(Started { form, ..start(state, (name, generator), wanted, delivery)? })
+}
+
+/// How the answers are divided, and what constrains them.
+fn form(
+    chat: &Chat,
+    decoder: &Decoder,
+    wanted: tools::Wanted,
+    reasoning: Reasoning,
+    constraint: Option<Constraint>,
+) -> Result<(Form, Option<Constraint>)> {
+    let tools = wanted.tools;
+    if tools.is_empty() {
+        // An answer with a constraint is what that says, from its first token.
+        return Ok(match constraint {
+            Some(_) => (Form::default(), constraint),
+            None => (Form { format: chat.tool_format().ok(), tools, reasoning }, None),
+        });
+    }
+    if constraint.is_some() {
+        return Err(ApiError::field("response_format", "with tools {\"type\": \"text\"} is valid"));
+    }
+    let about = |e| ApiError::about("tools", &e);
+    let format = chat.tool_format().map_err(about)?;
+    let options = CallOptions { choice: wanted.choice, parallel: wanted.parallel, reasoning };
+    let constraint = Constraint::tools(decoder.tokenizer(), format, &tools, &options).map_err(about)?;
+    Ok((Form { format: Some(format), tools, reasoning }, Some(constraint)))
+}
+
+/// `reasoning_effort` and `chat_template_kwargs`: variables of the model's template.
+fn variables(fields: &mut Fields, chat: &Chat) -> Result<Map<String, Value>> {
+    let mut variables = match fields.take("chat_template_kwargs") {
+        None => Map::new(),
+        Some(Value::Object(variables)) => variables,
+        Some(_) => return Err(fields.wrong("chat_template_kwargs", "an object is valid")),
+    };
+    if let Some(name) = variables.keys().find(|name| !chat.names(name)) {
+        let message = format!("the model's template has no variable '{}'", shortened(name));
+        return Err(fields.wrong("chat_template_kwargs", message));
+    }
+    if let Some(effort) = fields.text("reasoning_effort")? {
+        if !chat.names("reasoning_effort") {
+            return Err(fields.wrong("reasoning_effort", "the model's template has none: leave it out"));
+        }
+        variables.insert("reasoning_effort".into(), effort.into());
+    }
+    Ok(variables)
 }
 
 /// `logprobs` and `top_logprobs`.
@@ -70,48 +131,64 @@ struct Answer {
     choices: Vec<Choice>,
 }
 
-#[derive(Default)]
+/// A text, and how it is read.
 struct Choice {
-    content: String,
-    reasoning: String,
+    parser: AnswerParser,
+    answer: ParsedAnswer,
     logprobs: Vec<Value>,
+    /// The calls' ids.
+    ids: Vec<String>,
     finish: Option<&'static str>,
 }
 
 /// What an event adds to a text.
 #[derive(Default)]
-struct Delta {
-    content: String,
-    reasoning: String,
+struct Added {
+    events: Vec<AnswerEvent>,
     logprobs: Option<Value>,
 }
 
 impl Answer {
     fn new(started: &Started) -> Self {
         let (model, decoder) = (started.model.clone(), started.decoder.clone());
-        let choices = (0..started.n).map(|_| Choice::default()).collect();
+        let Form { format, tools, reasoning } = &started.form;
+        let choice = |_| Choice {
+            parser: AnswerParser::new(decoder.tokenizer(), *format, tools, *reasoning),
+            answer: ParsedAnswer::default(),
+            logprobs: Vec::new(),
+            ids: Vec::new(),
+            finish: None,
+        };
+        let choices = (0..started.n).map(choice).collect();
         let usage = Usage::of_prompts(started.prompt_tokens);
         Answer { id: id("chatcmpl"), created: now(), model, decoder, usage, choices }
     }
 
-    fn take(&mut self, text: usize, event: Event) -> Delta {
-        let mut delta = Delta::default();
+    fn take(&mut self, text: usize, event: Event) -> Added {
+        let mut added = Added::default();
+        let choice = &mut self.choices[text];
         match event {
-            Event::Piece { token, text, channel, logprobs } => {
-                // Reasoning comes in channels of its own.
+            Event::Piece { token, segments, channel, logprobs, .. } => {
+                added.events = choice.parser.push(&segments);
                 let is_content = channel.as_deref().is_none_or(|channel| channel == "final");
-                *(if is_content { &mut delta.content } else { &mut delta.reasoning }) = text;
                 if let (Some(token), Some(logprobs), true) = (token, logprobs, is_content) {
-                    delta.logprobs = Some(chat_logprobs(self.decoder.tokenizer(), token, &logprobs));
+                    added.logprobs = Some(chat_logprobs(self.decoder.tokenizer(), token, &logprobs));
                 }
             }
             Event::Ended(totals) => {
+                added.events = choice.parser.finish();
                 self.usage.add(&totals);
-                self.choices[text].finish = Some(finish_reason(&totals.ending));
+                choice.finish = Some(finish_reason(&totals.ending));
             }
             Event::Failed(_) => {}
         }
-        delta
+        let begun = added.events.iter().filter(|event| matches!(event, AnswerEvent::CallStart { .. })).count();
+        choice.ids.extend((0..begun).map(|_| call_id()));
+        choice.answer.extend(added.events.iter().cloned());
+        if !choice.answer.tool_calls.is_empty() && choice.finish == Some("stop") {
+            choice.finish = Some("tool_calls");
+        }
+        added
     }
 
     fn is_complete(&self) -> bool {
@@ -136,11 +213,8 @@ async fn at_once(mut answer: Answer, first: (usize, Event), mut started: Started
         if let Event::Failed(error) = event {
             return Err(error);
         }
-        let delta = answer.take(text, event);
-        let choice = &mut answer.choices[text];
-        choice.content += &delta.content;
-        choice.reasoning += &delta.reasoning;
-        choice.logprobs.extend(delta.logprobs);
+        let added = answer.take(text, event);
+        answer.choices[text].logprobs.extend(added.logprobs);
         if answer.is_complete() {
             return Ok(routes::json(whole(&mut answer)));
         }
@@ -152,9 +226,18 @@ async fn at_once(mut answer: Answer, first: (usize, Event), mut started: Started
 fn whole(answer: &mut Answer) -> Value {
     let choices = std::mem::take(&mut answer.choices).into_iter().enumerate();
     let choices = choices.map(|(index, choice)| {
-        let mut message = json!({ "role": "assistant", "content": choice.content, "refusal": null });
-        if !choice.reasoning.is_empty() {
-            message["reasoning_content"] = choice.reasoning.into();
+        let ParsedAnswer { content, reasoning, tool_calls } = choice.answer;
+        let has_content = !content.is_empty() || tool_calls.is_empty();
+        let content = if has_content { content.into() } else { Value::Null };
+        let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+        if !reasoning.is_empty() {
+            message["reasoning_content"] = reasoning.into();
+        }
+        if !tool_calls.is_empty() {
+            let call = |(ParsedCall { name, arguments }, id)| {
+                json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+            };
+            message["tool_calls"] = tool_calls.into_iter().zip(choice.ids).map(call).collect();
         }
         let logprobs = match choice.logprobs {
             all if all.is_empty() => Value::Null,
@@ -202,15 +285,15 @@ impl Chunks for Streamed {
         if !std::mem::replace(&mut self.begun[text], true) {
             chunks.push(self.choice(text, json!({ "role": "assistant", "content": "" }), None, None));
         }
-        let delta = self.answer.take(text, event);
-        let mut shown = json!({});
-        for (name, part) in [("content", delta.content), ("reasoning_content", delta.reasoning)] {
-            if !part.is_empty() {
-                shown[name] = part.into();
+        let Added { events, mut logprobs } = self.answer.take(text, event);
+        for event in events {
+            if let Some(delta) = delta(event, &self.answer.choices[text].ids) {
+                chunks.push(self.choice(text, delta, logprobs.take(), None));
             }
         }
-        if delta.logprobs.is_some() || shown.as_object().is_some_and(|shown| !shown.is_empty()) {
-            chunks.push(self.choice(text, shown, delta.logprobs, None));
+        if logprobs.is_some() {
+            // A token whose text is not complete.
+            chunks.push(self.choice(text, json!({}), logprobs, None));
         }
         if let Some(finish) = self.answer.choices[text].finish {
             chunks.push(self.choice(text, json!({}), None, Some(finish)));
@@ -228,4 +311,30 @@ impl Chunks for Streamed {
             false => Vec::new(),
         }
     }
+}
+
+/// What a part of an answer is in a chunk. `ids` are those of the calls that have begun.
+fn delta(event: AnswerEvent, ids: &[String]) -> Option<Value> {
+    let call = |index: usize, call: Value| {
+        let mut call = call;
+        call["index"] = index.into();
+        Some(json!({ "tool_calls": [call] }))
+    };
+    match event {
+        AnswerEvent::Content(text) => Some(json!({ "content": text })),
+        AnswerEvent::Reasoning(text) => Some(json!({ "reasoning_content": text })),
+        AnswerEvent::CallStart { index, name } => {
+            let function = json!({ "name": name, "arguments": "" });
+            call(index, json!({ "id": ids.get(index), "type": "function", "function": function }))
+        }
+        AnswerEvent::CallArguments { index, text } => call(index, json!({ "function": { "arguments": text } })),
+        AnswerEvent::CallEnd { .. } => None,
+        // A call that the limit of tokens cut, which `finish_reason` says.
+        AnswerEvent::CallBroken { text, .. } => Some(json!({ "content": text })),
+    }
+}
+
+/// The id of a call: Mistral's templates take nine letters or digits.
+fn call_id() -> String {
+    format!("{:016x}", sampling::random())[..9].into()
 }

@@ -6,6 +6,7 @@ pub mod completions;
 mod constraints;
 mod messages;
 mod stream;
+mod tools;
 
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
@@ -40,6 +41,8 @@ pub struct Started {
     /// The tokens of all prompts.
     pub prompt_tokens: usize,
     pub delivery: Delivery,
+    /// How a chat's answers are divided into text, reasoning and calls.
+    pub form: chat::Form,
 }
 
 /// How a request is answered.
@@ -99,7 +102,8 @@ fn start(state: &State, (name, generator): (&str, &Generator), wanted: Wanted, d
     }
     let prompt_tokens = wanted.prompts.iter().map(Vec::len).sum();
     let events = generator.submit(tasks, place, state.deadline())?;
-    Ok(Started { model: name.into(), decoder, events, n, prompt_tokens, delivery })
+    let (model, form) = (name.into(), chat::Form::default());
+    Ok(Started { model, decoder, events, n, prompt_tokens, delivery, form })
 }
 
 fn check_prompt(prompt: &[u32], context: usize) -> Result<()> {

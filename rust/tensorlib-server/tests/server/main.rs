@@ -7,3 +7,4 @@ mod limits;
 mod requests;
 mod soak;
 mod texts;
+mod tools;

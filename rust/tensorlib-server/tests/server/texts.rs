@@ -25,7 +25,7 @@ fn with(mut object: Value, fields: Value) -> Value {
 fn alone(folder: &Folder, text: &str, limit: usize) -> String {
     let decoder = decoder(&plays_that_converse(folder, TEMPLATE));
     let tokenizer = decoder.tokenizer();
-    let turns = [Message { role: "user", content: text.into() }];
+    let turns = [Message::user(text)];
     let prompt = Chat::new(tokenizer).unwrap().encode(tokenizer, &turns, false).unwrap();
     let mut sampler = Sampler::new(SamplerOptions { temperature: 0.0, ..SamplerOptions::default() }).unwrap();
     let (mut session, mut written) = (decoder.session(DType::F16).unwrap(), String::new());
@@ -224,7 +224,7 @@ fn a_bias_bans_and_forces_tokens() {
 fn answers_follow_formats() {
     let folder = Folder::new("server-formats");
     let mut server = Server::new(ServerOptions::default());
-    server.add_decoder("random", &random_decoder(&folder, 600)).unwrap().unwrap();
+    server.add_decoder("random", &random_decoder(&folder, 600, TEMPLATE)).unwrap().unwrap();
     let server = Running::start(server);
     let client = server.client();
     let chat = |text: &str| with(chat(text), json!({ "model": "random" }));

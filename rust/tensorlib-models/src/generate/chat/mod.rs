@@ -144,6 +144,15 @@ impl Chat {
         ToolFormat::from_template(&self.source)
     }
 
+    /// Whether the template names a variable, such as `enable_thinking`. It ignores others.
+    pub fn names(&self, variable: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        self.source.match_indices(variable).any(|(at, _)| {
+            let (before, after) = (&self.source[..at], &self.source[at + variable.len()..]);
+            !before.ends_with(is_part) && !after.starts_with(is_part)
+        })
+    }
+
     /// Where the answer to a prompt has reasoning.
     fn reasoning(&self, prompt: &str) -> Reasoning {
         match self.source.contains("</think>") {

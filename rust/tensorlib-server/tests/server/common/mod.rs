@@ -47,9 +47,9 @@ pub fn decoder(path: &Path) -> Decoder {
 }
 
 /// A decoder of random weights whose vocabulary has all bytes, with a template for conversations.
-pub fn random_decoder(folder: &Folder, context: usize) -> Decoder {
+pub fn random_decoder(folder: &Folder, context: usize, template: &str) -> Decoder {
     let mut vocabulary = models::tokenizers::byte_pairs();
-    vocabulary.push(("tokenizer.chat_template".into(), TEMPLATE.into()));
+    vocabulary.push(("tokenizer.chat_template".into(), template.into()));
     let options = DecoderOptions::new().context(context).reproducible(true);
     models::tokenizers::decoder(folder, &vocabulary, &models::backend(), &options)
 }
