@@ -6,13 +6,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "inspect",
     "quantize",
     "transpose-down",
     "compare",
     "embed",
     "generate",
+    "serve",
     "logits",
     "perplexity",
     "activity",
