@@ -29,15 +29,16 @@ impl Server {
     fn start(args: &[&str]) -> Self {
         let args = [&["serve", PLAYS, "--port", "0", "--threads", "2", "--reproducible"], args].concat();
         let mut child = command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let (mut errors, mut said) = (BufReader::new(child.stderr.take().unwrap()), String::new());
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Server { child, errors, client: Client::new(([127, 0, 0, 1], 0).into()), said: String::new() };
         loop {
             let mut line = String::new();
-            assert!(errors.read_line(&mut line).unwrap() > 0, "{said}");
+            assert!(server.errors.read_line(&mut line).unwrap() > 0, "{}", server.said);
             if let Some(address) = line.trim().strip_prefix("serving at http://") {
-                let client = Client::new(address.parse().unwrap());
-                return Server { child, errors, client, said };
+                server.client = Client::new(address.parse().unwrap());
+                return server;
             }
-            said += &line;
+            server.said += &line;
         }
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tensorlib_models::{Batch, Decoder, Encoder, Error, Result};
 use tokio::sync::watch;
 
-/// Threads that read requests and prepare prompts, beside those that compute.
+/// Threads that read requests and prepare prompts, in addition to those that compute.
 const PREPARING: usize = 4;
 
 /// The tokens that a model took over from the [prefix store](ServerOptions::prefix_store), or why its file cannot be used.

@@ -1,6 +1,6 @@
 //! Without the feature `grammar` there are no constraints.
 
-use crate::generate::sampler::Logits;
+use crate::generate::sampler::{Candidate, Logits};
 use crate::Result;
 
 /// A constraint, of which there is none.
@@ -12,7 +12,7 @@ impl Constraint {
         match *self {}
     }
 
-    pub(in crate::generate) fn allowed(&mut self, _: &[f32]) -> Result<Logits> {
+    pub(in crate::generate) fn allowed(&mut self, _: Vec<Candidate>, _: &[f32]) -> Result<Logits> {
         match *self {}
     }
 

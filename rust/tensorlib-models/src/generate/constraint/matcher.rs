@@ -1,7 +1,7 @@
 //! A constraint, and how far a text has followed it.
 
 use super::{lark, schema, vocabulary};
-use crate::generate::sampler::Logits;
+use crate::generate::sampler::{Candidate, Logits};
 use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
 use llguidance::api::{StopReason, TopLevelGrammar};
@@ -96,14 +96,14 @@ impl Constraint {
         self.is_ended = false;
     }
 
-    /// The tokens that may come next.
-    pub(in crate::generate) fn allowed(&mut self, logits: &[f32]) -> Result<Logits> {
+    /// The tokens that may come next, in memory of other candidates.
+    pub(in crate::generate) fn allowed(&mut self, buffer: Vec<Candidate>, logits: &[f32]) -> Result<Logits> {
         if self.is_complete() {
             return Err(Error::invalid("the constraint is complete, and no token may follow"));
         }
         let mask = self.matcher.compute_mask().map_err(failed)?;
         let n = mask.len() as u32;
-        Ok(Logits::allowed(logits, |token| token < n && mask.is_allowed(token)))
+        Ok(Logits::allowed(buffer, logits, |token| token < n && mask.is_allowed(token)))
     }
 
     /// Follows a token that was drawn.

@@ -1,5 +1,6 @@
 //! The tokens that may be drawn, with their logits.
 
+use super::exponential::exp;
 use std::cmp::Ordering;
 
 /// A token that may be drawn.
@@ -20,6 +21,8 @@ pub struct Candidate {
 pub struct Logits {
     candidates: Vec<Candidate>,
     order: Order,
+    /// The highest logit, if it is known.
+    most: Option<f64>,
 }
 
 /// The order of the candidates.
@@ -40,15 +43,26 @@ fn likelier(a: &Candidate, b: &Candidate) -> Ordering {
 impl Logits {
     /// A candidate for each logit. NaN is less than everything else.
     pub fn new(logits: &[f32]) -> Self {
-        Self::allowed(logits, |_| true)
+        Self::allowed(Vec::new(), logits, |_| true)
     }
 
-    /// As [`Logits::new`], with the tokens that may be drawn alone.
-    pub(crate) fn allowed(logits: &[f32], mut is_allowed: impl FnMut(u32) -> bool) -> Self {
+    /// As [`Logits::new`], with the tokens that may be drawn alone, in memory of other candidates.
+    pub(crate) fn allowed(
+        mut candidates: Vec<Candidate>,
+        logits: &[f32],
+        mut is_allowed: impl FnMut(u32) -> bool,
+    ) -> Self {
         // The sum turns -0 into 0, which is equal but comes first in the total order.
         let number = |logit: f32| if logit.is_nan() { f64::NEG_INFINITY } else { f64::from(logit) + 0.0 };
         let all = logits.iter().enumerate().map(|(id, x)| Candidate { token: id as u32, logit: number(*x) });
-        Logits { candidates: all.filter(|c| is_allowed(c.token)).collect(), order: Order::Token }
+        candidates.clear();
+        candidates.extend(all.filter(|c| is_allowed(c.token)));
+        Logits { candidates, order: Order::Token, most: None }
+    }
+
+    /// The candidates' memory.
+    pub(super) fn into_candidates(self) -> Vec<Candidate> {
+        self.candidates
     }
 
     /// The tokens that may be drawn.
@@ -93,6 +107,7 @@ impl Logits {
 
     /// Keeps the tokens for which `keep` returns `true`, in their order.
     pub fn retain(&mut self, keep: impl FnMut(&Candidate) -> bool) {
+        self.most = None;
         self.candidates.retain(keep);
     }
 
@@ -100,11 +115,12 @@ impl Logits {
     pub fn most_likely(&self) -> Option<Candidate> {
         match self.order {
             Order::Logit => self.candidates.first().copied(),
-            _ => self.candidates.iter().copied().min_by(likelier),
+            _ => self.candidates.iter().copied().reduce(|best, c| if likelier(&c, &best).is_lt() { c } else { best }),
         }
     }
 
     fn forget_logit_order(&mut self) {
+        self.most = None;
         if self.order == Order::Logit {
             self.order = Order::Unknown;
         }
@@ -139,6 +155,33 @@ impl Logits {
         }
     }
 
+    /// Sorts as many of the most likely tokens as have this share of all probabilities, and removes the others.
+    pub(super) fn keep_share(&mut self, share: f64) {
+        let (most, total) = (self.most(), self.weights().sum::<f64>());
+        let weight = |c: &Candidate| (c.logit - most).exp() / total;
+        let mut n = 64;
+        while n < self.candidates.len() && self.order != Order::Logit {
+            self.candidates.select_nth_unstable_by(n, likelier);
+            if self.candidates[..n].iter().map(weight).sum::<f64>() >= share {
+                self.candidates.truncate(n);
+                break;
+            }
+            n *= 8;
+        }
+        if self.order != Order::Logit {
+            self.order = Order::Unknown;
+        }
+        self.sort();
+        let mut sum = 0.0;
+        let within = self.candidates.iter().take_while(|c| {
+            let before = sum;
+            sum += weight(c);
+            before < share
+        });
+        let kept = within.count().max(1);
+        self.candidates.truncate(kept);
+    }
+
     /// Removes the candidates from a position on.
     pub(super) fn truncate(&mut self, n: usize) {
         self.candidates.truncate(n);
@@ -146,33 +189,46 @@ impl Logits {
 
     /// Removes tokens with a logit of -infinity.
     pub(super) fn remove_impossible(&mut self) {
-        self.candidates.retain(|c| c.logit > f64::NEG_INFINITY);
+        if self.candidates.iter().any(|c| c.logit == f64::NEG_INFINITY) {
+            self.candidates.retain(|c| c.logit > f64::NEG_INFINITY);
+        }
     }
 
     /// Removes the first n candidates.
     pub(super) fn remove_first(&mut self, n: usize) {
+        self.most = None;
         self.candidates.drain(..n);
     }
 
-    /// Subtracts the highest logit of sorted candidates from all, and divides the differences.
+    /// Subtracts the highest logit from all, and divides the differences.
     pub(super) fn scale(&mut self, temperature: f64) {
         let most = self.most();
         self.candidates.iter_mut().for_each(|c| c.logit = (c.logit - most) / temperature);
+        self.most = Some(0.0);
     }
 
-    /// The highest logit of sorted candidates.
+    /// The highest logit.
     fn most(&self) -> f64 {
-        debug_assert_eq!(self.order, Order::Logit);
-        self.candidates.first().map_or(0.0, |c| c.logit)
+        match (self.order, self.most) {
+            (_, Some(most)) => most,
+            (Order::Logit, _) => self.candidates.first().map_or(0.0, |c| c.logit),
+            _ => self.candidates.iter().map(|c| c.logit).fold(f64::NEG_INFINITY, f64::max),
+        }
     }
 
-    /// The probabilities of sorted candidates, divided by the highest one.
+    /// The probabilities of the candidates, divided by the highest one.
     pub(super) fn weights(&self) -> impl Iterator<Item = f64> + Clone + '_ {
         let most = self.most();
         self.candidates.iter().map(move |c| (c.logit - most).exp())
     }
 
-    /// The probabilities of sorted candidates.
+    /// As [`Logits::weights`], in single precision: drawing from many tokens needs no more.
+    pub(super) fn weights_roughly(&self) -> impl Iterator<Item = f64> + '_ {
+        let most = self.most();
+        self.candidates.iter().map(move |c| f64::from(exp((c.logit - most) as f32)))
+    }
+
+    /// The probabilities of the candidates.
     pub(super) fn probabilities(&self) -> impl Iterator<Item = f64> + '_ {
         let total: f64 = self.weights().sum();
         self.weights().map(move |weight| weight / total)

@@ -2,6 +2,7 @@
 
 mod bias;
 mod dry;
+mod exponential;
 mod logits;
 mod logprobs;
 mod min_p;
@@ -29,6 +30,9 @@ pub use logprobs::Logprobs;
 pub use options::SamplerOptions;
 pub use processor::LogitsProcessor;
 
+/// Up to so many tokens are sorted whatever is asked for.
+const FEW: usize = 4096;
+
 /// Draws tokens. What is set takes effect in this order:
 ///
 /// 1. the [`Constraint`](Sampler::set_constraint);
@@ -51,6 +55,9 @@ pub struct Sampler {
     processors: Vec<Box<dyn LogitsProcessor + Send>>,
     dry: Option<Dry>,
     mirostat: Option<Mirostat>,
+    /// Memory for the candidates and their weights, which a large vocabulary would take anew for each token.
+    buffer: Vec<Candidate>,
+    weights: Vec<f64>,
 }
 
 impl fmt::Debug for Sampler {
@@ -84,7 +91,8 @@ impl Sampler {
         options.check()?;
         let (dry, mirostat, random) = (Dry::new(&options, tokenizer)?, Mirostat::new(&options), Random(options.seed));
         let (tokens, constraint, processors) = (Vec::new(), None, Vec::new());
-        Ok(Sampler { options, random, tokens, constraint, processors, dry, mirostat })
+        let (buffer, weights) = (Vec::new(), Vec::new());
+        Ok(Sampler { options, random, tokens, constraint, processors, dry, mirostat, buffer, weights })
     }
 
     /// Adds a change to logits, after those that were added before.
@@ -148,8 +156,15 @@ impl Sampler {
     /// [`ErrorKind::Invalid`](crate::ErrorKind) if there are no logits, if no token is left to draw, or for a bias of a
     /// token without a logit; errors of the constraint and of processors.
     pub fn next(&mut self, logits: &[f32]) -> Result<u32> {
-        let left = self.filter(logits)?;
-        let token = self.draw(&left);
+        let token = match self.certain(logits) {
+            Some(token) => token,
+            None => {
+                let left = self.filter(logits)?;
+                let token = self.draw(&left);
+                self.buffer = left.into_candidates();
+                token
+            }
+        };
         if let Some(constraint) = &mut self.constraint {
             constraint.accept(token)?;
         }
@@ -163,7 +178,8 @@ impl Sampler {
     /// # Errors
     /// As [`Sampler::next`].
     pub fn distribution(&mut self, logits: &[f32]) -> Result<Vec<(u32, f64)>> {
-        let left = self.filter(logits)?;
+        let mut left = self.filter(logits)?;
+        left.sort();
         let tokens = left.candidates().iter().map(|c| c.token);
         Ok(match left.most_likely() {
             Some(first) if first.logit.is_infinite() => vec![(first.token, 1.0)],
@@ -171,7 +187,27 @@ impl Sampler {
         })
     }
 
-    /// The tokens that may be drawn, sorted. A single one is certain.
+    /// The most likely token, if nothing else can be drawn and nothing changes logits.
+    fn certain(&self, logits: &[f32]) -> Option<u32> {
+        let is_changed = self.constraint.is_some()
+            || !self.processors.is_empty()
+            || !self.options.logit_bias.is_empty()
+            || self.dry.is_some()
+            || penalties::any(&self.options);
+        if is_changed || self.options.temperature != 0.0 || logits.is_empty() {
+            return None;
+        }
+        let mut best = (0, f32::NEG_INFINITY);
+        for (token, logit) in logits.iter().enumerate() {
+            if *logit > best.1 {
+                best = (token as u32, *logit);
+            }
+        }
+        Some(best.0)
+    }
+
+    /// The tokens that may be drawn. A single one is certain. They are sorted unless there are many and their order does
+    /// not matter: sorting a large vocabulary takes longer than all else.
     fn filter(&mut self, logits: &[f32]) -> Result<Logits> {
         if logits.is_empty() {
             return Err(Error::invalid("no logits: one for each token of the vocabulary is valid"));
@@ -186,13 +222,14 @@ impl Sampler {
         if self.mirostat.is_none() {
             top_k::apply(&mut left, options.top_k);
         }
-        left.sort();
         if left.most_likely().is_some_and(|first| first.logit.is_infinite()) {
-            left.truncate(1); // certain, or all are equally likely
+            left.select(1); // certain, or all are equally likely
+            left.sort();
             return Ok(left);
         }
         left.remove_impossible();
         if let Some(mirostat) = &self.mirostat {
+            left.sort();
             temperature::apply(&mut left, options);
             mirostat.apply(&mut left);
             return Ok(left);
@@ -200,6 +237,9 @@ impl Sampler {
         // Filters use the model's own probabilities; the temperature comes last.
         top_p::apply(&mut left, options.top_p);
         min_p::apply(&mut left, options.min_p);
+        if left.len() <= FEW || options.typical_p < 1.0 || options.xtc_probability > 0.0 {
+            left.sort();
+        }
         typical::apply(&mut left, options.typical_p);
         xtc::apply(&mut left, options.xtc_probability, options.xtc_threshold, &mut self.random);
         temperature::apply(&mut left, options);
@@ -209,8 +249,8 @@ impl Sampler {
     /// All tokens that the constraint, processors and biases leave, with their changed logits.
     fn changed(&mut self, logits: &[f32]) -> Result<Logits> {
         let mut left = match &mut self.constraint {
-            Some(constraint) => constraint.allowed(logits)?,
-            None => Logits::new(logits),
+            Some(constraint) => constraint.allowed(std::mem::take(&mut self.buffer), logits)?,
+            None => Logits::allowed(std::mem::take(&mut self.buffer), logits, |_| true),
         };
         for (i, processor) in self.processors.iter_mut().enumerate() {
             processor.apply(&self.tokens, &mut left)?;
@@ -241,18 +281,24 @@ impl Sampler {
     fn draw(&mut self, left: &Logits) -> u32 {
         let all = left.candidates();
         let Some(first) = all.first() else { return 0 };
-        if self.options.temperature == 0.0 || first.logit.is_infinite() {
+        if self.options.temperature == 0.0 || (all.len() == 1 && first.logit.is_infinite()) {
             return first.token;
         }
-        let total: f64 = left.weights().sum();
+        self.weights.clear();
+        if all.len() <= FEW {
+            self.weights.extend(left.weights());
+        } else {
+            self.weights.extend(left.weights_roughly());
+        }
+        let total: f64 = self.weights.iter().sum();
         let mut rest = self.random.uniform() * total;
-        let drawn = left.weights().position(|weight| {
+        let drawn = self.weights.iter().position(|weight| {
             rest -= weight;
             rest < 0.0
         });
         let at = drawn.unwrap_or(all.len() - 1); // the remainder of rounding
-        if let (Some(mirostat), Some(probability)) = (&mut self.mirostat, left.probabilities().nth(at)) {
-            mirostat.drawn(probability);
+        if let Some(mirostat) = &mut self.mirostat {
+            mirostat.drawn(self.weights[at] / total);
         }
         all[at].token
     }

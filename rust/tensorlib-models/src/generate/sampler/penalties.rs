@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 /// The first line is that of Keskar et al., CTRL: A Conditional Transformer Language Model for Controllable Generation,
 /// 2019, with a product for negative logits, which a quotient would raise. The second line is that of OpenAI's API.
 pub(super) fn apply(logits: &mut Logits, tokens: &[u32], options: &SamplerOptions) {
-    let SamplerOptions { repeat_penalty, presence_penalty, frequency_penalty, .. } = *options;
-    if repeat_penalty == 1.0 && presence_penalty == 0.0 && frequency_penalty == 0.0 {
+    if !any(options) {
         return;
     }
+    let SamplerOptions { repeat_penalty, presence_penalty, frequency_penalty, .. } = *options;
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     last(tokens, options.repeat_last_n).iter().for_each(|token| *counts.entry(*token).or_default() += 1);
     for (token, n) in counts {
@@ -27,6 +27,11 @@ pub(super) fn apply(logits: &mut Logits, tokens: &[u32], options: &SamplerOption
             logit - (f64::from(n) * frequency_penalty + presence_penalty)
         });
     }
+}
+
+/// Whether there is a penalty.
+pub(super) fn any(options: &SamplerOptions) -> bool {
+    options.repeat_penalty != 1.0 || options.presence_penalty != 0.0 || options.frequency_penalty != 0.0
 }
 
 /// The last n tokens; -1: all.

@@ -13,7 +13,7 @@ use super::typical::entropy;
 /// T     = least + (most - least) * (H / ln n) ^ dynatemp_exponent,     H = -sum of p ln p
 /// ```
 ///
-/// A T of 0 leaves the most likely token. The tokens are sorted.
+/// A T of 0 leaves the most likely token.
 pub(super) fn apply(logits: &mut Logits, options: &SamplerOptions) {
     let temperature = match options.dynatemp_range {
         0.0 => options.temperature,
@@ -22,7 +22,7 @@ pub(super) fn apply(logits: &mut Logits, options: &SamplerOptions) {
     if temperature > 0.0 {
         logits.scale(temperature);
     } else {
-        logits.truncate(1);
+        logits.select(1);
     }
 }
 
