@@ -30,7 +30,7 @@ pub use logprobs::Logprobs;
 pub use options::SamplerOptions;
 pub use processor::LogitsProcessor;
 
-/// Up to so many tokens are sorted whatever is asked for.
+/// Up to this many tokens are sorted whatever the options say.
 const FEW: usize = 4096;
 
 /// Draws tokens. What is set takes effect in this order:
@@ -55,7 +55,7 @@ pub struct Sampler {
     processors: Vec<Box<dyn LogitsProcessor + Send>>,
     dry: Option<Dry>,
     mirostat: Option<Mirostat>,
-    /// Memory for the candidates and their weights, which a large vocabulary would take anew for each token.
+    /// Memory for the candidates and their weights, so that a large vocabulary does not take it for each token.
     buffer: Vec<Candidate>,
     weights: Vec<f64>,
 }
