@@ -11,12 +11,11 @@
 use super::fingerprint::digits;
 use super::pool::{Page, Pool};
 use super::prefix_tree::{PrefixTree, PAGE};
-use super::saved_file::{Entry, Kind};
+use super::saved_file::{Entries, Entry, Kind};
 use super::Decoder;
 use crate::files::SafeFile;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,30 +71,14 @@ impl Saved {
     }
 
     fn read(file: SafeFile, decoder: &Decoder, pool: &Pool, sha256: &str) -> Result<Self> {
-        let mut entries: HashMap<String, _> =
-            file.entries(0).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let mut take = |name: &str, dtype: &str, shape: &[i64]| {
-            let entry = entries.remove(name).ok_or_else(|| Error::format(format!("tensor '{name}' is missing")))?;
-            // Shapes have the last dimension first.
-            let is_right = entry.type_name == dtype
-                && entry.shape.len() == shape.len()
-                && entry.shape.iter().zip(shape).all(|(have, want)| have == want || *want < 0);
-            if !is_right {
-                let have = &entry.shape;
-                let what = format!("tensor '{name}' is {} {have:?}: {dtype} {shape:?} is expected", entry.type_name);
-                return Err(Error::format(what));
-            }
-            Ok(entry)
-        };
-        let before = take("before", "u32", &[-1])?;
+        let mut entries = Entries::new(&file);
+        let before = entries.take("before", "u32", &[-1])?;
         let n = before.shape[0];
-        let tokens = take("tokens", "u32", &[PAGE as i64, n])?;
+        let tokens = entries.take("tokens", "u32", &[PAGE as i64, n])?;
         let page_bytes = pool.page_bytes();
-        let page = |i: i64| Ok(take(&format!("page.{i}"), "u8", &[page_bytes as i64])?.offset);
+        let page = |i: i64| Ok(entries.take(&format!("page.{i}"), "u8", &[page_bytes as i64])?.offset);
         let offsets = (0..n).map(page).collect::<Result<Vec<u64>>>()?;
-        if let Some(name) = entries.keys().min() {
-            return Err(Error::format(format!("tensor '{name}' is unknown: {} has none of this name", KIND.what)));
-        }
+        entries.end(&KIND)?;
         let n = offsets.len();
         let (tokens, before) = (file.read(tokens.offset, 4 * PAGE * n)?, file.read(before.offset, 4 * n)?);
         let mut hash = Sha256::new();

@@ -9,7 +9,7 @@
 //! | `sha256` | of the contents, in the order that the kind of file says |
 
 use super::Decoder;
-use crate::files::SafeFile;
+use crate::files::{Entry as StoredEntry, SafeFile};
 use crate::{Error, Result};
 use safetensors::tensor::{serialize_to_file, Dtype, View};
 use std::borrow::Cow;
@@ -124,6 +124,41 @@ impl Kind {
             ),
         };
         Error::invalid(message).with_hint(hint)
+    }
+}
+
+/// The tensors of a file, which are taken one by one.
+pub struct Entries(HashMap<String, StoredEntry>);
+
+impl Entries {
+    pub fn new(file: &SafeFile) -> Self {
+        Entries(file.entries(0).into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+    }
+
+    /// The tensor of this name, type and shape, whose last dimension is first; any number of elements where the shape
+    /// has -1.
+    pub fn take(&mut self, name: &str, dtype: &str, shape: &[i64]) -> Result<StoredEntry> {
+        let entry = self.0.remove(name).ok_or_else(|| Error::format(format!("tensor '{name}' is missing")))?;
+        let is_right = entry.type_name == dtype
+            && entry.shape.len() == shape.len()
+            && entry.shape.iter().zip(shape).all(|(have, want)| have == want || *want < 0);
+        if !is_right {
+            let have = &entry.shape;
+            let message = format!("tensor '{name}' is {} {have:?}: {dtype} {shape:?} is expected", entry.type_name);
+            return Err(Error::format(message));
+        }
+        Ok(entry)
+    }
+
+    /// Refuses tensors that were not taken.
+    pub fn end(self, kind: &Kind) -> Result<()> {
+        match self.0.keys().min() {
+            Some(name) => {
+                let what = kind.what;
+                Err(Error::format(format!("tensor '{name}' is unknown: {what} has none of this name")))
+            }
+            None => Ok(()),
+        }
     }
 }
 

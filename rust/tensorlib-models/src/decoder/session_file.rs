@@ -8,12 +8,11 @@
 
 use super::cache::Cache;
 use super::fingerprint::digits;
-use super::saved_file::{Entry, Kind};
+use super::saved_file::{Entries, Entry, Kind};
 use super::Decoder;
 use crate::files::SafeFile;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::path::Path;
 use tensorlib::Tensor;
 
@@ -73,22 +72,8 @@ impl Saved {
             None => error.about(path.display()).with_hint("the file is damaged: feed the tokens again and save them"),
         };
         let sha256 = KIND.check(&file, decoder, cache.dtype()).map_err(about)?;
-        let mut entries: HashMap<String, _> =
-            file.entries(0).into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let mut take = |name: &str, dtype: &str, shape: &[i64]| {
-            let entry = entries.remove(name).ok_or_else(|| Error::format(format!("tensor '{name}' is missing")))?;
-            // Shapes have the last dimension first.
-            let is_right = entry.type_name == dtype
-                && entry.shape.len() == shape.len()
-                && entry.shape.iter().zip(shape).all(|(have, want)| have == want || *want < 0);
-            if !is_right {
-                let (have, name) = (&entry.shape, &entry.name);
-                let what = format!("tensor '{name}' is {} {have:?}: {dtype} {shape:?} is expected", entry.type_name);
-                return Err(Error::format(what));
-            }
-            Ok(entry)
-        };
-        let entry = take("tokens", "u32", &[-1]).map_err(about)?;
+        let mut entries = Entries::new(&file);
+        let entry = entries.take("tokens", "u32", &[-1]).map_err(about)?;
         let (n, most) = (entry.shape[0], decoder.context());
         if n > most as i64 {
             let what = format!("a session of {n} tokens: the context has room for {most}");
@@ -96,11 +81,9 @@ impl Saved {
         }
         let mut offsets = Vec::new();
         for (name, (_, row)) in names(cache).zip(cache.tensors()) {
-            offsets.push(take(&name, "u8", &[row as i64, n]).map_err(about)?.offset);
+            offsets.push(entries.take(&name, "u8", &[row as i64, n]).map_err(about)?.offset);
         }
-        if let Some(name) = entries.keys().min() {
-            return Err(about(Error::format(format!("tensor '{name}' is unknown: sessions have none of this name"))));
-        }
+        entries.end(&KIND).map_err(about)?;
         let bytes = file.read(entry.offset, 4 * n as usize)?;
         let token = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let tokens: Vec<u32> = bytes.chunks_exact(4).map(token).collect();

@@ -1,6 +1,6 @@
 //! `/v1/chat/completions`: the next turn of a conversation.
 
-use super::stream::{self, Chunks};
+use super::stream;
 use super::{chat_logprobs, constraints, finish_reason, id, limit, messages, now, start, tools};
 use super::{Delivery, Started, Usage, Wanted};
 use crate::error::{ApiError, Result};
@@ -22,16 +22,8 @@ use tensorlib_models::{
 pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Response> {
     let fields = body::read(&app, request).await?;
     let prepared = app.clone();
-    let mut started = routes::blocking(move || prepare(&prepared, fields)).await?;
-    let first = started.events.recv().await.ok_or_else(|| ApiError::internal("the model's thread has ended"))?;
-    if let (_, Event::Failed(error)) = first {
-        return Err(error);
-    }
-    let chat = Answer::new(&started);
-    if started.delivery.stream {
-        return Ok(stream::answer(first, started.events, Streamed::new(chat, &started.delivery)));
-    }
-    at_once(chat, first, started).await
+    let started = routes::blocking(move || prepare(&prepared, fields)).await?;
+    stream::answer(Answer::new(&started), started.events, started.delivery.stream).await
 }
 
 /// How answers are divided into text, reasoning and calls.
@@ -129,6 +121,7 @@ struct Answer {
     decoder: Decoder,
     usage: Usage,
     choices: Vec<Choice>,
+    include_usage: bool,
 }
 
 /// A text, and how it is read.
@@ -139,6 +132,8 @@ struct Choice {
     /// The calls' ids.
     ids: Vec<String>,
     finish: Option<&'static str>,
+    /// Whether a chunk with the role was sent.
+    has_begun: bool,
 }
 
 /// What an event adds to a text.
@@ -158,10 +153,12 @@ impl Answer {
             logprobs: Vec::new(),
             ids: Vec::new(),
             finish: None,
+            has_begun: false,
         };
         let choices = (0..started.n).map(choice).collect();
         let usage = Usage::of_prompts(started.prompt_tokens);
-        Answer { id: id("chatcmpl"), created: now(), model, decoder, usage, choices }
+        let include_usage = started.delivery.include_usage;
+        Answer { id: id("chatcmpl"), created: now(), model, decoder, usage, choices, include_usage }
     }
 
     fn take(&mut self, text: usize, event: Event) -> Added {
@@ -191,10 +188,6 @@ impl Answer {
         added
     }
 
-    fn is_complete(&self) -> bool {
-        self.choices.iter().all(|choice| choice.finish.is_some())
-    }
-
     fn object(&self, kind: &str, choices: Vec<Value>) -> Map<String, Value> {
         let mut object = Map::new();
         object.insert("id".into(), json!(self.id));
@@ -206,66 +199,32 @@ impl Answer {
     }
 }
 
-/// Waits for the whole answer.
-async fn at_once(mut answer: Answer, first: (usize, Event), mut started: Started) -> Result<Response> {
-    let mut next = Some(first);
-    while let Some((text, event)) = next {
-        if let Event::Failed(error) = event {
-            return Err(error);
-        }
-        let added = answer.take(text, event);
-        answer.choices[text].logprobs.extend(added.logprobs);
-        if answer.is_complete() {
-            return Ok(routes::json(whole(&mut answer)));
-        }
-        next = started.events.recv().await;
+/// A text of the complete answer.
+fn whole((index, choice): (usize, Choice)) -> Value {
+    let ParsedAnswer { content, reasoning, tool_calls } = choice.answer;
+    let has_content = !content.is_empty() || tool_calls.is_empty();
+    let content = if has_content { content.into() } else { Value::Null };
+    let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+    if !reasoning.is_empty() {
+        message["reasoning_content"] = reasoning.into();
     }
-    Err(ApiError::internal("the model's thread has ended"))
-}
-
-fn whole(answer: &mut Answer) -> Value {
-    let choices = std::mem::take(&mut answer.choices).into_iter().enumerate();
-    let choices = choices.map(|(index, choice)| {
-        let ParsedAnswer { content, reasoning, tool_calls } = choice.answer;
-        let has_content = !content.is_empty() || tool_calls.is_empty();
-        let content = if has_content { content.into() } else { Value::Null };
-        let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
-        if !reasoning.is_empty() {
-            message["reasoning_content"] = reasoning.into();
-        }
-        if !tool_calls.is_empty() {
-            let call = |(ParsedCall { name, arguments }, id)| {
-                json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
-            };
-            message["tool_calls"] = tool_calls.into_iter().zip(choice.ids).map(call).collect();
-        }
-        let logprobs = match choice.logprobs {
-            all if all.is_empty() => Value::Null,
-            all => json!({ "content": all, "refusal": null }),
+    if !tool_calls.is_empty() {
+        let call = |(ParsedCall { name, arguments }, id)| {
+            let function = json!({ "name": name, "arguments": arguments });
+            json!({ "id": id, "type": "function", "function": function })
         };
-        json!({ "index": index, "message": message, "logprobs": logprobs, "finish_reason": choice.finish })
-    });
-    let mut object = answer.object("chat.completion", choices.collect());
-    object.insert("usage".into(), answer.usage.json());
-    Value::Object(object)
-}
-
-/// The chunks of a streamed answer.
-struct Streamed {
-    answer: Answer,
-    include_usage: bool,
-    /// Whether each text's role was sent.
-    begun: Vec<bool>,
-}
-
-impl Streamed {
-    fn new(answer: Answer, delivery: &Delivery) -> Self {
-        let begun = vec![false; answer.choices.len()];
-        Streamed { answer, include_usage: delivery.include_usage, begun }
+        message["tool_calls"] = tool_calls.into_iter().zip(choice.ids).map(call).collect();
     }
+    let logprobs = match choice.logprobs {
+        all if all.is_empty() => Value::Null,
+        all => json!({ "content": all, "refusal": null }),
+    };
+    json!({ "index": index, "message": message, "logprobs": logprobs, "finish_reason": choice.finish })
+}
 
+impl Answer {
     fn chunk(&self, choices: Vec<Value>, usage: Value) -> Value {
-        let mut object = self.answer.object("chat.completion.chunk", choices);
+        let mut object = self.object("chat.completion.chunk", choices);
         if self.include_usage {
             object.insert("usage".into(), usage);
         }
@@ -279,15 +238,15 @@ impl Streamed {
     }
 }
 
-impl Chunks for Streamed {
+impl stream::Answer for Answer {
     fn chunks(&mut self, text: usize, event: Event) -> Vec<Value> {
         let mut chunks = Vec::new();
-        if !std::mem::replace(&mut self.begun[text], true) {
+        if !std::mem::replace(&mut self.choices[text].has_begun, true) {
             chunks.push(self.choice(text, json!({ "role": "assistant", "content": "" }), None, None));
         }
-        let Added { events, mut logprobs } = self.answer.take(text, event);
+        let Added { events, mut logprobs } = self.take(text, event);
         for event in events {
-            if let Some(delta) = delta(event, &self.answer.choices[text].ids) {
+            if let Some(delta) = delta(event, &self.choices[text].ids) {
                 chunks.push(self.choice(text, delta, logprobs.take(), None));
             }
         }
@@ -295,21 +254,33 @@ impl Chunks for Streamed {
             // A token whose text is not complete.
             chunks.push(self.choice(text, json!({}), logprobs, None));
         }
-        if let Some(finish) = self.answer.choices[text].finish {
+        if let Some(finish) = self.choices[text].finish {
             chunks.push(self.choice(text, json!({}), None, Some(finish)));
         }
         chunks
     }
 
-    fn is_complete(&self) -> bool {
-        self.answer.is_complete()
+    fn add(&mut self, text: usize, event: Event) {
+        let added = self.take(text, event);
+        self.choices[text].logprobs.extend(added.logprobs);
     }
 
-    fn last(&mut self) -> Vec<Value> {
+    fn is_complete(&self) -> bool {
+        self.choices.iter().all(|choice| choice.finish.is_some())
+    }
+
+    fn last(&self) -> Vec<Value> {
         match self.include_usage {
-            true => vec![self.chunk(Vec::new(), self.answer.usage.json())],
+            true => vec![self.chunk(Vec::new(), self.usage.json())],
             false => Vec::new(),
         }
+    }
+
+    fn whole(mut self) -> Value {
+        let choices = std::mem::take(&mut self.choices).into_iter().enumerate().map(whole).collect();
+        let mut object = self.object("chat.completion", choices);
+        object.insert("usage".into(), self.usage.json());
+        Value::Object(object)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/v1/completions`: texts that continue others.
 
-use super::stream::{self, Chunks};
+use super::stream;
 use super::{constraints, finish_reason, id, limit, now, start, token_text, LEAST};
 use super::{Delivery, Started, Usage, Wanted};
 use crate::error::{ApiError, Result};
@@ -24,17 +24,8 @@ const USUAL_TOKENS: usize = 16;
 pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Response> {
     let fields = body::read(&app, request).await?;
     let prepared = app.clone();
-    let mut started = routes::blocking(move || prepare(&prepared, fields)).await?;
-    let first = started.events.recv().await.ok_or_else(|| ApiError::internal("the model's thread has ended"))?;
-    if let (_, Event::Failed(error)) = first {
-        return Err(error);
-    }
-    let answer = Answer::new(&started);
-    if started.delivery.stream {
-        let streamed = Streamed { answer, include_usage: started.delivery.include_usage };
-        return Ok(stream::answer(first, started.events, streamed));
-    }
-    at_once(answer, first, started).await
+    let started = routes::blocking(move || prepare(&prepared, fields)).await?;
+    stream::answer(Answer::new(&started), started.events, started.delivery.stream).await
 }
 
 /// Reads a request and starts its texts.
@@ -102,6 +93,7 @@ struct Answer {
     decoder: Decoder,
     usage: Usage,
     choices: Vec<Choice>,
+    include_usage: bool,
 }
 
 #[derive(Default)]
@@ -154,7 +146,8 @@ impl Answer {
         let (model, decoder) = (started.model.clone(), started.decoder.clone());
         let choices = (0..started.n).map(|_| Choice::default()).collect();
         let usage = Usage::of_prompts(started.prompt_tokens);
-        Answer { id: id("cmpl"), created: now(), model, decoder, usage, choices }
+        let include_usage = started.delivery.include_usage;
+        Answer { id: id("cmpl"), created: now(), model, decoder, usage, choices, include_usage }
     }
 
     /// The text that an event adds, and its log-probabilities.
@@ -180,10 +173,6 @@ impl Answer {
         }
     }
 
-    fn is_complete(&self) -> bool {
-        self.choices.iter().all(|choice| choice.finish.is_some())
-    }
-
     fn object(&self, choices: Vec<Value>) -> Map<String, Value> {
         let mut object = Map::new();
         object.insert("id".into(), json!(self.id));
@@ -200,39 +189,9 @@ fn choice(index: usize, text: &str, logprobs: Option<TokenLogprobs>, finish: Opt
     json!({ "index": index, "text": text, "logprobs": logprobs, "finish_reason": finish })
 }
 
-/// Waits for the whole answer.
-async fn at_once(mut answer: Answer, first: (usize, Event), mut started: Started) -> Result<Response> {
-    let mut next = Some(first);
-    while let Some((text, event)) = next {
-        if let Event::Failed(error) = event {
-            return Err(error);
-        }
-        let (added, logprobs) = answer.take(text, event);
-        answer.choices[text].text += &added;
-        if let Some(logprobs) = logprobs {
-            answer.choices[text].logprobs.get_or_insert_default().append(logprobs);
-        }
-        if answer.is_complete() {
-            let choices = std::mem::take(&mut answer.choices).into_iter().enumerate();
-            let choices = choices.map(|(index, c)| choice(index, &c.text, c.logprobs, c.finish));
-            let mut object = answer.object(choices.collect());
-            object.insert("usage".into(), answer.usage.json());
-            return Ok(routes::json(Value::Object(object)));
-        }
-        next = started.events.recv().await;
-    }
-    Err(ApiError::internal("the model's thread has ended"))
-}
-
-/// The chunks of a streamed answer.
-struct Streamed {
-    answer: Answer,
-    include_usage: bool,
-}
-
-impl Streamed {
+impl Answer {
     fn chunk(&self, choices: Vec<Value>, usage: Value) -> Value {
-        let mut object = self.answer.object(choices);
+        let mut object = self.object(choices);
         if self.include_usage {
             object.insert("usage".into(), usage);
         }
@@ -240,24 +199,40 @@ impl Streamed {
     }
 }
 
-impl Chunks for Streamed {
+impl stream::Answer for Answer {
     fn chunks(&mut self, text: usize, event: Event) -> Vec<Value> {
-        let (added, logprobs) = self.answer.take(text, event);
-        let finish = self.answer.choices[text].finish;
+        let (added, logprobs) = self.take(text, event);
+        let finish = self.choices[text].finish;
         match added.is_empty() && logprobs.is_none() && finish.is_none() {
             true => Vec::new(),
             false => vec![self.chunk(vec![choice(text, &added, logprobs, finish)], Value::Null)],
         }
     }
 
-    fn is_complete(&self) -> bool {
-        self.answer.is_complete()
+    fn add(&mut self, text: usize, event: Event) {
+        let (added, logprobs) = self.take(text, event);
+        self.choices[text].text += &added;
+        if let Some(logprobs) = logprobs {
+            self.choices[text].logprobs.get_or_insert_default().append(logprobs);
+        }
     }
 
-    fn last(&mut self) -> Vec<Value> {
+    fn is_complete(&self) -> bool {
+        self.choices.iter().all(|choice| choice.finish.is_some())
+    }
+
+    fn last(&self) -> Vec<Value> {
         match self.include_usage {
-            true => vec![self.chunk(Vec::new(), self.answer.usage.json())],
+            true => vec![self.chunk(Vec::new(), self.usage.json())],
             false => Vec::new(),
         }
+    }
+
+    fn whole(mut self) -> Value {
+        let choices = std::mem::take(&mut self.choices).into_iter().enumerate();
+        let choices = choices.map(|(index, c)| choice(index, &c.text, c.logprobs, c.finish));
+        let mut object = self.object(choices.collect());
+        object.insert("usage".into(), self.usage.json());
+        Value::Object(object)
     }
 }

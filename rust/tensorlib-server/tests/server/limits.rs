@@ -2,7 +2,7 @@
 
 use crate::common::client::{read, read_head};
 use crate::common::models::Folder;
-use crate::common::{decoder, plays_that_converse, Running, TEMPLATE};
+use crate::common::{decoder, plays_that_converse, random_decoder, Running, TEMPLATE};
 use serde_json::{json, Value};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
@@ -144,13 +144,14 @@ fn connections_beyond_the_limit_wait() {
 #[test]
 fn a_client_that_leaves_ends_its_texts() {
     let folder = Folder::new("server-leaves");
-    let server = Running::plays(&folder, ServerOptions::default());
+    let mut server = Server::new(ServerOptions::default());
+    server.add_decoder("random", &random_decoder(&folder, 4000, TEMPLATE)).unwrap().unwrap();
+    let server = Running::start(server);
     let client = server.client();
     for (round, stream) in [true, false, true, false].into_iter().enumerate() {
-        let mut request = long(16);
-        request["stream"] = stream.into();
-        // Nothing ends these texts but the context.
-        request["max_tokens"] = 100_000.into();
+        // Nothing ends these texts but the context, much later.
+        let ends = json!({ "0": -100, "2": -100 });
+        let request = json!({ "prompt": "O", "max_tokens": 4000, "n": 16, "stream": stream, "logit_bias": ends });
         let mut begun = client.begin(COMPLETIONS, &request);
         if stream {
             read_head(&mut begun).unwrap();
