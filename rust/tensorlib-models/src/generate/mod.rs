@@ -4,6 +4,7 @@ pub(crate) mod answer;
 mod channels;
 mod chat;
 mod constraint;
+mod reasoning;
 mod sampler;
 mod speculation;
 mod stops;
@@ -16,11 +17,12 @@ use speculation::Speculation;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use chat::{Chat, ChatOptions, Message, Prompt, Reasoning, Role, ToolCall};
+pub use chat::{Chat, ChatOptions, Message, Prompt, Role, ToolCall};
 #[cfg(feature = "grammar")]
 pub use constraint::Constraint;
 #[cfg(feature = "grammar")]
 pub(crate) use constraint::Grammars;
+pub use reasoning::Reasoning;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
 pub use stops::Segment;
 pub use tools::{

@@ -7,11 +7,9 @@
 //! A template may also complete a token that a text has a part of: it may write two texts side by side, or a name
 //! between `<` and `>`. So the mark is inserted into such parts at the ends of a text too.
 
+use crate::generate::template::MARKS;
 use crate::tokenizer::Tokenizer;
 use serde_json::{Map, Value};
-
-/// Characters that Unicode reserves as non-characters: texts contain none of them, or not all.
-pub const MARKS: std::ops::RangeInclusive<char> = '\u{FDD0}'..='\u{FDEF}';
 
 /// A mark that occurs in none of the strings of these values.
 pub fn mark(values: &Map<String, Value>) -> Option<char> {

@@ -3,11 +3,11 @@
 mod guarded;
 mod message;
 
+use super::reasoning::Reasoning;
 use super::template::Template;
 use super::tools::{ToolFormat, Tools};
 use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
-pub(super) use guarded::MARKS;
 use message::Dialect;
 pub use message::{Message, Role, ToolCall};
 use minijinja::value::Serde;
@@ -32,18 +32,6 @@ impl Default for ChatOptions {
         let (tools, variables) = (Tools::default(), Map::new());
         ChatOptions { tools, add_generation_prompt: true, variables, parse_special: false }
     }
-}
-
-/// Where an answer has the model's reasoning, aside from gpt-oss's channels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reasoning {
-    /// Nowhere.
-    #[default]
-    None,
-    /// It may begin with reasoning between `<think>` and `</think>`.
-    Tagged,
-    /// It begins with reasoning that ends at `</think>`: the prompt ends with `<think>`.
-    Open,
 }
 
 /// A conversation as a model reads it.

@@ -1,7 +1,7 @@
 //! Grammars of answers with tool calls.
 
 use super::{schema, xml, Constraint};
-use crate::generate::chat::Reasoning;
+use crate::generate::reasoning::Reasoning;
 use crate::generate::tools::parser::{harmony, text, xml as xml_text};
 use crate::generate::tools::{CallOptions, Tool, ToolChoice, ToolFormat, Tools};
 use crate::tokenizer::Tokenizer;

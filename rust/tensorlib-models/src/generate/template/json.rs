@@ -1,7 +1,7 @@
 //! Writes JSON as Python's json.dumps does, by default with `ensure_ascii` false.
 
+use super::marks::MARKS;
 use super::Rendered;
-use crate::generate::chat::MARKS;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! Renders chat templates as transformers does: Jinja2 with some functions, filters and a tag in addition.
 
 mod json;
+mod marks;
 mod percent;
 mod python;
 mod quotes;
@@ -12,6 +13,8 @@ use jiff::Zoned;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Kwargs;
 use minijinja::{Environment, ErrorKind as JinjaErrorKind, Value};
+
+pub use marks::MARKS;
 
 /// The limit of steps for a template; a conversation of thousands of turns takes fewer.
 const STEPS: u64 = 50_000_000;

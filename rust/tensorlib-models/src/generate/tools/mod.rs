@@ -3,7 +3,7 @@
 mod format;
 pub(super) mod parser;
 
-use super::chat::Reasoning;
+use super::reasoning::Reasoning;
 use crate::{Error, Result};
 pub use format::ToolFormat;
 pub use parser::{AnswerEvent, AnswerParser, ParsedAnswer, ParsedCall};

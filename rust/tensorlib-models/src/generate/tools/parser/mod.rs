@@ -10,7 +10,7 @@ pub(in crate::generate) mod values;
 pub(in crate::generate) mod xml;
 
 use super::{ToolFormat, Tools};
-use crate::generate::chat::Reasoning;
+use crate::generate::reasoning::Reasoning;
 use crate::generate::stops::Segment;
 use crate::tokenizer::Tokenizer;
 use events::Sink;

@@ -4,7 +4,7 @@ use super::envelope::{Envelope, Step};
 use super::events::Sink;
 use super::input::{Input, Marker, Next};
 use super::xml::{XmlCall, XmlStep};
-use crate::generate::chat::Reasoning;
+use crate::generate::reasoning::Reasoning;
 use crate::generate::tools::ToolFormat;
 use crate::tokenizer::Tokenizer;
 
