@@ -2,7 +2,7 @@
 
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
-use crate::state::State;
+use crate::state::{State, BODY_UNIT};
 use axum::body::Body;
 use axum::http::{header, HeaderMap, Request};
 use http_body_util::{BodyExt, Limited};
@@ -19,6 +19,13 @@ pub async fn read(state: &State, request: Request<Body>) -> Result<Fields> {
         return Err(too_large());
     }
     let seconds = state.options.client_time.as_secs_f64();
+    // Parsed, a body takes several times its size, so not all clients send large ones at the same time.
+    let size = announced.map_or(most, |n| usize::try_from(n).unwrap_or(most));
+    let units = u32::try_from(size.div_ceil(BODY_UNIT)).unwrap_or(u32::MAX);
+    let share = tokio::time::timeout(state.options.client_time, state.bodies.clone().acquire_many_owned(units)).await;
+    let Ok(Ok(share)) = share else {
+        return Err(ApiError::busy("other requests with large bodies are being read: try again"));
+    };
     let read = tokio::time::timeout(state.options.client_time, Limited::new(body, most).collect());
     let slow = |_| ApiError::slow(format!("the body did not arrive within {seconds} seconds"));
     let bytes = match read.await.map_err(slow)? {
@@ -27,7 +34,7 @@ pub async fn read(state: &State, request: Request<Body>) -> Result<Fields> {
         Err(error) => return Err(ApiError::invalid(format!("the body cannot be read: {error}"))),
     };
     let value = serde_json::from_slice(&bytes).map_err(|e| ApiError::invalid(format!("the body is no JSON: {e}")))?;
-    Fields::new(value, "")
+    Ok(Fields::new(value, "")?.holding(share))
 }
 
 /// Browsers send other types to any server without asking it, so JSON must be called JSON.

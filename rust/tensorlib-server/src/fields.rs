@@ -4,6 +4,7 @@
 use crate::error::{ApiError, Result};
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// An object whose fields are taken one by one.
 pub struct Fields {
@@ -11,6 +12,8 @@ pub struct Fields {
     /// Where the object is in the request: empty, or ends in a dot.
     at: String,
     known: Vec<&'static str>,
+    /// The request's share of the memory for bodies.
+    _share: Option<OwnedSemaphorePermit>,
 }
 
 impl Fields {
@@ -19,11 +22,16 @@ impl Fields {
         match value {
             Value::Object(object) => {
                 let at = if at.is_empty() { String::new() } else { format!("{at}.") };
-                Ok(Fields { object, at, known: Vec::new() })
+                Ok(Fields { object, at, known: Vec::new(), _share: None })
             }
             _ if at.is_empty() => Err(ApiError::invalid("the request is no JSON object")),
             _ => Err(ApiError::field(at, "an object is valid")),
         }
+    }
+
+    /// Has the fields hold a share of the memory for bodies until they are taken.
+    pub fn holding(self, share: OwnedSemaphorePermit) -> Self {
+        Fields { _share: Some(share), ..self }
     }
 
     /// A field's place in the request.

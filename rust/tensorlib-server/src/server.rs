@@ -4,7 +4,7 @@ use crate::embedder::Embedder;
 use crate::generator::Generator;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
-use crate::state::{Kind, Model, State};
+use crate::state::{Kind, Model, State, BODY_UNIT};
 use crate::{connections, routes, texts};
 use std::fmt;
 use std::io;
@@ -12,10 +12,13 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use tensorlib_models::{Batch, Decoder, Encoder, Error, Result};
-use tokio::sync::watch;
+use tokio::sync::{watch, Semaphore};
 
 /// Threads that read requests and prepare prompts, in addition to those that compute.
 const PREPARING: usize = 4;
+
+/// How many bodies of the largest size are in memory at a time. Smaller ones share that memory.
+const BODIES: usize = 4;
 
 /// The tokens that a model took over from the [prefix store](ServerOptions::prefix_store), or why its file cannot be used.
 pub type Restored = Result<usize>;
@@ -130,7 +133,9 @@ impl Server {
             .build()?;
         let Server { options, metrics, models, stop } = self;
         let is_draining = AtomicBool::new(false);
-        let app = Arc::new(State { models, options, metrics, is_draining });
+        let units = (BODIES * options.body_bytes.div_ceil(BODY_UNIT)).clamp(1, Semaphore::MAX_PERMITS);
+        let bodies = Arc::new(Semaphore::new(units));
+        let app = Arc::new(State { models, options, metrics, bodies, is_draining });
         let mut stopped = stop.subscribe();
         runtime.block_on(async {
             listener.set_nonblocking(true)?;

@@ -9,6 +9,7 @@ use crate::options::ServerOptions;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Semaphore;
 
 /// A model and its name in requests.
 pub struct Model {
@@ -26,11 +27,16 @@ pub enum Kind {
     Embedder(Embedder),
 }
 
+/// Bytes of a unit of the memory for bodies.
+pub const BODY_UNIT: usize = 1024;
+
 /// What all requests share.
 pub struct State {
     pub models: Vec<Model>,
     pub options: ServerOptions,
     pub metrics: Arc<Metrics>,
+    /// The memory for bodies that are read or prepared, in units of [`BODY_UNIT`] bytes.
+    pub bodies: Arc<Semaphore>,
     /// Whether the server stops: it answers what it has accepted, and nothing else.
     pub is_draining: AtomicBool,
 }

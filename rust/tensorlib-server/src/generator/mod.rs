@@ -78,7 +78,12 @@ pub struct Generator {
     load: Arc<Load>,
     /// The most texts that are accepted at a time.
     most: usize,
+    /// The most bytes of a prompt whose tokens may fit into the context.
+    most_bytes: usize,
 }
+
+/// A text of at most this many bytes for each token of the context is not refused by its length.
+const TOKEN_BYTES: usize = 64;
 
 impl Generator {
     /// Starts the thread. `waiting`: how many texts may wait beyond those that are computed together; `prefixes`: where
@@ -97,7 +102,10 @@ impl Generator {
         let worker = worker::Worker::new(batch, received, load.clone(), prefixes, metrics.of_model(name));
         let thread = std::thread::Builder::new().name(format!("batch {name}")).spawn(move || worker.run())?;
         let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
-        Ok(Generator { decoder, chat, jobs, thread, load, most: together + waiting })
+        let (tokenizer, n) = (decoder.tokenizer(), decoder.tokenizer().n_tokens() as u32);
+        let longest = (0..n).filter_map(|id| tokenizer.token(id)).map(str::len).max().unwrap_or(0);
+        let most_bytes = decoder.context().saturating_mul(longest.max(TOKEN_BYTES));
+        Ok(Generator { decoder, chat, jobs, thread, load, most: together + waiting, most_bytes })
     }
 
     /// The model.
@@ -108,6 +116,19 @@ impl Generator {
     /// The model's template.
     pub fn chat(&self) -> Result<&Chat> {
         self.chat.as_ref().map_err(|error| ApiError::field("messages", error))
+    }
+
+    /// Refuses a text that has more tokens than the context whatever they are, before it takes the time to find them.
+    pub fn check_length(&self, name: &str, bytes: usize) -> Result<()> {
+        match bytes > self.most_bytes {
+            false => Ok(()),
+            true => {
+                let context = self.decoder.context();
+                Err(ApiError::too_long(format!(
+                    "{name}: {bytes} bytes are more than the context of {context} tokens holds"
+                )))
+            }
+        }
     }
 
     /// Whether the model answers.

@@ -39,6 +39,10 @@ fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
     let (name, generator) = state.generator(&mut fields)?;
     let (decoder, chat) = (generator.decoder(), generator.chat()?);
     let messages = messages::read(&mut fields)?;
+    generator.check_length(
+        "messages",
+        messages.iter().filter_map(|message| message.content.as_ref()).map(String::len).sum(),
+    )?;
     let delivery = Delivery::read(&mut fields)?;
     let mut sampling = sampling::read(&mut fields, decoder.vocabulary())?;
     sampling.logprobs = logprobs(&mut fields)?;

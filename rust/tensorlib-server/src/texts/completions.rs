@@ -5,7 +5,7 @@ use super::{constraints, finish_reason, id, limit, now, start, token_text, LEAST
 use super::{Delivery, Started, Usage, Wanted};
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
-use crate::generator::Event;
+use crate::generator::{Event, Generator};
 use crate::routes::{self, App};
 use crate::sampling;
 use crate::{body, state};
@@ -32,7 +32,7 @@ pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Res
 fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
     let (name, generator) = state.generator(&mut fields)?;
     let decoder = generator.decoder();
-    let prompts = prompts(&mut fields, decoder, state.options.texts)?;
+    let prompts = prompts(&mut fields, generator, state.options.texts)?;
     let delivery = Delivery::read(&mut fields)?;
     let mut sampling = sampling::read(&mut fields, decoder.vocabulary())?;
     sampling.logprobs = fields.count("logprobs", 0..=MOST_LOGPROBS)?;
@@ -51,10 +51,13 @@ fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
 
 /// `prompt`: a text, its tokens, or a list of either. With `parse_special`, control tokens that are written out in a text
 /// are those tokens.
-fn prompts(fields: &mut Fields, decoder: &Decoder, most: usize) -> Result<Vec<Vec<u32>>> {
+fn prompts(fields: &mut Fields, generator: &Generator, most: usize) -> Result<Vec<Vec<u32>>> {
     let parse_special = fields.flag("parse_special")?.unwrap_or(false);
-    let encode =
-        |text: &str| decoder.tokenizer().encode_prompt(text, parse_special).map_err(|e| ApiError::about("prompt", &e));
+    let decoder = generator.decoder();
+    let encode = |text: &str| {
+        generator.check_length("prompt", text.len())?;
+        decoder.tokenizer().encode_prompt(text, parse_special).map_err(|e| ApiError::about("prompt", &e))
+    };
     let wrong = || ApiError::field("prompt", "a text, a list of tokens, or a list of either is valid");
     let tokens = |values: &[Value]| tokens(values, decoder.vocabulary(), "prompt");
     let one = |value: &Value| match value {

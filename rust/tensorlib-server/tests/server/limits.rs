@@ -64,6 +64,32 @@ fn large_bodies_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn large_bodies_wait_for_each_other() {
+    let folder = Folder::new("server-large");
+    let client_time = Duration::from_millis(500);
+    let options = ServerOptions { body_bytes: 100_000, client_time, ..ServerOptions::default() };
+    let server = Running::plays(&folder, options);
+    let client = server.client();
+    // Four bodies that are announced and not sent take all the memory for bodies.
+    let head = format!("POST {COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+    let mut slow: Vec<_> = (0..4).map(|_| client.connect()).collect();
+    slow.iter_mut().for_each(|stream| {
+        stream.write_all(format!("{head}Content-Length: 99000\r\n\r\n").as_bytes()).unwrap();
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    // The next one waits until they are given up.
+    let begin = Instant::now();
+    client.post(COMPLETIONS, &json!({ "prompt": "a", "max_tokens": 1, "user": "x".repeat(90_000) })).ok();
+    assert!(begin.elapsed() > Duration::from_millis(200));
+    // Texts that cannot fit are refused before their tokens are found.
+    let long = client.post(COMPLETIONS, &json!({ "prompt": "a ".repeat(20_000) }));
+    assert!(long.failure(400).contains("prompt: 40000 bytes are more than the context of 256 tokens holds"));
+    let turn = json!({ "role": "user", "content": "a ".repeat(10_000) });
+    let long = client.post("/v1/chat/completions", &json!({ "messages": [turn, turn] }));
+    assert!(long.failure(400).contains("messages: 40000 bytes"));
+}
+
+#[test]
 fn a_full_queue_refuses() {
     let folder = Folder::new("server-queue");
     let sequences = SequencesOptions { together: 2, ..SequencesOptions::default() };
