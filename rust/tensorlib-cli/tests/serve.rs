@@ -9,7 +9,7 @@ mod common;
 use client::{read_head, Client};
 use common::{command, tool, Folder};
 use serde_json::{json, Value as Json};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
 
@@ -96,9 +96,13 @@ fn signals_let_it_answer_what_it_accepted() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let server = Server::start(&[]);
-    // A connection whose request is not complete keeps the server waiting.
-    let stream = server.client.connect();
-    std::io::Write::write_all(&mut &stream, b"POST /v1/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n").unwrap();
+    // A request whose body does not come keeps the server waiting.
+    let mut stream = server.client.connect();
+    let head = "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    stream.write_all(format!("{head}Content-Length: 9\r\nExpect: 100-continue\r\n\r\n").as_bytes()).unwrap();
+    let (mut stream, mut line) = (BufReader::new(stream), String::new());
+    stream.read_line(&mut line).unwrap();
+    assert!(line.contains("100 Continue"), "{line}");
     let mut errors = String::new();
     server.signal("-TERM");
     let mut server = server;

@@ -13,7 +13,8 @@ const PACKAGE: [&str; 2] = ["--package", "tensorlib-server"];
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
     let seconds = super::fuzz_seconds(60)?.to_string();
-    let tests = tests(run).env("TENSORLIB_FUZZ_SECONDS", &seconds);
+    // Those of real clients follow.
+    let tests = tests(run).args(["--", "--skip", "clients::"]).env("TENSORLIB_FUZZ_SECONDS", &seconds);
     run.tests(&format!("tests, a fuzzer for {seconds} s"), Style::Cargo, tests)?;
     let python = python::with_clients(run.ws)?;
     let (curl, chromium) = (system::tool("curl", "curl")?, system::tool("chromium", "chromium")?);
