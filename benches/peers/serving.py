@@ -1,6 +1,6 @@
 """Servers of one model, measured in turn: python serving.py NAME=URL... [--clients 1,4,8,16] [--tokens 64] [--rounds 3]
 
-For each number of clients: the tokens that all of them get in a second. Then the time to the first token of a prompt of
+For each number of clients: the tokens that all of them get in a second, after prompts of 8. Then the time to the first token of a prompt of
 2,000 known tokens and 50 others, and of the 50 others alone. Servers answer /v1/completions; temperature 0, nothing ends
 a text but its limit (`--ban ID` bans a token that would). Best of the rounds, in which the servers take turns.
 """
@@ -12,13 +12,11 @@ import random
 import time
 import urllib.request
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-
-def words(n, seed):
-    """A text of n random words, different for each seed."""
+def prompt_of(options, n, seed):
+    """n random tokens, different for each seed."""
     make = random.Random(seed)
-    return " ".join("".join(make.choices(LETTERS, k=make.randint(2, 5))) for _ in range(n))
+    return [make.randrange(300, options.vocabulary) for _ in range(n)]
 
 
 def post(url, body):
@@ -35,7 +33,7 @@ def body_of(options, prompt, tokens):
 
 def together(url, options, clients, seed):
     """Tokens per second of so many clients."""
-    prompts = [words(12, seed + i) for i in range(clients)]
+    prompts = [prompt_of(options, 8, seed + i) for i in range(clients)]
 
     def ask(prompt):
         with post(url, body_of(options, prompt, options.tokens)) as answer:
@@ -64,7 +62,8 @@ def main():
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ban", type=int, action="append", metavar="ID")
-    parser.add_argument("--prefix", type=int, default=2000, help="known tokens, about; 0: none")
+    parser.add_argument("--prefix", type=int, default=2000, help="known tokens; 0: none")
+    parser.add_argument("--vocabulary", type=int, default=30000, help="prompts have tokens below this one")
     options = parser.parse_args()
     servers = [server.split("=", 1) for server in options.servers]
     best = {}
@@ -78,15 +77,13 @@ def main():
         print(f"{clients:3} clients, tokens/s:  {rates}")
     if not options.prefix:
         return
-    # A random word takes about two tokens of a usual vocabulary.
-    shared = words(options.prefix // 2, 7)
-    times = {}
+    shared, times = prompt_of(options, options.prefix, 7), {}
     for turn in range(options.rounds):
         for name, url in servers:
-            rest = words(25, 5000 + turn)
+            rest = prompt_of(options, 50, 5000 + turn)
             if turn == 0:
                 times[name, "new"] = first_token(url, options, shared)
-            for kind, prompt in [("known", f"{shared} {rest}"), ("rest alone", rest + " end")]:
+            for kind, prompt in [("known", shared + rest), ("rest alone", rest[::-1])]:
                 seconds = first_token(url, options, prompt)
                 times[name, kind] = min(times.get((name, kind), seconds), seconds)
     for name, _ in servers:
