@@ -31,8 +31,8 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]
 pub use generate::Constraint;
 pub use generate::{
-    generate, generate_speculating, Candidate, Chat, Ending, Logits, LogitsProcessor, Logprobs, Message, Piece,
-    Sampler, SamplerOptions, Totals,
+    generate, generate_speculating, Candidate, Chat, Drafts, Ending, Logits, LogitsProcessor, Logprobs, Message, Piece,
+    Sampler, SamplerOptions, Speculation, SpeculationOptions, Totals,
 };
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
