@@ -376,9 +376,12 @@ pub struct Generate {
     #[arg(long, value_name = "FILE")]
     pub session: Option<PathBuf>,
     /// Draft tokens that followed the last ones where these occurred before, and compute several together: faster where
-    /// the text repeats itself or the prompt
-    #[arg(long, value_enum, value_name = "auto|off", default_value = "off", conflicts_with = "prompts")]
-    pub speculate: Speculate,
+    /// the text repeats itself or the prompt [default: auto with --draft, else off]
+    #[arg(long, value_enum, value_name = "auto|off", conflicts_with = "prompts")]
+    pub speculate: Option<Speculate>,
+    /// Also draft tokens with MODEL, a smaller model with the same vocabulary: a GGUF file, or a hub folder
+    #[arg(long, value_name = "MODEL", conflicts_with = "prompts")]
+    pub draft: Option<PathBuf>,
     #[command(flatten)]
     pub products: Products,
     #[command(flatten)]

@@ -252,6 +252,38 @@ fn speculation_gives_the_same_text() {
 }
 
 #[test]
+fn a_draft_model_gives_the_same_text() {
+    let folder = Folder::new("models-draft");
+    let template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    let path = decoder(&folder, &[("tokenizer.chat_template", template.into())]);
+    let generate = |more: &[&str]| {
+        let args = ["generate", &path, "abcabcabcabc", "-n", "120", "--seed", "3", "--reproducible"];
+        tool(&[&args[..], more].concat())
+    };
+    let (plain, drafted) = (generate(&[]), generate(&["--draft", &path, "--verbose", "--threads", "1"]));
+    assert_eq!((plain.code, drafted.code, &plain.out), (Some(0), Some(0), &drafted.out), "{drafted:?}");
+    for line in ["right drafts: prompt lookup: ", "draft model: ", "draft model:\n", "cache: "] {
+        assert!(drafted.err.contains(line), "{line}: {}", drafted.err);
+    }
+    assert!(!plain.err.contains("draft"), "{}", plain.err);
+    // A conversation, which the draft model follows.
+    let turns = |more: &[&str]| {
+        let args = ["generate", &path, "-n", "20", "--temp", "0", "--reproducible"];
+        tool_with(&[&args[..], more].concat(), b"hello\nabcabc\nhello\n")
+    };
+    let (plain, drafted) = (turns(&[]), turns(&["--draft", &path, "--speculate", "auto", "--ctx", "200"]));
+    assert_eq!((plain.code, drafted.code, plain.out), (Some(0), Some(0), drafted.out), "{}", drafted.err);
+    // Refusals.
+    let usage = ["the argument '--draft <MODEL>' cannot be used with '--speculate off'"];
+    generate(&["--draft", &path, "--speculate", "off"]).expect(2, &usage);
+    let prompts = ["generate", &path, "--prompts", &path, "--draft", &path];
+    tool(&prompts).expect(2, &["cannot be used with"]);
+    generate(&["--draft", &folder.path("none")]).expect(3, &["none"]);
+    let plays = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.gguf");
+    generate(&["--draft", plays]).expect(1, &["plays.gguf: the draft model has another vocabulary: token ", "hint: "]);
+}
+
+#[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");
     let path = decoder(&folder, &[]);

@@ -32,9 +32,10 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]
 pub use generate::Constraint;
 pub use generate::{
-    generate, generate_speculating, AnswerEvent, AnswerParser, CallOptions, Candidate, Chat, ChatOptions, Ending,
-    Logits, LogitsProcessor, Logprobs, Message, ParsedAnswer, ParsedCall, Piece, Prompt, Reasoning, Role, Sampler,
-    SamplerOptions, Segment, Tool, ToolCall, ToolChoice, ToolFormat, Tools, Totals,
+    generate, generate_speculating, AnswerEvent, AnswerParser, CallOptions, Candidate, Chat, ChatOptions, Drafts,
+    Ending, Logits, LogitsProcessor, Logprobs, Message, ParsedAnswer, ParsedCall, Piece, Prompt, Reasoning, Role,
+    Sampler, SamplerOptions, Segment, Speculation, SpeculationOptions, Tool, ToolCall, ToolChoice, ToolFormat, Tools,
+    Totals,
 };
 pub use kind::ModelKind;
 pub use perplexity::{perplexity, Perplexity};

@@ -12,7 +12,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IsTerminal, Write};
 use tensorlib_models::tokenizer::Tokenizer;
 use tensorlib_models::{
-    generate, generate_speculating, Chat, Ending, Logprobs, Message, Piece, Sampler, Session, Totals,
+    generate, generate_speculating, Chat, Decoder, Ending, Logprobs, Message, Piece, Sampler, Session, Speculation,
+    SpeculationOptions, Totals,
 };
 
 /// Runs the command.
@@ -23,6 +24,10 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     let seed = options.sampling.seed.unwrap_or_else(random);
     let sampling = options.sampling.options(seed, options.logprobs);
     sampling.check().map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    if options.draft.is_some() && options.speculate == Some(Speculate::Off) {
+        let message = "the argument '--draft <MODEL>' cannot be used with '--speculate off'";
+        return Err(Failure::new(Exit::Usage, message).hint("leave out one of them"));
+    }
     let prompt = prompt(options)?;
     let requests = options.prompts.as_deref().map(prompts::read).transpose()?;
     let load = model::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
@@ -30,6 +35,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(requests) = requests {
         return prompts::run(options, requests, &sampling, &decoder, out);
     }
+    let mut speculation = speculation(options, &decoder)?;
     let mut session = decoder.session(options.cache)?;
     if let Some(path) = options.session.as_ref().filter(|path| path.exists()) {
         session.restore(path)?;
@@ -41,9 +47,10 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         say(&format!("seed {seed}"));
     }
     let Some(prompt) = prompt else {
-        let exit = converse(options, &mut session, &mut sampler, out)?;
+        let exit = converse(options, &mut session, &mut sampler, speculation.as_mut(), out)?;
         save(options, &session)?;
         model::say_session_memory(&options.devices, &session);
+        say_draft_memory(options, speculation.as_ref());
         return Ok(exit);
     };
     let tokens = if options.chat || options.system.is_some() {
@@ -57,10 +64,11 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         return Err(Failure::new(Exit::Refused, "the prompt has no tokens: a text is valid")
             .hint("this model has no token for the beginning of a text"));
     }
-    let answer = answer(options, &mut session, &mut sampler, &tokens, out)?;
+    let answer = answer(options, (&mut session, speculation.as_mut()), &mut sampler, &tokens, out)?;
     report(&answer, seed, options.json, out)?;
     save(options, &session)?;
     model::say_session_memory(&options.devices, &session);
+    say_draft_memory(options, speculation.as_ref());
     Ok(match answer.totals.ending {
         Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
         _ => Exit::Success,
@@ -70,6 +78,18 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
 fn prompt(options: &Generate) -> Outcome<Option<String>> {
     let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
     model::text_of(path).map(Some)
+}
+
+/// What drafts tokens, if anything does.
+fn speculation(options: &Generate, decoder: &Decoder) -> Outcome<Option<Speculation>> {
+    let defaults = SpeculationOptions::default();
+    let Some(path) = &options.draft else {
+        let is_wanted = options.speculate == Some(Speculate::Auto);
+        return Ok(is_wanted.then(|| Speculation::new(&defaults)).transpose()?);
+    };
+    let draft = model::draft(path, decoder, options.ctx.unwrap_or(0) as usize)?.session(options.cache)?;
+    let speculation = Speculation::with_draft(&defaults, decoder, draft);
+    Ok(Some(speculation.map_err(|e| Failure::from(e).about(path.display()))?))
 }
 
 /// The instructions to the model, if there are any.
@@ -91,7 +111,7 @@ struct Answer {
 /// Generates after these tokens, of which the session may have the first, and prints as it goes.
 fn answer(
     options: &Generate,
-    session: &mut Session,
+    (session, mut speculation): (&mut Session, Option<&mut Speculation>),
     sampler: &mut Sampler,
     tokens: &[u32],
     out: &mut dyn Write,
@@ -124,8 +144,11 @@ fn answer(
         failed = shown.and_then(|()| out.flush()).err();
         failed.is_none() && !signals::came()
     };
-    let generate = if options.speculate == Speculate::Auto { generate_speculating } else { generate };
-    let totals = generate(session, sampler, &tokens[cached..], options.limit, &options.stop, show);
+    let (prompt, limit, stop) = (&tokens[cached..], options.limit, &options.stop);
+    let totals = match &mut speculation {
+        Some(speculation) => generate_speculating(session, sampler, prompt, limit, stop, speculation, show),
+        None => generate(session, sampler, prompt, limit, stop, show),
+    };
     if let Some(error) = failed {
         return Err(error.into());
     }
@@ -133,6 +156,9 @@ fn answer(
     if !options.json {
         writeln!(out)?;
         out.flush()?;
+    }
+    if let Some(speculation) = speculation {
+        report_drafts(options, speculation);
     }
     Ok(Answer { totals: totals?, text: whole })
 }
@@ -148,7 +174,13 @@ fn add_logprobs(object: &mut Json, logprobs: &Logprobs, tokenizer: &Tokenizer) {
 }
 
 /// Converses, turn by turn, as long as there are lines.
-fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, out: &mut dyn Write) -> Outcome<Exit> {
+fn converse(
+    options: &Generate,
+    session: &mut Session,
+    sampler: &mut Sampler,
+    mut speculation: Option<&mut Speculation>,
+    out: &mut dyn Write,
+) -> Outcome<Exit> {
     let decoder = session.decoder().clone();
     let tokenizer = decoder.tokenizer();
     let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
@@ -168,7 +200,7 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
         }
         turns.push(Message::user(line));
         let tokens = chat.encode(tokenizer, &turns, options.special)?;
-        let answer = answer(options, session, sampler, &tokens, out)?;
+        let answer = answer(options, (session, speculation.as_deref_mut()), sampler, &tokens, out)?;
         report(&answer, 0, options.json, out)?;
         turns.push(Message::assistant(answer.text));
         match answer.totals.ending {
@@ -176,6 +208,33 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
             Ending::Context => return Ok(Exit::Success),
             _ => {}
         }
+    }
+}
+
+/// With --verbose: prints what was drafted. Warns if the draft model failed.
+fn report_drafts(options: &Generate, speculation: &Speculation) {
+    if let Some(error) = speculation.draft_error() {
+        warn(format!("draft model: {error}; the text went on without its drafts"));
+    }
+    if !options.devices.verbose {
+        return;
+    }
+    let drafts = speculation.drafts();
+    let of = |(drafted, right): (usize, usize)| format!("{right} of {drafted} tokens");
+    let model = match speculation.draft_session() {
+        Some(_) => format!("; draft model: {} in {:.2} s", of(drafts.model), drafts.model_time.as_secs_f64()),
+        None => String::new(),
+    };
+    say(&format!("right drafts: prompt lookup: {}{model}", of(drafts.lookup)));
+}
+
+/// With --verbose: prints the memory of the draft model and its cache.
+fn say_draft_memory(options: &Generate, speculation: Option<&Speculation>) {
+    if let Some(session) = speculation.and_then(Speculation::draft_session) {
+        if options.devices.verbose {
+            say("draft model:");
+        }
+        model::say_session_memory(&options.devices, session);
     }
 }
 

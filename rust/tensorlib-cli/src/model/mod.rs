@@ -64,6 +64,15 @@ pub fn decoder_again(
     Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
 }
 
+/// Opens a draft model as a whole on the first device of its model. A context of 0 is its own.
+pub fn draft(path: &Path, decoder: &Decoder, context: usize) -> Outcome<Decoder> {
+    let options = DecoderOptions::new().context(context);
+    // SAFETY: as above.
+    let draft = unsafe { Decoder::open_mapped(path, decoder.backend(), &options)? };
+    draft.warnings().iter().for_each(|line| warn(format!("draft model: {line}")));
+    Ok(draft)
+}
+
 /// With --verbose: prints the device and the memory of the weights.
 pub fn say_memory(options: &DeviceArgs, backend: &Backend, memory: &Memory) {
     if !options.verbose {

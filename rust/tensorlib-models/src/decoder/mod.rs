@@ -317,6 +317,11 @@ impl Decoder {
         &self.0.tokenizer
     }
 
+    /// Whether both are handles of one model.
+    pub(crate) fn is_same(&self, other: &Decoder) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The name of the model's architecture in its files.
     pub fn architecture(&self) -> &str {
         &self.0.architecture

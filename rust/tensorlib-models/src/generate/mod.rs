@@ -13,7 +13,6 @@ mod tools;
 
 use crate::{Result, Session};
 use answer::Answer;
-use speculation::Speculation;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -24,6 +23,7 @@ pub use constraint::Constraint;
 pub(crate) use constraint::Grammars;
 pub use reasoning::Reasoning;
 pub use sampler::{Candidate, Logits, LogitsProcessor, Logprobs, Sampler, SamplerOptions};
+pub use speculation::{Drafts, Speculation, SpeculationOptions};
 pub use stops::Segment;
 pub use tools::{
     AnswerEvent, AnswerParser, CallOptions, ParsedAnswer, ParsedCall, Tool, ToolChoice, ToolFormat, Tools,
@@ -127,37 +127,47 @@ pub fn generate(
     generate_with(session, sampler, prompt, (limit, stops, None), show)
 }
 
-/// As [`generate`], by speculation: where the text repeats itself or the prompt, the tokens that followed before are
-/// drafted, and the model computes several of them in the time of one or two. It draws from its own logits for each, and
-/// what differs from the draft counts, so the text is one that it would have written. How long drafts are, and whether
-/// there are any, depends on the time that they take and on how many were right. A text with a constraint has none.
+/// As [`generate`], by speculation: the next tokens are drafted, and the model computes several of them in the time of
+/// one or two. It draws from its own logits for each, and what differs from the draft counts, so the text is one that it
+/// would have written. How long drafts are, and whether there are any, depends on the time that they take and on how many
+/// were right. A text with a constraint has none.
 ///
 /// With a [reproducible](crate::DecoderOptions::reproducible) decoder the text is that of [`generate`]. Otherwise logits
 /// differ by rounding with the number of tokens that are computed together, so texts of one seed may differ.
 ///
+/// A draft model follows the session's tokens, however they came there. If it fails, the text goes on without it
+/// ([`Speculation::draft_error`]).
+///
 /// # Errors
-/// As [`generate`].
+/// As [`generate`]; [`ErrorKind::Invalid`](crate::ErrorKind) for a draft model that drafts for another model.
 pub fn generate_speculating(
     session: &mut Session,
     sampler: &mut Sampler,
     prompt: &[u32],
     limit: Option<usize>,
     stops: &[String],
+    speculation: &mut Speculation,
     show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
-    generate_with(session, sampler, prompt, (limit, stops, Some(Speculation::new())), show)
+    speculation.prepare(session.decoder())?;
+    generate_with(session, sampler, prompt, (limit, stops, Some(speculation)), show)
 }
 
 fn generate_with(
     session: &mut Session,
     sampler: &mut Sampler,
     prompt: &[u32],
-    (limit, stops, speculation): (Option<usize>, &[String], Option<Speculation>),
+    (limit, stops, speculation): (Option<usize>, &[String], Option<&mut Speculation>),
     mut show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
     let decoder = session.decoder().clone();
     let (begin, cached_tokens) = (Instant::now(), session.position());
-    let (prompt_tokens, logits) = feed_prompt(session, prompt, &mut show)?;
+    let (prompt_tokens, mut logits) = feed_prompt(session, prompt, &mut show)?;
+    let mut speculation = speculation.filter(|_| !sampler.has_constraint() && limit.is_none_or(|limit| limit > 1));
+    if let (Some(speculation), Some(_)) = (&mut speculation, &logits) {
+        let go_on = speculation.begin(session.tokens(), || show(Piece::empty()));
+        logits = logits.filter(|_| go_on);
+    }
     let prompt_time = begin.elapsed();
     let totals = |tokens: usize, time: Duration, drafted: (usize, usize), ending: Ending| Totals {
         prompt_tokens,
@@ -172,12 +182,11 @@ fn generate_with(
     sampler.begin(session.tokens());
     let begin = Instant::now();
     let answer = Answer::new(decoder.tokenizer(), limit, stops);
-    let speculation = speculation.filter(|_| !sampler.has_constraint());
     let mut writer = Writer { session, sampler, answer, speculation, show };
     let ending = writer.write(logits)?;
     let time = begin.elapsed();
     writer.answer.finish(&ending, &mut writer.show);
-    let drafted = writer.speculation.as_ref().map_or((0, 0), |s| (s.drafted, s.accepted));
+    let drafted = writer.speculation.as_ref().map_or((0, 0), |speculation| speculation.drafts().all());
     Ok(totals(writer.answer.tokens(), time, drafted, ending))
 }
 
@@ -204,7 +213,7 @@ struct Writer<'a, F> {
     session: &'a mut Session,
     sampler: &'a mut Sampler,
     answer: Answer,
-    speculation: Option<Speculation>,
+    speculation: Option<&'a mut Speculation>,
     show: F,
 }
 

@@ -308,6 +308,11 @@ impl Tokenizer {
         self.parts.vocabulary.len()
     }
 
+    /// The first token that is another one in a draft model's vocabulary, in words.
+    pub(crate) fn difference(&self, draft: &Tokenizer) -> Option<String> {
+        self.parts.vocabulary.difference(&draft.parts.vocabulary)
+    }
+
     /// The token that [`Tokenizer::encode`] puts before a text; `None` if it adds none or several.
     pub fn begins(&self) -> Option<u32> {
         match self.parts.prefix[..] {

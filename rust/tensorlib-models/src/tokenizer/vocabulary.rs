@@ -37,6 +37,18 @@ impl Kind {
         })
     }
 
+    /// The kind in words.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Normal => "text",
+            Kind::Unknown => "unknown",
+            Kind::Control => "control",
+            Kind::UserDefined => "user-defined",
+            Kind::Unused => "unused",
+            Kind::Byte => "byte",
+        }
+    }
+
     /// Whether such a token is a mark for the model, not a part of the text.
     pub(super) fn is_special(self) -> bool {
         matches!(self, Kind::Control | Kind::Unknown)
@@ -92,6 +104,23 @@ impl Vocabulary {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &str, Kind)> {
         self.texts.iter().zip(&self.kinds).enumerate().map(|(id, (text, kind))| (id as u32, &**text, *kind))
+    }
+
+    /// The first token that is another one in a draft model's vocabulary, in words. Unused tokens may differ, and one
+    /// vocabulary may have more of them at its end.
+    pub(super) fn difference(&self, draft: &Vocabulary) -> Option<String> {
+        let is_other = |id: &u32| {
+            let kinds = (self.kind(*id), draft.kind(*id));
+            kinds != (Kind::Unused, Kind::Unused) && (kinds.0 != kinds.1 || self.text(*id) != draft.text(*id))
+        };
+        let id = (0..self.len().max(draft.len()) as u32).find(is_other)?;
+        let token = |vocabulary: &Vocabulary| match vocabulary.text(id) {
+            Some(text) => format!("{text:?} ({})", vocabulary.kind(id).name()),
+            None => "missing".into(),
+        };
+        let (ours, theirs) = (token(self), token(draft));
+        let numbers = format!("the model has {} tokens, the draft model {}", self.len(), draft.len());
+        Some(format!("token {id} is {ours} in the model and {theirs} in the draft model; {numbers}"))
     }
 
     /// Whether encoding finds this id by its text: the text is not empty, and no earlier token has it.
