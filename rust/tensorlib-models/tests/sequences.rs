@@ -169,6 +169,30 @@ fn beginnings_are_computed_once() {
 }
 
 #[test]
+fn a_page_that_goes_on_otherwise_is_copied_as_far_as_it_is_the_same() {
+    let folder = Folder::new("sequences-parts");
+    for (name, cache) in [("llama", DType::F16), ("gemma3", DType::F16), ("llama", DType::F32)] {
+        let decoder = open(&folder, &model(name), DType::F16);
+        let mut sequences = Sequences::new(&decoder, &SequencesOptions { cache, ..Default::default() }).unwrap();
+        let first = tokens(192, 1);
+        check(&mut sequences, cache, std::slice::from_ref(&first), 1, name);
+        // The pages end at 64, 128 and 192; fewer than 8 tokens are not worth a copy.
+        for (same, cached) in [(150, 150), (100, 100), (40, 40), (70, 64), (133, 128), (191, 191)] {
+            let prompt = [&first[..same], &[60, 59, 58]].concat();
+            let id = sequences.add(&prompt).unwrap();
+            let logits = loop {
+                if let Some((_, logits)) = sequences.step().unwrap().ready.pop() {
+                    break logits;
+                }
+            };
+            assert_eq!(sequences.cached_tokens(id), Some(cached), "{name}: {same}");
+            expect_same(&logits, &alone(&decoder, cache, &prompt, 1)[0], &format!("{name}: {same}"));
+            sequences.remove(id);
+        }
+    }
+}
+
+#[test]
 fn prompts_and_generation_share_each_step() {
     let folder = Folder::new("sequences-fair");
     let decoder = open(&folder, &model("llama"), DType::F32);

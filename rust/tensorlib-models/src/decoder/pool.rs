@@ -81,6 +81,12 @@ impl Pool {
         self.cache.write_rows(page.number as usize * PAGE, PAGE, bytes)
     }
 
+    /// Copies the keys and values of a page's first n tokens to another page.
+    pub fn copy(&self, from: &Page, to: &Page, n: usize) -> Result<()> {
+        let rows = self.cache.read_rows(from.number as usize * PAGE, n)?;
+        self.cache.write_rows(to.number as usize * PAGE, n, &rows)
+    }
+
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention over pages takes them: [head, heads, rows].
     pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {

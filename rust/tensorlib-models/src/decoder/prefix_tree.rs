@@ -49,6 +49,26 @@ impl<P: Clone> PrefixTree<P> {
         pages
     }
 
+    /// The page after those that [`PrefixTree::find`] finds which begins with the most of these tokens, and how many.
+    pub fn find_part(&self, tokens: &[u32]) -> Option<(P, usize)> {
+        let mut at = None;
+        for tokens in tokens.chunks(PAGE) {
+            if let Some(child) = Some(tokens).filter(|t| t.len() == PAGE).and_then(|tokens| self.child(at, tokens)) {
+                at = Some(child);
+                continue;
+            }
+            let children = match at {
+                Some(at) => &self.nodes[at].as_ref()?.children,
+                None => &self.roots,
+            };
+            let same = |page: &[u32; PAGE]| page.iter().zip(tokens).take_while(|(a, b)| a == b).count();
+            let (n, number) = children.iter().map(|(page, number)| (same(page), *number)).max()?;
+            let page = self.nodes[number].as_ref().map(|node| node.page.clone());
+            return page.filter(|_| n > 0).map(|page| (page, n));
+        }
+        None
+    }
+
     /// Adds the whole pages of these tokens that are not there yet, as far as `most` pages in all allow it: pages of
     /// other sequences make room, those used longest ago first. `make` gets a page's number in the sequence. Returns
     /// the number of the sequence's pages that are there now.
@@ -235,6 +255,25 @@ mod tests {
             let leafs = tree.nodes.iter().flatten().filter(|node| node.children.is_empty()).count();
             assert_eq!(tree.leafs.len(), leafs);
         }
+    }
+
+    #[test]
+    fn a_page_is_found_by_its_beginning() {
+        let mut tree = PrefixTree::new();
+        assert_eq!(tree.find_part(&sequence(&[1])), None);
+        let (mut a, mut b) = (sequence(&[1, 2]), sequence(&[1, 2]));
+        (a[PAGE + 40], b[PAGE + 20]) = (7, 8);
+        for (tokens, page) in [(&a, 10), (&b, 20)] {
+            let Ok(2) = tree.insert::<Infallible>(tokens, 10, |i| Ok(page + i as u32)) else { panic!() };
+        }
+        // 30 tokens fit both; the first of those that differ decides.
+        assert_eq!(tree.find_part(&a[..PAGE + 41]), Some((11, 41)));
+        assert_eq!(tree.find_part(&b[..PAGE + 41]), Some((21, 41)));
+        assert_eq!(tree.find_part(&sequence(&[1, 2])).map(|(_, n)| n), Some(40));
+        assert_eq!(tree.find_part(&a[..PAGE]), None);
+        assert_eq!(tree.find_part(&a[..30]), Some((10, 30)));
+        assert_eq!(tree.find_part(&sequence(&[1, 9])), None);
+        assert_eq!(tree.find_part(&[]), None);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use tensorlib::{Context, DType};
 /// next token.
 const PROMPT_BETWEEN: usize = 128;
 
+/// The least tokens of a page that are copied instead of computed.
+const LEAST_COPIED: usize = 8;
+
 /// Options for [`Sequences`].
 #[derive(Clone, Debug)]
 pub struct SequencesOptions {
@@ -288,8 +291,17 @@ impl Sequences {
         while self.live.len() < self.options.together && (!self.is_full || self.live.is_empty()) {
             let Some(mut sequence) = self.waiting.pop_front() else { return };
             // The last token is computed for its logits.
-            sequence.pages = self.known.find(&sequence.tokens[..sequence.tokens.len() - 1]);
+            let known = &sequence.tokens[..sequence.tokens.len() - 1];
+            sequence.pages = self.known.find(known);
             sequence.computed = sequence.pages.len() * PAGE;
+            // Of a page that goes on otherwise the beginning is copied, if that costs no other page.
+            let part = self.known.find_part(known).filter(|(_, n)| *n >= LEAST_COPIED);
+            if let Some(((page, n), copy)) = part.and_then(|part| Some((part, self.pool.take()?))) {
+                if self.pool.copy(&page, &copy, n).is_ok() {
+                    sequence.pages.push(Arc::new(copy));
+                    sequence.computed += n;
+                }
+            }
             sequence.cached = sequence.computed;
             self.live.push(sequence);
         }
