@@ -294,7 +294,7 @@ impl Sequences {
             let known = &sequence.tokens[..sequence.tokens.len() - 1];
             sequence.pages = self.known.find(known);
             sequence.computed = sequence.pages.len() * PAGE;
-            // Of a page that goes on otherwise the beginning is copied, if that costs no other page.
+            // A page that goes on otherwise gives a copy of its beginning, if that costs no other page.
             let part = self.known.find_part(known).filter(|(_, n)| *n >= LEAST_COPIED);
             if let Some(((page, n), copy)) = part.and_then(|part| Some((part, self.pool.take()?))) {
                 if self.pool.copy(&page, &copy, n).is_ok() {
