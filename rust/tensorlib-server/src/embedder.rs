@@ -1,12 +1,12 @@
 //! A text encoder and the thread that computes its requests in turn.
 
 use crate::error::{ApiError, Result};
+use crate::jobs::{self, Jobs};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::Receiver;
+use std::sync::Arc;
 use std::time::Instant;
 use tensorlib_models::Encoder;
 use tokio::sync::oneshot;
@@ -37,8 +37,7 @@ impl Drop for Place {
 /// A text encoder that answers requests. A thread of its own computes some lines of each in turn.
 pub struct Embedder {
     encoder: Arc<Encoder>,
-    jobs: Mutex<Option<Sender<Job>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    jobs: Jobs<Job>,
     requests: Arc<AtomicUsize>,
     most: usize,
 }
@@ -46,12 +45,10 @@ pub struct Embedder {
 impl Embedder {
     /// Starts the thread. `most`: how many requests are accepted at a time.
     pub fn start(name: &str, encoder: Encoder, most: usize) -> std::io::Result<Self> {
-        let (encoder, (jobs, received)) = (Arc::new(encoder), std::sync::mpsc::channel());
+        let encoder = Arc::new(encoder);
         let shared = encoder.clone();
-        let thread =
-            std::thread::Builder::new().name(format!("encoder {name}")).spawn(move || work(&shared, &received))?;
-        let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
-        Ok(Embedder { encoder, jobs, thread, requests: Arc::default(), most })
+        let jobs = Jobs::start(format!("encoder {name}"), move |received| work(&shared, &received))?;
+        Ok(Embedder { encoder, jobs, requests: Arc::default(), most })
     }
 
     /// The model.
@@ -68,27 +65,9 @@ impl Embedder {
             return Err(ApiError::busy(format!("{n} requests are computed or wait, which is the most: try again")));
         }
         let place = Place(self.requests.clone());
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let jobs = jobs.ok_or_else(|| ApiError::unavailable("the server is stopping"))?;
         let (answer, answered) = oneshot::channel();
-        let ended = || ApiError::internal("the model's thread has ended");
-        jobs.send(Job { lines, vectors: Vec::new(), answer, deadline, _place: place }).map_err(|_| ended())?;
-        answered.await.map_err(|_| ended())?
-    }
-
-    /// Waits until the requests that were accepted are answered, and ends the thread.
-    pub fn stop(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join(); // its panics were caught and reported
-        }
-    }
-}
-
-impl Drop for Embedder {
-    fn drop(&mut self) {
-        self.stop();
+        self.jobs.send([Job { lines, vectors: Vec::new(), answer, deadline, _place: place }])?;
+        answered.await.map_err(|_| jobs::ended())?
     }
 }
 

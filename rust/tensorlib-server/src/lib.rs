@@ -12,6 +12,7 @@ mod embedder;
 mod error;
 mod fields;
 mod generator;
+mod jobs;
 mod metrics;
 mod options;
 mod page;

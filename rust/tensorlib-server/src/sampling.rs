@@ -17,8 +17,7 @@ pub const LOGPROBS: usize = 20;
 /// Takes the fields of OpenAI's API, and those of llama.cpp's samplers. What a request does not say is as OpenAI's
 /// documentation has it: a temperature of 1, and no other change. `logprobs` are taken by the routes, which differ.
 pub fn read(fields: &mut Fields, vocabulary: usize) -> Result<SamplerOptions> {
-    let neutral = SamplerOptions { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, ..SamplerOptions::default() };
-    let usual = neutral.clone();
+    let usual = SamplerOptions { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, ..SamplerOptions::default() };
     let mut number = |name, usual: f64, least: f64, most: f64| -> Result<f64> {
         Ok(fields.number(name, least..=most)?.unwrap_or(usual))
     };
@@ -38,7 +37,7 @@ pub fn read(fields: &mut Fields, vocabulary: usize) -> Result<SamplerOptions> {
         mirostat_eta: number("mirostat_eta", usual.mirostat_eta, 0.0, 1.0)?,
         dry_multiplier: number("dry_multiplier", usual.dry_multiplier, 0.0, 1e6)?,
         dry_base: number("dry_base", usual.dry_base, 1.0, 1e6)?,
-        ..neutral
+        ..usual.clone()
     };
     // OpenAI's penalties look at the whole text.
     let has_penalty = made.presence_penalty != 0.0 || made.frequency_penalty != 0.0;

@@ -83,7 +83,7 @@ impl Server {
     pub fn add_encoder(&mut self, name: &str, encoder: Encoder) -> Result<()> {
         self.check_name(name)?;
         let embedder = Embedder::start(name, encoder, self.options.waiting);
-        self.add(name, Kind::Embedder(embedder.map_err(no_thread)?));
+        self.add(name, Kind::Embedder(Arc::new(embedder.map_err(no_thread)?)));
         Ok(())
     }
 

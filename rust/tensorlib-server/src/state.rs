@@ -24,7 +24,23 @@ pub enum Kind {
     /// Generates texts.
     Generator(Box<Generator>),
     /// Turns texts into vectors.
-    Embedder(Embedder),
+    Embedder(Arc<Embedder>),
+}
+
+impl Kind {
+    fn generator(&self) -> Option<&Generator> {
+        match self {
+            Kind::Generator(generator) => Some(generator),
+            Kind::Embedder(_) => None,
+        }
+    }
+
+    fn embedder(&self) -> Option<&Arc<Embedder>> {
+        match self {
+            Kind::Embedder(embedder) => Some(embedder),
+            Kind::Generator(_) => None,
+        }
+    }
 }
 
 /// Bytes of a unit of the memory for bodies.
@@ -46,49 +62,41 @@ impl State {
     pub fn model(&self, name: &str) -> Result<&Model> {
         let found = self.models.iter().find(|model| model.name == name);
         found.ok_or_else(|| {
-            let message = format!("model '{}' is not served: {} are", shortened(name), self.names(|_| true).join(", "));
+            let names: Vec<&str> = self.models.iter().map(|model| &model.name[..]).collect();
+            let message = format!("model '{}' is not served: {} are", shortened(name), names.join(", "));
             ApiError::not_found("model_not_found", message)
         })
     }
 
     /// The language model that a request names, or the first if it names none.
     pub fn generator(&self, fields: &mut Fields) -> Result<(&str, &Generator)> {
-        let is_one = |kind: &Kind| matches!(kind, Kind::Generator(_));
-        match self.named(fields, is_one, "generates no text")? {
-            Model { name, kind: Kind::Generator(generator), .. } => Ok((name, generator)),
-            _ => Err(ApiError::internal("a model of another kind was found")),
-        }
+        self.named(fields, Kind::generator, "generates no text")
     }
 
     /// The encoder that a request names, or the first if it names none.
-    pub fn embedder(&self, fields: &mut Fields) -> Result<(&str, &Embedder)> {
-        let is_one = |kind: &Kind| matches!(kind, Kind::Embedder(_));
-        match self.named(fields, is_one, "is no encoder")? {
-            Model { name, kind: Kind::Embedder(embedder), .. } => Ok((name, embedder)),
-            _ => Err(ApiError::internal("a model of another kind was found")),
-        }
+    pub fn embedder(&self, fields: &mut Fields) -> Result<(&str, &Arc<Embedder>)> {
+        self.named(fields, Kind::embedder, "is no encoder")
     }
 
     /// The model that a request names, or the first of a kind; `otherwise` says what another one is or does not do.
-    fn named(&self, fields: &mut Fields, is_one: impl Fn(&Kind) -> bool, otherwise: &str) -> Result<&Model> {
+    fn named<'a, T>(
+        &'a self,
+        fields: &mut Fields,
+        pick: impl Fn(&'a Kind) -> Option<T>,
+        otherwise: &str,
+    ) -> Result<(&'a str, T)> {
         let name = fields.text("model")?;
-        let model = match &name {
-            Some(name) => Some(self.model(name)?),
-            None => self.models.iter().find(|model| is_one(&model.kind)),
+        let of_kind = |model: &'a Model| Some((&model.name[..], pick(&model.kind)?));
+        let found = match &name {
+            Some(name) => of_kind(self.model(name)?),
+            None => self.models.iter().find_map(of_kind),
         };
-        match model {
-            Some(model) if is_one(&model.kind) => Ok(model),
-            _ => {
-                let names = self.names(is_one);
-                let valid = if names.is_empty() { "none that does is served".into() } else { names.join(", ") };
-                let name = name.map_or("the model".into(), |name| format!("'{}'", shortened(&name)));
-                Err(ApiError::field("model", format!("{name} {otherwise}: valid: {valid}")))
-            }
-        }
-    }
-
-    fn names(&self, is_one: impl Fn(&Kind) -> bool) -> Vec<&str> {
-        self.models.iter().filter(|model| is_one(&model.kind)).map(|model| &model.name[..]).collect()
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.models.iter().filter_map(of_kind).map(|(name, _)| name).collect();
+            let valid = if names.is_empty() { "none that does is served".into() } else { names.join(", ") };
+            let name = name.map_or("the model".into(), |name| format!("'{}'", shortened(&name)));
+            ApiError::field("model", format!("{name} {otherwise}: valid: {valid}"))
+        })
     }
 
     /// When a request that begins now must have been answered.

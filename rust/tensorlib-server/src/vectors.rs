@@ -12,10 +12,12 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::prelude::{Engine, BASE64_STANDARD};
 use serde_json::{json, Value};
+use std::sync::Arc;
 
 /// The lines of a request, as tokens.
 struct Lines {
     model: String,
+    embedder: Arc<Embedder>,
     lines: Vec<Vec<u32>>,
 }
 
@@ -25,20 +27,13 @@ impl Lines {
     }
 }
 
-async fn embed(app: &App, model: &str, lines: Vec<Vec<u32>>) -> Result<Vec<Vec<f32>>> {
-    match &app.model(model)?.kind {
-        state::Kind::Embedder(embedder) => embedder.embed(lines, app.deadline()).await,
-        state::Kind::Generator(_) => Err(ApiError::internal("a model of another kind was found")),
-    }
-}
-
 /// Answers a request for vectors.
 pub async fn embeddings(State(app): State<App>, request: Request<Body>) -> Result<Response> {
     let fields = body::read(&app, request).await?;
     let prepared = app.clone();
     let (lines, is_base64) = routes::blocking(move || prepare_embeddings(&prepared, fields)).await?;
     let (model, tokens) = (lines.model.clone(), lines.tokens());
-    let vectors = embed(&app, &model, lines.lines).await?;
+    let vectors = lines.embedder.embed(lines.lines, app.deadline()).await?;
     let entry = |(index, vector): (usize, Vec<f32>)| {
         let vector = match is_base64 {
             true => {
@@ -82,7 +77,7 @@ fn prepare_embeddings(state: &state::State, mut fields: Fields) -> Result<(Lines
         _ => return Err(wrong()),
     };
     fields.end()?;
-    Ok((Lines { model: name.into(), lines }, is_base64))
+    Ok((Lines { model: name.into(), embedder: embedder.clone(), lines }, is_base64))
 }
 
 /// The tokens of a text. One that is too long is refused, because its end would not count.
@@ -124,7 +119,7 @@ pub async fn rerank(State(app): State<App>, request: Request<Body>) -> Result<Re
     let prepared = app.clone();
     let ranking = routes::blocking(move || prepare_ranking(&prepared, fields)).await?;
     let (model, tokens) = (ranking.lines.model.clone(), ranking.lines.tokens());
-    let vectors = embed(&app, &model, ranking.lines.lines).await?;
+    let vectors = ranking.lines.embedder.embed(ranking.lines.lines, app.deadline()).await?;
     let Some((query, documents)) = vectors.split_first() else {
         return Err(ApiError::internal("the encoder gave no vectors"));
     };
@@ -165,5 +160,10 @@ fn prepare_ranking(state: &state::State, mut fields: Fields) -> Result<Ranking> 
     for (i, text) in documents.iter().enumerate() {
         lines.push(encode(embedder, text, &format!("documents[{i}]"))?);
     }
-    Ok(Ranking { lines: Lines { model: name.into(), lines }, documents, top, return_documents })
+    Ok(Ranking {
+        lines: Lines { model: name.into(), embedder: embedder.clone(), lines },
+        documents,
+        top,
+        return_documents,
+    })
 }

@@ -39,7 +39,8 @@ pub fn run(options: &Serve) -> Outcome<Exit> {
     signals::catch();
     let (stop, bound) = (server.stop_handle(), listener.local_addr().unwrap_or(address));
     say(&format!("serving at http://{bound}"));
-    let watching = std::thread::spawn(move || loop {
+    // It ends with the process, or after a signal.
+    std::thread::spawn(move || loop {
         if signals::came() {
             say("stopping: requests that were accepted are answered");
             return stop.stop();
@@ -48,7 +49,6 @@ pub fn run(options: &Serve) -> Outcome<Exit> {
     });
     let served = server.run(listener);
     served.map_err(|e| Failure::new(Exit::Io, format!("the server cannot start: {e}")))?;
-    drop(watching);
     Ok(Exit::Success)
 }
 

@@ -3,12 +3,11 @@
 mod worker;
 
 use crate::error::{ApiError, Result};
+use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Instant;
 use tensorlib_models::{Batch, Chat, Decoder, Logprobs, Segment, Task, Totals};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
@@ -73,8 +72,7 @@ pub struct Generator {
     decoder: Decoder,
     /// The model's template, or why it has none.
     chat: std::result::Result<Chat, String>,
-    jobs: Mutex<Option<Sender<Job>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    jobs: Jobs<Job>,
     load: Arc<Load>,
     /// The most texts that are accepted at a time.
     most: usize,
@@ -97,15 +95,14 @@ impl Generator {
     ) -> std::io::Result<Self> {
         let decoder = batch.decoder().clone();
         let chat = Chat::new(decoder.tokenizer()).map_err(|e| e.to_string());
-        let (jobs, received) = std::sync::mpsc::channel();
-        let load = Arc::new(Load::default());
-        let worker = worker::Worker::new(batch, received, load.clone(), prefixes, metrics.of_model(name));
-        let thread = std::thread::Builder::new().name(format!("batch {name}")).spawn(move || worker.run())?;
-        let (jobs, thread) = (Mutex::new(Some(jobs)), Mutex::new(Some(thread)));
+        let (load, metrics) = (Arc::new(Load::default()), metrics.of_model(name));
+        let shared = load.clone();
+        let work = move |received| worker::Worker::new(batch, received, shared, prefixes, metrics).run();
+        let jobs = Jobs::start(format!("batch {name}"), work)?;
         let (tokenizer, n) = (decoder.tokenizer(), decoder.tokenizer().n_tokens() as u32);
         let longest = (0..n).filter_map(|id| tokenizer.token(id)).map(str::len).max().unwrap_or(0);
         let most_bytes = decoder.context().saturating_mul(longest.max(TOKEN_BYTES));
-        Ok(Generator { decoder, chat, jobs, thread, load, most: together + waiting, most_bytes })
+        Ok(Generator { decoder, chat, jobs, load, most: together + waiting, most_bytes })
     }
 
     /// The model.
@@ -163,29 +160,12 @@ impl Generator {
     ) -> Result<UnboundedReceiver<(usize, Event)>> {
         let (events, receiver) = unbounded_channel();
         let (mut first, place) = (0, Arc::new(place));
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let jobs = jobs.ok_or_else(|| ApiError::unavailable("the server is stopping"))?;
-        for tasks in prompts {
-            let n = tasks.len();
-            let job = Job { tasks, first, events: events.clone(), deadline, place: place.clone() };
-            jobs.send(job).map_err(|_| ApiError::internal("the model's thread has ended"))?;
-            first += n;
-        }
+        let jobs = prompts.into_iter().map(|tasks| {
+            let job = Job { first, events: events.clone(), deadline, place: place.clone(), tasks };
+            first += job.tasks.len();
+            job
+        });
+        self.jobs.send(jobs)?;
         Ok(receiver)
-    }
-
-    /// Waits until the texts that were accepted have ended, and ends the thread.
-    pub fn stop(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join(); // its panics were caught and reported
-        }
-    }
-}
-
-impl Drop for Generator {
-    fn drop(&mut self) {
-        self.stop();
     }
 }

@@ -71,8 +71,8 @@ impl Worker {
     /// Computes until nobody can send jobs any more and all texts have ended.
     pub fn run(mut self) {
         loop {
+            self.show_load();
             if self.running.is_empty() {
-                self.show_load();
                 match self.wait() {
                     Some(job) => self.accept(job),
                     None => return,
@@ -85,7 +85,6 @@ impl Worker {
             if !self.running.is_empty() {
                 self.step();
             }
-            self.show_load();
         }
     }
 

@@ -1,8 +1,8 @@
 //! `/v1/chat/completions`: the next turn of a conversation.
 
 use super::stream;
-use super::{chat_logprobs, constraints, finish_reason, id, limit, messages, now, start, tools};
-use super::{Delivery, Started, Usage, Wanted};
+use super::{chat_logprobs, constraints, finish_reason, limit, messages, start, tools};
+use super::{Delivery, Envelope, Started, Wanted};
 use crate::error::{ApiError, Result};
 use crate::fields::{shortened, Fields};
 use crate::generator::Event;
@@ -22,20 +22,24 @@ use tensorlib_models::{
 pub async fn route(State(app): State<App>, request: Request<Body>) -> Result<Response> {
     let fields = body::read(&app, request).await?;
     let prepared = app.clone();
-    let started = routes::blocking(move || prepare(&prepared, fields)).await?;
-    stream::answer(Answer::new(&started), started.events, started.delivery.stream).await
+    let (started, form) = routes::blocking(move || prepare(&prepared, fields)).await?;
+    stream::answer(Answer::new(&started, &form), started.events, started.delivery.stream).await
 }
 
+/// The kinds of objects.
+const WHOLE: &str = "chat.completion";
+const CHUNK: &str = "chat.completion.chunk";
+
 /// How answers are divided into text, reasoning and calls.
-#[derive(Clone, Debug, Default)]
-pub struct Form {
+#[derive(Debug, Default)]
+struct Form {
     format: Option<ToolFormat>,
     tools: Tools,
     reasoning: Reasoning,
 }
 
 /// Reads a request and starts its texts.
-fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
+fn prepare(state: &state::State, mut fields: Fields) -> Result<(Started, Form)> {
     let (name, generator) = state.generator(&mut fields)?;
     let (decoder, chat) = (generator.decoder(), generator.chat()?);
     let messages = messages::read(&mut fields)?;
@@ -58,7 +62,7 @@ fn prepare(state: &state::State, mut fields: Fields) -> Result<Started> {
     let prompt = chat.prompt(decoder.tokenizer(), &messages, &options).map_err(|e| ApiError::about(&place, &e))?;
     let (form, constraint) = form(chat, decoder, wanted, prompt.reasoning, constraint)?;
     let wanted = Wanted { prompts: vec![prompt.tokens], n, sampling, limit, stops, constraint };
-    Ok(Started { form, ..start(state, (name, generator), wanted, delivery)? })
+    Ok((start(state, (name, generator), wanted, delivery)?, form))
 }
 
 /// How the answers are divided, and what constrains them.
@@ -117,15 +121,11 @@ fn logprobs(fields: &mut Fields) -> Result<Option<usize>> {
     }
 }
 
-/// What all chunks of an answer have in common, and its texts so far.
+/// An answer so far.
 struct Answer {
-    id: String,
-    created: u64,
-    model: String,
+    envelope: Envelope,
     decoder: Decoder,
-    usage: Usage,
     choices: Vec<Choice>,
-    include_usage: bool,
 }
 
 /// A text, and how it is read.
@@ -148,9 +148,8 @@ struct Added {
 }
 
 impl Answer {
-    fn new(started: &Started) -> Self {
-        let (model, decoder) = (started.model.clone(), started.decoder.clone());
-        let Form { format, tools, reasoning } = &started.form;
+    fn new(started: &Started, Form { format, tools, reasoning }: &Form) -> Self {
+        let decoder = started.decoder.clone();
         let choice = |_| Choice {
             parser: AnswerParser::new(decoder.tokenizer(), *format, tools, *reasoning),
             answer: ParsedAnswer::default(),
@@ -160,9 +159,7 @@ impl Answer {
             has_begun: false,
         };
         let choices = (0..started.n).map(choice).collect();
-        let usage = Usage::of_prompts(started.prompt_tokens);
-        let include_usage = started.delivery.include_usage;
-        Answer { id: id("chatcmpl"), created: now(), model, decoder, usage, choices, include_usage }
+        Answer { envelope: Envelope::new("chatcmpl", started), decoder, choices }
     }
 
     fn take(&mut self, text: usize, event: Event) -> Added {
@@ -178,7 +175,7 @@ impl Answer {
             }
             Event::Ended(totals) => {
                 added.events = choice.parser.finish();
-                self.usage.add(&totals);
+                self.envelope.usage.add(&totals);
                 choice.finish = Some(finish_reason(&totals.ending));
             }
             Event::Failed(_) => {}
@@ -190,16 +187,6 @@ impl Answer {
             choice.finish = Some("tool_calls");
         }
         added
-    }
-
-    fn object(&self, kind: &str, choices: Vec<Value>) -> Map<String, Value> {
-        let mut object = Map::new();
-        object.insert("id".into(), json!(self.id));
-        object.insert("object".into(), json!(kind));
-        object.insert("created".into(), json!(self.created));
-        object.insert("model".into(), json!(self.model));
-        object.insert("choices".into(), Value::Array(choices));
-        object
     }
 }
 
@@ -227,18 +214,10 @@ fn whole((index, choice): (usize, Choice)) -> Value {
 }
 
 impl Answer {
-    fn chunk(&self, choices: Vec<Value>, usage: Value) -> Value {
-        let mut object = self.object("chat.completion.chunk", choices);
-        if self.include_usage {
-            object.insert("usage".into(), usage);
-        }
-        Value::Object(object)
-    }
-
     fn choice(&self, index: usize, delta: Value, logprobs: Option<Value>, finish: Option<&str>) -> Value {
         let logprobs = logprobs.map_or(Value::Null, |entry| json!({ "content": [entry], "refusal": null }));
         let choice = json!({ "index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish });
-        self.chunk(vec![choice], Value::Null)
+        self.envelope.chunk(CHUNK, vec![choice])
     }
 }
 
@@ -274,17 +253,11 @@ impl stream::Answer for Answer {
     }
 
     fn last(&self) -> Vec<Value> {
-        match self.include_usage {
-            true => vec![self.chunk(Vec::new(), self.usage.json())],
-            false => Vec::new(),
-        }
+        self.envelope.last(CHUNK)
     }
 
-    fn whole(mut self) -> Value {
-        let choices = std::mem::take(&mut self.choices).into_iter().enumerate().map(whole).collect();
-        let mut object = self.object("chat.completion", choices);
-        object.insert("usage".into(), self.usage.json());
-        Value::Object(object)
+    fn whole(self) -> Value {
+        self.envelope.whole(WHOLE, self.choices.into_iter().enumerate().map(whole).collect())
     }
 }
 

@@ -1,8 +1,8 @@
 //! `/v1/completions`: texts that continue others.
 
 use super::stream;
-use super::{constraints, finish_reason, id, limit, now, start, token_text, LEAST};
-use super::{Delivery, Started, Usage, Wanted};
+use super::{constraints, finish_reason, limit, start, token_text, LEAST};
+use super::{Delivery, Envelope, Started, Wanted};
 use crate::error::{ApiError, Result};
 use crate::fields::Fields;
 use crate::generator::{Event, Generator};
@@ -12,7 +12,7 @@ use crate::{body, state};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
 use tensorlib_models::{Decoder, Logprobs};
 
 /// The most likely tokens that a request may ask log-probabilities of, as OpenAI's documentation has it.
@@ -88,15 +88,14 @@ pub fn tokens(values: &[Value], vocabulary: usize, name: &str) -> Result<Vec<u32
     values.iter().map(token).collect()
 }
 
-/// What all chunks of an answer have in common, and its texts so far.
+/// The kind of objects.
+const KIND: &str = "text_completion";
+
+/// An answer so far.
 struct Answer {
-    id: String,
-    created: u64,
-    model: String,
+    envelope: Envelope,
     decoder: Decoder,
-    usage: Usage,
     choices: Vec<Choice>,
-    include_usage: bool,
 }
 
 #[derive(Default)]
@@ -146,11 +145,8 @@ impl TokenLogprobs {
 
 impl Answer {
     fn new(started: &Started) -> Self {
-        let (model, decoder) = (started.model.clone(), started.decoder.clone());
         let choices = (0..started.n).map(|_| Choice::default()).collect();
-        let usage = Usage::of_prompts(started.prompt_tokens);
-        let include_usage = started.delivery.include_usage;
-        Answer { id: id("cmpl"), created: now(), model, decoder, usage, choices, include_usage }
+        Answer { envelope: Envelope::new("cmpl", started), decoder: started.decoder.clone(), choices }
     }
 
     /// The text that an event adds, and its log-probabilities.
@@ -168,22 +164,12 @@ impl Answer {
                 (text, made)
             }
             Event::Ended(totals) => {
-                self.usage.add(&totals);
+                self.envelope.usage.add(&totals);
                 choice.finish = Some(finish_reason(&totals.ending));
                 (String::new(), None)
             }
             Event::Failed(_) => (String::new(), None),
         }
-    }
-
-    fn object(&self, choices: Vec<Value>) -> Map<String, Value> {
-        let mut object = Map::new();
-        object.insert("id".into(), json!(self.id));
-        object.insert("object".into(), json!("text_completion"));
-        object.insert("created".into(), json!(self.created));
-        object.insert("model".into(), json!(self.model));
-        object.insert("choices".into(), Value::Array(choices));
-        object
     }
 }
 
@@ -192,23 +178,13 @@ fn choice(index: usize, text: &str, logprobs: Option<TokenLogprobs>, finish: Opt
     json!({ "index": index, "text": text, "logprobs": logprobs, "finish_reason": finish })
 }
 
-impl Answer {
-    fn chunk(&self, choices: Vec<Value>, usage: Value) -> Value {
-        let mut object = self.object(choices);
-        if self.include_usage {
-            object.insert("usage".into(), usage);
-        }
-        Value::Object(object)
-    }
-}
-
 impl stream::Answer for Answer {
     fn chunks(&mut self, text: usize, event: Event) -> Vec<Value> {
         let (added, logprobs) = self.take(text, event);
         let finish = self.choices[text].finish;
         match added.is_empty() && logprobs.is_none() && finish.is_none() {
             true => Vec::new(),
-            false => vec![self.chunk(vec![choice(text, &added, logprobs, finish)], Value::Null)],
+            false => vec![self.envelope.chunk(KIND, vec![choice(text, &added, logprobs, finish)])],
         }
     }
 
@@ -225,17 +201,12 @@ impl stream::Answer for Answer {
     }
 
     fn last(&self) -> Vec<Value> {
-        match self.include_usage {
-            true => vec![self.chunk(Vec::new(), self.usage.json())],
-            false => Vec::new(),
-        }
+        self.envelope.last(KIND)
     }
 
-    fn whole(mut self) -> Value {
-        let choices = std::mem::take(&mut self.choices).into_iter().enumerate();
+    fn whole(self) -> Value {
+        let choices = self.choices.into_iter().enumerate();
         let choices = choices.map(|(index, c)| choice(index, &c.text, c.logprobs, c.finish));
-        let mut object = self.object(choices.collect());
-        object.insert("usage".into(), self.usage.json());
-        Value::Object(object)
+        self.envelope.whole(KIND, choices.collect())
     }
 }

@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::generator::{Event, Generator};
 use crate::sampling;
 use crate::state::State;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tensorlib_models::tokenizer::Tokenizer;
 use tensorlib_models::{Constraint, Decoder, Ending, Logprobs, Sampler, SamplerOptions, Task, Totals};
@@ -41,8 +41,6 @@ pub struct Started {
     /// The tokens of all prompts.
     pub prompt_tokens: usize,
     pub delivery: Delivery,
-    /// How a chat's answers are divided into text, reasoning and calls.
-    pub form: chat::Form,
 }
 
 /// How a request is answered.
@@ -102,8 +100,7 @@ fn start(state: &State, (name, generator): (&str, &Generator), wanted: Wanted, d
     }
     let prompt_tokens = wanted.prompts.iter().map(Vec::len).sum();
     let events = generator.submit(tasks, place, state.deadline())?;
-    let (model, form) = (name.into(), chat::Form::default());
-    Ok(Started { model, decoder, events, n, prompt_tokens, delivery, form })
+    Ok(Started { model: name.into(), decoder, events, n, prompt_tokens, delivery })
 }
 
 fn check_prompt(prompt: &[u32], context: usize) -> Result<()> {
@@ -172,17 +169,68 @@ impl Usage {
     }
 }
 
+/// What all objects of an answer have in common.
+struct Envelope {
+    id: String,
+    created: u64,
+    model: String,
+    usage: Usage,
+    include_usage: bool,
+}
+
+impl Envelope {
+    fn new(prefix: &str, started: &Started) -> Self {
+        Envelope {
+            id: format!("{prefix}-{:016x}{:016x}", sampling::random(), sampling::random()),
+            created: now(),
+            model: started.model.clone(),
+            usage: Usage::of_prompts(started.prompt_tokens),
+            include_usage: started.delivery.include_usage,
+        }
+    }
+
+    /// An object of this kind with these choices.
+    fn object(&self, kind: &str, choices: Vec<Value>) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("id".into(), json!(self.id));
+        object.insert("object".into(), json!(kind));
+        object.insert("created".into(), json!(self.created));
+        object.insert("model".into(), json!(self.model));
+        object.insert("choices".into(), Value::Array(choices));
+        object
+    }
+
+    /// A chunk of a streamed answer.
+    fn chunk(&self, kind: &str, choices: Vec<Value>) -> Value {
+        let mut object = self.object(kind, choices);
+        if self.include_usage {
+            object.insert("usage".into(), Value::Null);
+        }
+        Value::Object(object)
+    }
+
+    /// The last chunks of a streamed answer.
+    fn last(&self, kind: &str) -> Vec<Value> {
+        match self.include_usage {
+            true => vec![self.whole(kind, Vec::new())],
+            false => Vec::new(),
+        }
+    }
+
+    /// An object with the numbers of tokens.
+    fn whole(&self, kind: &str, choices: Vec<Value>) -> Value {
+        let mut object = self.object(kind, choices);
+        object.insert("usage".into(), self.usage.json());
+        Value::Object(object)
+    }
+}
+
 /// Why a text ended, in OpenAI's words.
 fn finish_reason(ending: &Ending) -> &'static str {
     match ending {
         Ending::Length | Ending::Context => "length",
         _ => "stop",
     }
-}
-
-/// An id for an answer.
-fn id(prefix: &str) -> String {
-    format!("{prefix}-{:016x}{:016x}", sampling::random(), sampling::random())
 }
 
 /// Seconds since 1970.

@@ -1,8 +1,8 @@
 //! Answers of texts that are being generated: at once, or piece by piece as server-sent events.
 
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 use crate::generator::Event;
-use crate::routes;
+use crate::{jobs, routes};
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -36,8 +36,7 @@ pub async fn answer(
     mut events: UnboundedReceiver<(usize, Event)>,
     is_streamed: bool,
 ) -> Result<Response> {
-    let ended = || ApiError::internal("the model's thread has ended");
-    let mut next = events.recv().await.ok_or_else(ended)?;
+    let mut next = events.recv().await.ok_or_else(jobs::ended)?;
     loop {
         let (text, event) = next;
         if let Event::Failed(error) = event {
@@ -50,7 +49,7 @@ pub async fn answer(
         if answer.is_complete() {
             return Ok(routes::json(answer.whole()));
         }
-        next = events.recv().await.ok_or_else(ended)?;
+        next = events.recv().await.ok_or_else(jobs::ended)?;
     }
 }
 
