@@ -89,16 +89,17 @@ Tensor *drawn_pool(Builder &build, const support::Ne &ne, Random &random) {
     return build.operand(ne, one_of(random, support::float_types), random);
 }
 
-// Tables of pages in any order, some shared by sequences, and tokens of sequences in any order, mostly one after the other.
+// Tables of pages in any order, some shared by sequences, and tokens of sequences in any order, in texts that are short or long.
 void draw_places(Builder &build, Operands &o, std::int64_t tokens, std::int64_t most, std::int64_t n_pages, std::int64_t page,
                  Random &random) {
-    const std::int64_t sequences = 1 + below(random, 4);
+    const std::int64_t sequences = 1 + below(random, 4), length = random() % 2 ? 4 : 100;
     std::vector<std::int64_t> table, positions, numbered;
     for (std::int64_t i = 0; i < most * sequences; i++) table.push_back(below(random, n_pages));
     std::int64_t sequence = below(random, sequences), position = below(random, most * page);
     for (std::int64_t t = 0; t < tokens; t++) {
         if (t > 0) position++;
-        if (random() % 4 == 0 || position >= most * page) sequence = below(random, sequences), position = below(random, most * page);
+        if (below(random, length) == 0 || position >= most * page)
+            sequence = below(random, sequences), position = below(random, most * page);
         positions.push_back(position), numbered.push_back(sequence);
     }
     // Pages that no token needs may have any number.
@@ -117,7 +118,7 @@ void draw_places(Builder &build, Operands &o, std::int64_t tokens, std::int64_t 
 }
 
 TEST(PagedAttention, agrees_with_double_at_any_number_of_threads) {
-    constexpr std::int64_t sizes[] = {1, 2, 5, 8, 17, 32, 40, 64}, many[] = {1, 1, 2, 3, 7, 17, 40}, few[] = {1, 1, 2, 3, 5},
+    constexpr std::int64_t sizes[] = {1, 2, 5, 8, 17, 32, 40, 64}, many[] = {1, 1, 2, 3, 7, 17, 40, 150}, few[] = {1, 1, 2, 3, 5},
                            pages[] = {1, 3, 16, 64, 256, 300}, windows[] = {0, 0, 1, 4, 70, 600};
     Random random(47);
     for (int draw = 0; draw < support::repeats(120, 2000); draw++) {
@@ -151,27 +152,68 @@ TEST(PagedAttention, agrees_with_double_at_any_number_of_threads) {
     }
 }
 
-// What a token does not see does not matter, even if others of its unit see it: here all later values are infinite.
-TEST(PagedAttention, leaves_out_values_that_are_not_finite) {
-    tl::Context ctx;
-    constexpr std::int64_t n = 8, tokens = 7, rows = 12;
-    std::vector<float> v(n * rows, 1);
-    for (std::size_t i = 0; i < v.size(); i++) {
-        const auto row = static_cast<std::int64_t>(i) / n;
-        if (row == 0 || row >= 5) v[i] = row % 2 ? inf : NAN;
+// Many queries of one text have a kernel of their own, which other tokens do not change.
+TEST(PagedAttention, packs_the_keys_of_long_texts) {
+    struct Size {
+        std::int64_t tokens, heads, kv_heads;
+        const char *kernel;
+    };
+    for (const Size &s : {Size{16, 1, 1, "attention_paged"}, Size{17, 1, 1, "attention_paged_packed"},
+                          Size{5, 8, 2, "attention_paged_packed"}, Size{4, 8, 2, "attention_paged"}, Size{1, 129, 1, "attention_paged"}}) {
+        tl::Context ctx;
+        const auto q = support::leaf(ctx, {8, s.tokens, s.heads}, 1), k = support::leaf(ctx, {8, s.kv_heads, 32}, 2);
+        std::vector<std::int32_t> positions;
+        for (std::int32_t t = 0; t < s.tokens; t++) positions.push_back(t);
+        const auto c = paged_attention(q, k, k, ctx.tensor<std::int32_t>({1, 1}, {0}), ctx.tensor<std::int32_t>({s.tokens}, positions),
+                                       ctx.tensor<std::int32_t>({s.tokens}, std::vector<std::int32_t>(positions.size(), 0)), std::nullopt,
+                                       {.page = 32});
+        const tl::Graph graph({c});
+        for (const std::string &isa : support::isas()) {
+            const std::string plan = graph.plan_text(support::backend(isa, 1));
+            EXPECT_NE(plan.find(": " + std::string(s.kernel) + ","), std::string::npos) << s.tokens << " tokens: " << plan;
+        }
     }
-    const auto q = support::leaf(ctx, {n, tokens, 1}, 1), k = support::leaf(ctx, {n, 1, rows}, 2),
-               values = ctx.tensor<float>({n, 1, rows}, v);
-    const auto pages = ctx.tensor<std::int32_t>({3, 1}, {0, 1, 2}), sequences = ctx.tensor<std::int32_t>({tokens}, {0, 0, 0, 0, 0, 0, 0});
-    const auto positions = ctx.tensor<std::int32_t>({tokens}, {1, 2, 3, 4, 5, 6, 7});
-    // Windows of two: tokens 1, 2 and 3 see rows 1 to 4 alone.
-    const auto c = paged_attention(q, k, values, pages, positions, sequences, std::nullopt, {.page = 4, .window = 2});
-    for (const std::string &isa : support::isas()) {
-        support::backend(isa, 2).compute({c});
-        const auto got = c.read<float>();
-        for (std::size_t i = 0; i < got.size(); i++) {
-            const bool is_finite = i / n >= 1 && i / n <= 3;
-            EXPECT_TRUE(is_finite ? std::fabs(got[i] - 1) < 1e-6f : !std::isfinite(got[i])) << isa << ", token " << i / n << ": " << got[i];
+}
+
+// What a token does not see does not matter, even if others of its unit or panel see it: here no later key or value is
+// finite.
+TEST(PagedAttention, leaves_out_what_is_not_finite_and_not_seen) {
+    constexpr std::int64_t n = 8, rows = 64;
+    for (const std::int64_t tokens : {7, 40}) {
+        for (const std::int64_t heads : {1, 3}) {
+            for (const double cap : {0, 3}) {
+                tl::Context ctx;
+                std::vector<float> k(n * rows, 1), v(n * rows, 1);
+                for (std::size_t i = 0; i < v.size(); i++) {
+                    const auto row = static_cast<std::int64_t>(i) / n;
+                    if (row == 0 || row >= 5) k[i] = NAN, v[i] = row % 2 ? inf : NAN;
+                }
+                std::vector<std::int32_t> positions;
+                for (std::int32_t t = 1; t <= tokens; t++) positions.push_back(t);
+                const auto q = support::leaf(ctx, {n, tokens, heads}, 1), keys = ctx.tensor<float>({n, 1, rows}, k),
+                           values = ctx.tensor<float>({n, 1, rows}, v), finite = support::leaf(ctx, {n, 1, rows}, 2),
+                           ones = ctx.tensor<float>({n, 1, rows}, std::vector<float>(n * rows, 1));
+                std::vector<std::int32_t> order(16);
+                for (std::size_t i = 0; i < order.size(); i++) order[i] = static_cast<std::int32_t>(i);
+                const auto pages = ctx.tensor<std::int32_t>({16, 1}, order), at = ctx.tensor<std::int32_t>({tokens}, positions),
+                           sequences = ctx.tensor<std::int32_t>({tokens}, std::vector<std::int32_t>(positions.size(), 0));
+                // Windows of two: tokens 1, 2 and 3 see rows 1 to 4 alone.
+                const auto attended = [&](const tl::Tensor &some_keys, const tl::Tensor &some_values) {
+                    return paged_attention(q, some_keys, some_values, pages, at, sequences, std::nullopt,
+                                           {.page = 4, .window = 2, .logit_softcap = cap});
+                };
+                for (const tl::Tensor &c : {attended(keys, values), attended(finite, values), attended(keys, ones)}) {
+                    for (const std::string &isa : support::isas()) {
+                        support::backend(isa, 2).compute({c});
+                        const auto got = c.read<float>();
+                        for (std::size_t i = 0; i < got.size(); i++) {
+                            const auto token = static_cast<std::int64_t>(i) / (n * heads);
+                            EXPECT_TRUE(token >= 1 && token <= 3 ? std::fabs(got[i] - 1) < 1e-6f : !std::isfinite(got[i]))
+                                << isa << ", token " << token << " of " << tokens << ": " << got[i];
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -237,8 +279,11 @@ TEST(PagedAttention, has_the_bits_of_flash_attn_ext) {
 
 TEST(PagedAttention, refuses_numbers_that_do_not_exist) {
     tl::Context ctx;
-    const auto q = support::leaf(ctx, {4, 3, 2}, 1), k = support::leaf(ctx, {4, 1, 8}, 2), v = support::leaf(ctx, {4, 1, 8}, 3);
+    // The heads of a token are few, or enough for the kernel of many queries.
+    std::int64_t heads = 2;
+    const auto k = support::leaf(ctx, {4, 1, 8}, 2), v = support::leaf(ctx, {4, 1, 8}, 3);
     const auto run = [&](std::vector<std::int32_t> pages, std::vector<std::int32_t> positions, std::vector<std::int32_t> sequences) {
+        const auto q = support::leaf(ctx, {4, 3, heads}, 1);
         const auto c = paged_attention(q, k, v, ctx.tensor<std::int32_t>({3, 2}, pages), ctx.tensor<std::int32_t>({3}, positions),
                                        ctx.tensor<std::int32_t>({3}, sequences), std::nullopt, {.page = 4});
         for (const int threads : {1, 4}) support::backend(support::isas().front(), threads).compute({c});
@@ -247,13 +292,16 @@ TEST(PagedAttention, refuses_numbers_that_do_not_exist) {
                              const std::string &words) {
         support::expect_error(tl::Status::invalid_argument, {"paged_attention", words}, [&] { run(pages, positions, sequences); });
     };
-    run({0, 1, -1, 1, 7, 7}, {7, 0, 3}, {0, 1, 1});
-    refused({0, 1, -1, 1, 7, 7}, {7, 8, 3}, {0, 0, 1}, "element 2 of pages is -1: pages 0 to 1 are there");
-    refused({0, 2, -1, 1, 7, 7}, {7, 0, 3}, {0, 0, 1}, "element 1 of pages is 2");
-    refused({0, 1, 1, 1, 7, 7}, {7, 12, 3}, {0, 0, 1}, "element 1 of positions is 12: positions 0 to 11 are there");
-    refused({0, 1, 1, 1, 7, 7}, {-1, 1, 3}, {0, 0, 1}, "element 0 of positions is -1");
-    refused({0, 1, 1, 1, 7, 7}, {1, 1, 3}, {0, 0, 2}, "element 2 of sequences is 2: sequences 0 to 1 are there");
-    refused({0, 1, 1, 1, 7, 7}, {1, 1, 3}, {0, -1, 0}, "element 1 of sequences is -1");
+    for (const std::int64_t many : {2, 20}) {
+        heads = many;
+        run({0, 1, -1, 1, 7, 7}, {7, 0, 3}, {0, 1, 1});
+        refused({0, 1, -1, 1, 7, 7}, {7, 8, 3}, {0, 0, 1}, "element 2 of pages is -1: pages 0 to 1 are there");
+        refused({0, 2, -1, 1, 7, 7}, {7, 0, 3}, {0, 0, 1}, "element 1 of pages is 2");
+        refused({0, 1, 1, 1, 7, 7}, {7, 12, 3}, {0, 0, 1}, "element 1 of positions is 12: positions 0 to 11 are there");
+        refused({0, 1, 1, 1, 7, 7}, {-1, 1, 3}, {0, 0, 1}, "element 0 of positions is -1");
+        refused({0, 1, 1, 1, 7, 7}, {1, 1, 3}, {0, 0, 2}, "element 2 of sequences is 2: sequences 0 to 1 are there");
+        refused({0, 1, 1, 1, 7, 7}, {1, 1, 3}, {0, -1, 0}, "element 1 of sequences is -1");
+    }
 }
 
 }  // namespace

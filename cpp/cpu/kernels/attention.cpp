@@ -126,6 +126,7 @@ namespace {
 constexpr CpuKernel table[] = {
     {{.op = Op::flash_attn_ext, .name = "attention_packed", .plan = attention::plan_packed}, attention::run_packed},
     {{.op = Op::flash_attn_ext, .name = "attention_rows", .plan = plan_always<attention::plan_rows>}, attention::run_rows},
+    {{.op = Op::paged_attention, .name = "attention_paged_packed", .plan = attention::plan_paged_packed}, attention::run_paged_packed},
     {{.op = Op::paged_attention, .name = "attention_paged", .plan = plan_always<attention::plan_paged>}, attention::run_paged},
 };
 

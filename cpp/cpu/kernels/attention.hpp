@@ -73,7 +73,9 @@ const char *plan_packed(const Problem &problem, KernelPlan &plan) noexcept;
 void run_packed(const Step &step, const Slice &slice) noexcept;
 void plan_rows(const Problem &problem, KernelPlan &plan) noexcept;
 void run_rows(const Step &step, const Slice &slice) noexcept;
-// paged_attention's, in attention_paged.cpp.
+// paged_attention's, in attention_paged_packed.cpp and attention_paged.cpp.
+const char *plan_paged_packed(const Problem &problem, KernelPlan &plan) noexcept;
+void run_paged_packed(const Step &step, const Slice &slice) noexcept;
 void plan_paged(const Problem &problem, KernelPlan &plan) noexcept;
 void run_paged(const Step &step, const Slice &slice) noexcept;
 

@@ -301,8 +301,11 @@ fn files_of_something_else_are_refused_by_name() {
         write_parts(&changed, &header.replace(from, to), &data);
         check(&decoder, DType::F16, &changed, kind, words);
     };
-    with("tensorlib session 1", "tensorlib session 2", invalid, &["is a 'tensorlib session 2'", "reads"]);
-    with("tensorlib session 1", "tensorlib embeddings", format, &["is not a session"]);
+    for version in [1, 3] {
+        let other = format!("tensorlib session {version}");
+        with("tensorlib session 2", &other, invalid, &[&format!("is a '{other}'"), "reads"]);
+    }
+    with("tensorlib session 2", "tensorlib embeddings", format, &["is not a session"]);
     with("tensorlib 0.", "tensorlib 9.", invalid, &["was computed by tensorlib 9."]);
     with("\"sha256\"", "\"sha255\"", format, &["no 'sha256'"]);
     with("\"format\"", "\"extra\":\"1\",\"format\"", format, &["'extra', which is unknown"]);
@@ -311,10 +314,10 @@ fn files_of_something_else_are_refused_by_name() {
     with("blk.2.values", "blk.9.values", format, &["tensor 'blk.2.values' is missing"]);
     with("\"dtype\":\"U32\",\"shape\":[20]", "\"dtype\":\"F32\",\"shape\":[20]", format, &["tensor 'tokens' is f32"]);
     with("\"dtype\":\"U32\",\"shape\":[20]", "\"dtype\":\"U32\",\"shape\":[4,5]", format, &["tensor 'tokens' is u32"]);
-    with("\"shape\":[20,64]", "\"shape\":[64,20]", format, &["[64, 20] is expected"]);
+    with("\"shape\":[2,20,32]", "\"shape\":[20,2,32]", format, &["[32, 20, 2] is expected"]);
     // Numbers that would allocate whatever a machine has.
     with("\"shape\":[20]", "\"shape\":[4611686018427387904]", format, &["safetensors"]);
-    with("\"shape\":[20,64]", "\"shape\":[18446744073709551615,18446744073709551615]", format, &["safetensors"]);
+    with("\"shape\":[2,20,32]", "\"shape\":[2,18446744073709551615,18446744073709551615]", format, &["safetensors"]);
     let unknown = "\"tokens\":{\"dtype\":\"U32\",\"shape\":[0],\"data_offsets\":[0,0]},\"tokens2\"";
     with("\"tokens\"", unknown, format, &[]);
     let mut wrong = data.clone();

@@ -22,8 +22,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Makes a cache for `context` tokens. A row holds the heads of one token, one after the other. A layer's rows lie
-    /// on the device of the matrix that makes its keys.
+    /// Makes a cache for `context` tokens. The rows of a head lie one after the other: attention reads them head by head.
+    /// A layer's rows lie on the device of the matrix that makes its keys.
     pub fn new(shape: &Shape, context: i64, dtype: DType, devices: &DeviceMap) -> Result<Self> {
         Self::check(shape, dtype)?;
         let capacity = whole_steps(context);
@@ -33,7 +33,7 @@ impl Cache {
             (0..shape.layers)
                 .map(|layer| {
                     let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
-                    Ok(ctx.zeros(dtype, [head * shape.kv_heads, capacity])?)
+                    Ok(ctx.zeros(dtype, [head, capacity, shape.kv_heads])?)
                 })
                 .collect::<Result<Vec<_>>>()
         };
@@ -62,13 +62,13 @@ impl Cache {
         Ok(usize::try_from(elements).unwrap_or(0) / dtype.block_size() as usize * dtype.size())
     }
 
-    /// The rows of `n` tokens, in the order of [`Cache::tensors`].
+    /// The rows of `n` tokens, in the order of [`Cache::all_rows`].
     pub fn read_rows(&self, first: usize, n: usize) -> Result<Vec<u8>> {
-        let mut all = vec![0; n * self.tensors().map(|(_, row)| row).sum::<usize>()];
+        let mut all = vec![0; n * self.all_rows().map(Rows::row_bytes).sum::<usize>()];
         let mut left = &mut all[..];
-        for (tensor, row) in self.tensors() {
-            let (part, rest) = left.split_at_mut(n * row);
-            tensor.read_bytes(first * row, part)?;
+        for rows in self.all_rows() {
+            let (part, rest) = left.split_at_mut(n * rows.row_bytes());
+            rows.read(first, part)?;
             left = rest;
         }
         Ok(all)
@@ -76,9 +76,9 @@ impl Cache {
 
     /// Sets the rows of `n` tokens to what [`Cache::read_rows`] returned.
     pub fn write_rows(&self, first: usize, n: usize, mut bytes: &[u8]) -> Result<()> {
-        for (tensor, row) in self.tensors() {
-            let (part, rest) = bytes.split_at(n * row);
-            tensor.write_bytes(first * row, part)?;
+        for rows in self.all_rows() {
+            let (part, rest) = bytes.split_at(n * rows.row_bytes());
+            rows.write(first, part)?;
             bytes = rest;
         }
         Ok(())
@@ -86,10 +86,10 @@ impl Cache {
 
     /// Takes over the rows of another cache of this type and capacity.
     pub fn copy_rows(&mut self, other: &Cache) -> Result<()> {
-        for ((to, row), (from, _)) in self.tensors().zip(other.tensors()) {
-            let mut bytes = vec![0; row * usize::try_from(other.used).unwrap_or(0)];
-            from.read_bytes(0, &mut bytes)?;
-            to.write_bytes(0, &bytes)?;
+        for (to, from) in self.all_rows().zip(other.all_rows()) {
+            let mut bytes = vec![0; from.row_bytes() * usize::try_from(other.used).unwrap_or(0)];
+            from.read(0, &mut bytes)?;
+            to.write(0, &bytes)?;
         }
         self.used = other.used;
         Ok(())
@@ -100,10 +100,9 @@ impl Cache {
         self.keys.first().map_or(DType::F16, Tensor::dtype)
     }
 
-    /// The tensors of all layers, keys before values, each with the bytes of a token's row.
-    pub fn tensors(&self) -> impl Iterator<Item = (&Tensor, usize)> {
-        let both = self.keys.iter().zip(&self.values).flat_map(|(keys, values)| [keys, values]);
-        both.map(|tensor| (tensor, tensor.strides()[1]))
+    /// The rows of all layers, keys before values.
+    pub fn all_rows(&self) -> impl Iterator<Item = Rows<'_>> {
+        self.keys.iter().zip(&self.values).flat_map(|(keys, values)| [Rows(keys), Rows(values)])
     }
 
     /// Bytes of the cache.
@@ -128,17 +127,16 @@ impl Cache {
 
     /// The layer and position of the first key or value in these rows that overflowed F16.
     pub fn not_finite(&self, from: i64, to: i64) -> Result<Option<(usize, i64)>> {
-        for (layer, (keys, values)) in self.keys.iter().zip(&self.values).enumerate() {
-            for tensor in [keys, values].into_iter().filter(|tensor| tensor.dtype() == DType::F16) {
-                let row = tensor.strides()[1];
-                let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
-                let mut bytes = vec![0; row * n];
-                tensor.read_bytes(row * first, &mut bytes)?;
-                // Infinities and NaN have all exponent bits set.
-                let is_wrong = |bytes: &[u8]| bytes[1] & 0x7C == 0x7C;
-                if let Some(at) = bytes.chunks_exact(2).position(is_wrong) {
-                    return Ok(Some((layer, from + (2 * at / row.max(1)) as i64)));
-                }
+        let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
+        for (number, rows) in self.all_rows().enumerate().filter(|(_, rows)| rows.0.dtype() == DType::F16) {
+            let mut bytes = vec![0; rows.row_bytes() * n];
+            rows.read(first, &mut bytes)?;
+            // Infinities and NaN have all exponent bits set.
+            let is_wrong = |bytes: &[u8]| bytes[1] & 0x7C == 0x7C;
+            let wrong = bytes.chunks_exact(rows.head_row_bytes()).enumerate();
+            let wrong = wrong.filter(|(_, row)| row.chunks_exact(2).any(is_wrong));
+            if let Some(position) = wrong.map(|(i, _)| i % n).min() {
+                return Ok(Some((number / 2, from + position as i64)));
             }
         }
         Ok(None)
@@ -147,24 +145,65 @@ impl Cache {
     /// Appends nodes that store keys and values of some tokens in these rows. Returns the layer's keys and values as
     /// attention takes them: [head, keys, heads].
     pub fn put(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor, keys: i64) -> Result<(Tensor, Tensor)> {
-        let seen = |stored: Tensor| -> Result<Tensor> {
-            let (row, row_bytes) = (stored.shape()[0], stored.strides()[1]);
-            let head_bytes = row_bytes / usize::try_from(self.heads).unwrap_or(1);
-            Ok(stored.view([row / self.heads, keys, self.heads], &[row_bytes, head_bytes], 0)?)
-        };
         let (k, v) = self.set(layer, kv, rows)?;
-        Ok((seen(k)?, seen(v)?))
+        Ok((k.narrow(1, 0, keys)?, v.narrow(1, 0, keys)?))
     }
 
     /// As [`Cache::put`], for attention over pages: all rows, as [head, heads, rows].
     pub fn put_rows(&self, layer: usize, kv: (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
-        let by_head = |t: Tensor| t.reshape([t.shape()[0] / self.heads, self.heads, t.shape()[1]]);
         let (k, v) = self.set(layer, kv, rows)?;
-        Ok((by_head(k)?, by_head(v)?))
+        Ok((k.permute([0, 2, 1, 3])?, v.permute([0, 2, 1, 3])?))
     }
 
     fn set(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
-        Ok((self.keys[layer].set_rows(k, rows)?, self.values[layer].set_rows(v, rows)?))
+        let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
+            let by_head = new.reshape([all.shape()[0], self.heads, new.shape()[1]])?;
+            Ok(all.set_rows(&by_head.permute([0, 2, 1, 3])?, rows)?)
+        };
+        Ok((set(&self.keys[layer], k)?, set(&self.values[layer], v)?))
+    }
+}
+
+/// The keys or values of a layer: [head, tokens, heads].
+#[derive(Clone, Copy)]
+pub struct Rows<'a>(&'a Tensor);
+
+impl Rows<'_> {
+    /// Bytes of a token's row of one head.
+    pub fn head_row_bytes(self) -> usize {
+        self.0.strides()[1]
+    }
+
+    /// The number of heads.
+    pub fn heads(self) -> usize {
+        usize::try_from(self.0.shape()[2]).unwrap_or(0)
+    }
+
+    /// Bytes of a token's rows of all heads.
+    pub fn row_bytes(self) -> usize {
+        self.head_row_bytes() * self.heads()
+    }
+
+    /// Reads the rows of as many tokens as there is room for, from token `first` on: head after head.
+    pub fn read(self, first: usize, to: &mut [u8]) -> Result<()> {
+        let of_head = to.len() / self.heads().max(1);
+        for (head, part) in to.chunks_exact_mut(of_head.max(1)).enumerate() {
+            self.0.read_bytes(self.place(head, first), part)?;
+        }
+        Ok(())
+    }
+
+    /// Sets rows to what [`Rows::read`] read.
+    pub fn write(self, first: usize, bytes: &[u8]) -> Result<()> {
+        let of_head = bytes.len() / self.heads().max(1);
+        for (head, part) in bytes.chunks_exact(of_head.max(1)).enumerate() {
+            self.0.write_bytes(self.place(head, first), part)?;
+        }
+        Ok(())
+    }
+
+    fn place(self, head: usize, token: usize) -> usize {
+        head * self.0.strides()[2] + token * self.head_row_bytes()
     }
 }
 

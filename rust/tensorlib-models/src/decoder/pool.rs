@@ -1,6 +1,6 @@
 //! The pool: pages of keys and values that the sequences of a batch share.
 
-use super::cache::Cache;
+use super::cache::{Cache, Rows};
 use super::prefix_tree::PAGE;
 use super::shape::Shape;
 use crate::weights::DeviceMap;
@@ -68,7 +68,7 @@ impl Pool {
 
     /// Bytes of a page.
     pub fn page_bytes(&self) -> usize {
-        PAGE * self.cache.tensors().map(|(_, row)| row).sum::<usize>()
+        PAGE * self.cache.all_rows().map(Rows::row_bytes).sum::<usize>()
     }
 
     /// The keys and values of a page, layer by layer, keys before values.

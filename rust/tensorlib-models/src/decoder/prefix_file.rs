@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `tokens` | U32 [pages, 64] |
 //! | `before` | U32 [pages]: the number of the page before, plus 1; 0 for the first page of a sequence |
-//! | `page.N` | U8 [bytes of a page]: rows layer by layer, keys before values |
+//! | `page.N` | U8 [bytes of a page]: rows layer by layer, keys before values, head by head |
 //! | metadata `sha256` | of `tokens`, `before` and the pages in their order |
 
 use super::fingerprint::digits;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 const KIND: Kind = Kind {
     format: "tensorlib prefixes",
-    version: 1,
+    version: 2,
     what: "a store of prefixes",
     writer: "Sequences::save_prefixes",
     instead: "compute the prompts again and save them",

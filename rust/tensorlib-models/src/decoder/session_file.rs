@@ -3,10 +3,10 @@
 //! | entry | contents |
 //! |---|---|
 //! | `tokens` | U32 [tokens] |
-//! | `blk.N.keys`, `blk.N.values` | U8 [tokens, bytes of a row], in the cache's type |
+//! | `blk.N.keys`, `blk.N.values` | U8 [heads, tokens, bytes of a head's row], in the cache's type |
 //! | metadata `sha256` | of the tokens' bytes and the rows, in the order of layers, keys before values |
 
-use super::cache::Cache;
+use super::cache::{Cache, Rows};
 use super::fingerprint::digits;
 use super::saved_file::{Entries, Entry, Kind};
 use super::Decoder;
@@ -14,41 +14,41 @@ use crate::files::SafeFile;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use tensorlib::Tensor;
 
 const KIND: Kind = Kind {
     format: "tensorlib session",
-    version: 1,
+    version: 2,
     what: "a session",
     writer: "Session::save",
     instead: "feed the tokens again and save them",
 };
 
-/// The names of the tensors of rows, in the order of [`Cache::tensors`].
-fn names(cache: &Cache) -> impl Iterator<Item = String> {
-    let n = cache.tensors().count();
-    (0..n).map(|i| format!("blk.{}.{}", i / 2, if i % 2 == 0 { "keys" } else { "values" }))
+/// The rows of a cache with their names.
+fn named(cache: &Cache) -> impl Iterator<Item = (String, Rows<'_>)> {
+    let name = |i: usize| format!("blk.{}.{}", i / 2, if i % 2 == 0 { "keys" } else { "values" });
+    cache.all_rows().enumerate().map(move |(i, rows)| (name(i), rows))
 }
 
 /// Writes a file, which gets its name when it is complete.
 pub fn write(path: &Path, decoder: &Decoder, tokens: &[u32], cache: &Cache) -> Result<()> {
     let mut hash = Sha256::new();
     tokens.iter().for_each(|token| hash.update(token.to_le_bytes()));
-    for (tensor, row) in cache.tensors() {
-        hash.update(rows(tensor, row * tokens.len())?);
-    }
     let n = tokens.len();
+    for rows in cache.all_rows() {
+        hash.update(first_of(rows, n)?);
+    }
     let mut entries = vec![("tokens".to_string(), Entry::numbers(&[n], tokens.iter().copied()))];
-    for (name, (tensor, row)) in names(cache).zip(cache.tensors()) {
-        entries.push((name, Entry::bytes(&[n, row], move || rows(tensor, row * n))));
+    for (name, rows) in named(cache) {
+        let shape = [rows.heads(), n, rows.head_row_bytes()];
+        entries.push((name, Entry::bytes(&shape, move || first_of(rows, n))));
     }
     KIND.write(path, (decoder, cache.dtype()), entries, digits(hash))
 }
 
-/// The first `n` bytes of a tensor.
-fn rows(tensor: &Tensor, n: usize) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; n];
-    tensor.read_bytes(0, &mut bytes)?;
+/// The rows of the first `n` tokens.
+fn first_of(rows: Rows, n: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; rows.row_bytes() * n];
+    rows.read(0, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -57,7 +57,7 @@ pub struct Saved {
     file: SafeFile,
     /// The tokens of the session.
     pub tokens: Vec<u32>,
-    /// The offsets of the rows, in the order of [`Cache::tensors`].
+    /// The offsets of the rows, in the order of [`Cache::all_rows`].
     offsets: Vec<u64>,
     sha256: String,
 }
@@ -80,8 +80,9 @@ impl Saved {
             return Err(about(Error::invalid(what).with_hint("open the model with a larger context (--ctx)")));
         }
         let mut offsets = Vec::new();
-        for (name, (_, row)) in names(cache).zip(cache.tensors()) {
-            offsets.push(entries.take(&name, "u8", &[row as i64, n]).map_err(about)?.offset);
+        for (name, rows) in named(cache) {
+            let shape = [rows.head_row_bytes() as i64, n, rows.heads() as i64];
+            offsets.push(entries.take(&name, "u8", &shape).map_err(about)?.offset);
         }
         entries.end(&KIND).map_err(about)?;
         let bytes = file.read(entry.offset, 4 * n as usize)?;
@@ -98,17 +99,17 @@ impl Saved {
 
     /// Copies the rows to the cache.
     pub fn read_rows(&self, cache: &Cache) -> Result<()> {
-        self.each_row(cache, |tensor, bytes| Ok(tensor.write_bytes(0, bytes)?))
+        self.each_row(cache, |rows, bytes| rows.write(0, bytes))
     }
 
-    /// Calls `take` with the rows of each tensor of the cache, and compares the digest.
-    fn each_row(&self, cache: &Cache, take: impl Fn(&Tensor, &[u8]) -> Result<()>) -> Result<()> {
+    /// Calls `take` with the saved rows of each layer's keys and values, and compares the digest.
+    fn each_row(&self, cache: &Cache, take: impl Fn(Rows, &[u8]) -> Result<()>) -> Result<()> {
         let mut hash = Sha256::new();
         self.tokens.iter().for_each(|token| hash.update(token.to_le_bytes()));
-        for ((tensor, row), offset) in cache.tensors().zip(&self.offsets) {
-            let bytes = self.file.read(*offset, row * self.tokens.len())?;
+        for (rows, offset) in cache.all_rows().zip(&self.offsets) {
+            let bytes = self.file.read(*offset, rows.row_bytes() * self.tokens.len())?;
             hash.update(&bytes);
-            take(tensor, &bytes)?;
+            take(rows, &bytes)?;
         }
         if digits(hash) != self.sha256 {
             let what = "its tokens or rows are not those that were saved: the digest 'sha256' is another";

@@ -69,15 +69,19 @@ pub const ALL: &[Suite] = &[
     suite("zig", "tests, cases, encoder and training on each ISA, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
-    suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
     suite(
         "sanitize",
-        "AddressSanitizer and UBSan under the C++ and C suites, on the best ISA; random calls for a minute",
+        "AddressSanitizer and UBSan under the C suite and the operations' vectors, on the best ISA; random calls for a minute",
         sanitize::run,
     ),
     suite("simt", "the CUDA backend on a simulated GPU, in all languages", simt::run),
-    suite("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
-    deep("sanitize-all", "the same on every ISA and on the simulated GPU; random calls for ten minutes", sanitize::all),
+    deep("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
+    deep("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
+    deep(
+        "sanitize-all",
+        "AddressSanitizer and UBSan under the C++ and C suites, on every ISA and on the simulated GPU; random calls for ten minutes",
+        sanitize::all,
+    ),
     deep(
         "learning-all",
         "five seeds of the convolutional network; a transformer, its adapter and text; a sparse one",

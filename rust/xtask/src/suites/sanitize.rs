@@ -1,5 +1,6 @@
-//! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best ISA, and with
-//! `--deep` on each ISA and on the simulated GPU, whose compilation takes ten minutes on two cores.
+//! Programs built with AddressSanitizer and UBSan. For every change: the C suite, the operations' vectors and random calls, on
+//! this machine's best ISA. With `--deep`: the C++ and C suites on each ISA and on the simulated GPU. Instrumented, the tests in
+//! C++ take ten minutes to compile on two cores, and those of the simulated GPU ten more.
 
 use std::path::Path;
 
@@ -24,17 +25,24 @@ const GPU: [(&str, &str); 3] = [
     ("TENSORLIB_DEVICE", simt::DEVICE),
 ];
 
-/// Goes through every ISA itself, which takes two minutes.
-const DEEP_ONLY: &str = "encode_test";
-
 /// Draws random calls for as long as it is told to.
 const RANDOM_CALLS: &str = "random_calls_test";
+
+/// Every operation with every attribute.
+const VECTORS: &str = "op_vectors_test";
+
+/// Whether a target is built for every change.
+pub fn is_quick(target: &str) -> bool {
+    target.starts_with("tl_c_") || ["tensorlib", RANDOM_CALLS, VECTORS].contains(&target)
+}
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let isas = isas::all(run)?;
     let best = isas.first().ok_or("this machine has no ISA")?;
-    let build = builds::address_sanitized(run, best)?;
-    on_cpu(run, &build, &isas[..1], &[DEEP_ONLY, RANDOM_CALLS])?;
+    let build = builds::address_sanitized(run, best, is_quick)?;
+    c_programs(run, &build, best)?;
+    let envs = [&[("TENSORLIB_ISA", best.as_str())], &CPU[..]].concat();
+    cpp::some_programs(run, &build.join("tests/cpp"), |name| name == VECTORS, &[envs])?;
     random_calls(run, &build, best, 60)
 }
 
@@ -42,7 +50,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 pub fn all(run: &mut Run) -> Result<(), String> {
     let build = builds::all_address_sanitized(run)?;
     let isas = isas::all(run)?;
-    on_cpu(run, &build, &isas, &[RANDOM_CALLS])?;
+    isas.iter().try_for_each(|isa| c_programs(run, &build, isa))?;
+    cpp::on_isas(run, &build, &isas, &CPU, &[RANDOM_CALLS])?;
     random_calls(run, &build, isas.first().ok_or("this machine has no ISA")?, 600)?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
@@ -56,10 +65,7 @@ fn random_calls(run: &mut Run, build: &Path, isa: &str, seconds: u64) -> Result<
     run.tests(&format!("{RANDOM_CALLS} for {seconds} s"), Style::GoogleTest, cmd.limit(seconds + 120).envs(&envs))
 }
 
-fn on_cpu(run: &mut Run, build: &Path, isas: &[String], without: &[&str]) -> Result<(), String> {
-    for isa in isas {
-        c::programs(run, build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
-        examples::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)?;
-    }
-    cpp::on_isas(run, build, isas, &CPU, without)
+fn c_programs(run: &mut Run, build: &Path, isa: &str) -> Result<(), String> {
+    c::programs(run, build, &[&[("TENSORLIB_ISA", isa)], &CPU[..]].concat())?;
+    examples::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)
 }
