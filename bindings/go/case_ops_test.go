@@ -117,6 +117,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"one_hot":            1,
 		"eye":                0,
 		"linspace":           0,
+		"timestep_embedding": 1,
 		"upscale":            1,
 		"pool_1d":            1,
 		"pool_2d":            1,
@@ -127,6 +128,9 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"conv_2d_dw":         2,
 		"conv_transpose_1d":  2,
 		"conv_transpose_2d":  2,
+		"im2col_3d":          2,
+		"conv_3d":            2,
+		"col2im_1d":          1,
 		"random_uniform":     1,
 		"random_normal":      1,
 		"dropout":            2,
@@ -147,6 +151,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"logical_or":         2,
 		"logical_xor":        2,
 		"logical_not":        1,
+		"win_part":           1,
+		"win_unpart":         1,
+		"get_rel_pos":        1,
+		"add_rel_pos":        3,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -309,8 +317,9 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.LogSoftMax(src[0])
 	case "rope":
 		options := &RopeOptions{
-			Mode:       RopeMode(s.choice("mode", "normal", "neox", "mrope")),
+			Mode:       RopeMode(s.choice("mode", "normal", "neox", "mrope", "imrope", "vision")),
 			NDims:      s.integer("n_dims"),
+			Offset:     s.integer("offset"),
 			Sections:   [4]int64(s.list("sections", 4)),
 			NCtxOrig:   s.integer("n_ctx_orig"),
 			FreqBase:   s.number("freq_base"),
@@ -381,7 +390,11 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 	case "concat":
 		made, err = c.Concat(src[0], src[1], s.integer("dim"))
 	case "pad":
-		made, err = c.Pad(src[0], [4]int64(s.list("p", 4)))
+		options := &PadOptions{
+			Lp:       [4]int64(s.list("lp", 4)),
+			Circular: s.integer("circular") != 0,
+		}
+		made, err = c.Pad(src[0], [4]int64(s.list("p", 4)), options)
 	case "pad_reflect_1d":
 		made, err = c.PadReflect1d(src[0], s.integer("p0"), s.integer("p1"))
 	case "roll":
@@ -426,11 +439,17 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Eye(s.integer("n"))
 	case "linspace":
 		made, err = c.Linspace(s.number("start"), s.number("stop"), s.integer("n"))
+	case "timestep_embedding":
+		made, err = c.TimestepEmbedding(src[0], s.integer("dim"), s.integer("max_period"))
 	case "upscale":
 		options := &UpscaleOptions{
-			Mode: UpscaleMode(s.choice("mode", "nearest", "bilinear")),
+			Factor:       s.integer("factor"),
+			Mode:         UpscaleMode(s.choice("mode", "nearest", "bilinear", "bicubic")),
+			Shape:        [4]int64(s.list("ne", 4)),
+			AlignCorners: s.integer("align_corners") != 0,
+			Antialias:    s.integer("antialias") != 0,
 		}
-		made, err = c.Upscale(src[0], s.integer("factor"), options)
+		made, err = c.Upscale(src[0], options)
 	case "pool_1d":
 		options := &Pool1dOptions{
 			S:            s.integer("s"),
@@ -509,6 +528,35 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			D1:     s.integer("d1"),
 		}
 		made, err = c.ConvTranspose2d(src[0], src[1], options)
+	case "im2col_3d":
+		options := &Im2col3dOptions{
+			S0: s.integer("s0"),
+			S1: s.integer("s1"),
+			S2: s.integer("s2"),
+			P0: s.integer("p0"),
+			P1: s.integer("p1"),
+			P2: s.integer("p2"),
+			D0: s.integer("d0"),
+			D1: s.integer("d1"),
+			D2: s.integer("d2"),
+			To: Im2col3dTo(s.choice("to", "f32", "f16", "bf16")),
+		}
+		made, err = c.Im2col3d(src[0], src[1], s.integer("channels"), options)
+	case "conv_3d":
+		options := &Conv3dOptions{
+			S0: s.integer("s0"),
+			S1: s.integer("s1"),
+			S2: s.integer("s2"),
+			P0: s.integer("p0"),
+			P1: s.integer("p1"),
+			P2: s.integer("p2"),
+			D0: s.integer("d0"),
+			D1: s.integer("d1"),
+			D2: s.integer("d2"),
+		}
+		made, err = c.Conv3d(src[0], src[1], s.integer("channels"), options)
+	case "col2im_1d":
+		made, err = c.Col2im1d(src[0], s.integer("stride"), s.integer("padding"), s.integer("channels"))
 	case "random_uniform":
 		made, err = c.RandomUniform(src[0], s.ints("ne"), s.number("low"), s.number("high"), s.integer("stream"))
 	case "random_normal":
@@ -568,6 +616,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.LogicalXor(src[0], src[1])
 	case "logical_not":
 		made, err = c.LogicalNot(src[0])
+	case "win_part":
+		made, err = c.WinPart(src[0], s.integer("w"))
+	case "win_unpart":
+		made, err = c.WinUnpart(src[0], s.integer("w0"), s.integer("h0"), s.integer("w"))
+	case "get_rel_pos":
+		made, err = c.GetRelPos(src[0], s.integer("qh"), s.integer("kh"))
+	case "add_rel_pos":
+		made, err = c.AddRelPos(src[0], src[1], src[2])
 	}
 	return made, true, err
 }

@@ -1105,7 +1105,8 @@ type GluOptions struct {
 //
 //   - Shapes: With b: a, b and c have the same shape, the gate is a and up is
 //     b. Without b: a is (2 n, m, x, y) and c is (n, m, x, y), the gate is the
-//     first half of each row of a and up the second half.
+//     first half of each row of a and up the second half. If a has rows of 2
+//     n + 1 elements, the last one is not read.
 //   - Types: a and b are each F32, F16 or BF16. Computed in F32: the activation
 //     has an error of at most 1e-6 of its value, and the product is rounded
 //     once.
@@ -1292,6 +1293,11 @@ const (
 	// Elements k and k + n_dims / 2, with four positions for each token,
 	// see Sections.
 	RopeModeMrope RopeMode = C.TL_ROPE_MODE_MROPE
+	// As mrope, with sections that take turns pair by pair.
+	RopeModeImrope RopeMode = C.TL_ROPE_MODE_IMROPE
+	// Elements k and k + n_dims, with four positions for each token, see
+	// Sections.
+	RopeModeVision RopeMode = C.TL_ROPE_MODE_VISION
 )
 
 // RopeOptions holds the optional attributes of [Context.Rope]. A field that is
@@ -1299,12 +1305,17 @@ const (
 type RopeOptions struct {
 	// The elements that form pair k. Default: normal.
 	Mode RopeMode
-	// Number of elements at the start of each row that are rotated. It must
-	// be even. 0 rotates all. Range: 0 to 1048576. Default: 0.
+	// Number of elements of each row that are rotated, from Offset on; with
+	// vision, half of that number. It must be even, except with vision. 0
+	// rotates all. Range: 0 to 1048576. Default: 0.
 	NDims int64
-	// For mrope only: the number of consecutive pairs that use the first
-	// position of a token, the second, the third and the fourth. After
-	// these pairs the sequence repeats. Each 0 to 1048576.
+	// The first element that is rotated. Range: 0 to 1048576. Default: 0.
+	Offset int64
+	// For mrope, imrope and vision only: the number of consecutive pairs
+	// that use the first position of a token, the second, the third and the
+	// fourth. After these pairs the sequence repeats. With imrope, let z be
+	// k modulo the sum of the sections: a pair uses position z mod 3, or
+	// the fourth if z / 3 is not below that section. Each 0 to 1048576.
 	Sections [4]int64
 	// Context length that the model was trained for. Required if ExtFactor
 	// is above 0. At least 0. Default: 0.
@@ -1335,18 +1346,20 @@ type RopeOptions struct {
 // w(k); w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] * (freq_scale (1 -
 // r(k)) + r(k)).
 //
-// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims
-// on are copied. Without freqFactors all factors are 1. Without ExtFactor, r(k)
-// = 0 and m = attn_factor. With ExtFactor (YaRN, Peng and others, 2023), m =
-// attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where
-// q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0,
-// floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta)
-// = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+// (x, y) is pair k of the n_dims / 2 pairs of a row. All other elements are
+// copied. With vision there are n_dims pairs, and k in w(k) counts from the
+// first pair of the section. Without freqFactors all factors are 1. Without
+// ExtFactor, r(k) = 0 and m = attn_factor. With ExtFactor (YaRN, Peng and
+// others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) =
+// ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to
+// 0 to 1. There low = max(0, floor(d(beta_fast))), high = min(n_dims - 1,
+// ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
+// freq_base).
 //
 //   - Shapes: a (n, heads, tokens, batch), positions (tokens) or
 //     (tokens, batch), freqFactors (n_dims / 2). c has the shape of a. If Mode
-//     is mrope, positions is (4 tokens) or (4 tokens, batch): all positions of
-//     the first section, then all of the second, and so on.
+//     is mrope, imrope or vision, positions is (4 tokens) or (4 tokens, batch):
+//     all positions of the first section, then all of the second, and so on.
 //   - Types: a is F32, F16 or BF16, positions I32 or I64, freqFactors F32.
 //     Angles are computed in F64 and the rest in F32, with an error of at most
 //     8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of a.
@@ -1358,6 +1371,7 @@ func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) 
 	if options != nil {
 		params.mode = C.tl_rope_mode(options.Mode)
 		params.n_dims = C.int64_t(options.NDims)
+		params.offset = C.int64_t(options.Offset)
 		for i, value := range options.Sections {
 			params.sections[i] = C.int64_t(value)
 		}
@@ -1959,22 +1973,44 @@ func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
 	})
 }
 
-// Pad appends zeros to a in each dimension.
+// PadOptions holds the optional attributes of [Context.Pad]. A field that is
+// zero has its default.
+type PadOptions struct {
+	// Number of elements before the first one of each dimension. Each at
+	// least 0.
+	Lp [4]int64
+	// If true, a repeats instead of zeros. Default: false.
+	Circular bool
+}
+
+// Pad extends a in each dimension, by zeros or by its own repetitions.
 //
-// Computes c[i] = a[i] if a has element i else 0.
+// Computes c[i] = a[i - lp] if a has element i - lp else 0.
 //
-//   - Shapes: Dimension d of c has the size of that of a plus p[d].
-//   - Types: Any type. For a quantised type p[0] is a multiple of the block
-//     size. Elements are copied exactly.
+// With Circular, c[i] = a[(i - lp) mod n], where n is the extent of a in the
+// dimension.
+//
+//   - Shapes: Dimension d of c has the size of that of a plus lp[d] and p[d].
+//     With Circular, dimensions of a that are extended are not empty.
+//   - Types: Any type. For a quantised type p[0] and lp[0] are multiples of the
+//     block size. Elements are copied exactly.
 //   - Result: The type of a.
-//   - p: number of zeros appended in each dimension. Each at least 0.
-func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
+//   - p: number of elements after the last one of each dimension. Each at
+//     least 0.
+func (c *Context) Pad(a *Tensor, p [4]int64, options *PadOptions) (*Tensor, error) {
 	var cP [4]C.int64_t
 	for i, value := range p {
 		cP[i] = C.int64_t(value)
 	}
+	params := C.tl_pad_params{struct_size: C.sizeof_tl_pad_params}
+	if options != nil {
+		for i, value := range options.Lp {
+			params.lp[i] = C.int64_t(value)
+		}
+		params.circular = C.bool(options.Circular)
+	}
 	return c.construct("pad", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_pad(c.ptr, a.ptr, &cP[0])
+		return C.tl_pad(c.ptr, a.ptr, &cP[0], &params)
 	})
 }
 
@@ -2314,6 +2350,27 @@ func (c *Context) Linspace(start float64, stop float64, n int64) (*Tensor, error
 	})
 }
 
+// TimestepEmbedding turns each time into a row of cosines and sines of growing
+// periods (sinusoidal embedding).
+//
+// Computes c[j, t] = cos(timesteps[t] w(j)) for j < h; c[j + h, t] =
+// sin(timesteps[t] w(j)); w(j) = max_period^(-j / h); h = floor(dim / 2).
+//
+// The last element of a row is 0 if dim is odd.
+//
+//   - Shapes: timesteps (n), c (dim, n).
+//   - Types: timesteps is F32, F16 or BF16. Computed in F32: angles are off by
+//     up to 4e-7 of their size.
+//   - Result: F32.
+//   - dim: length of a row. Range: 1 to 1048576.
+//   - maxPeriod: the period that the slowest of infinitely many waves would
+//     have, in radians. At least 1.
+func (c *Context) TimestepEmbedding(timesteps *Tensor, dim int64, maxPeriod int64) (*Tensor, error) {
+	return c.construct("timestep_embedding", []*Tensor{timesteps}, func() *C.tl_tensor {
+		return C.tl_timestep_embedding(c.ptr, timesteps.ptr, C.int64_t(dim), C.int64_t(maxPeriod))
+	})
+}
+
 // UpscaleMode is the attribute Mode of [Context.Upscale]: the interpolation.
 // Default: nearest.
 type UpscaleMode int32
@@ -2324,36 +2381,60 @@ const (
 	UpscaleModeNearest UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
 	// Linear interpolation in both dimensions.
 	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
+	// Cubic interpolation in both dimensions.
+	UpscaleModeBicubic UpscaleMode = C.TL_UPSCALE_MODE_BICUBIC
 )
 
 // UpscaleOptions holds the optional attributes of [Context.Upscale]. A field
 // that is zero has its default.
 type UpscaleOptions struct {
+	// Factor of the width and of the height. 0: Shape is the size. At
+	// least 0. Default: 0.
+	Factor int64
 	// The interpolation. Default: nearest.
 	Mode UpscaleMode
+	// Shape of the result. Dimensions that it lacks are 1. Each at least 0.
+	Shape [4]int64
+	// If true, the centres of the pixels in the corners stay where they
+	// are. Default: false.
+	AlignCorners bool
+	// If true, bilinear takes all pixels into account that an image becomes
+	// smaller by. Default: false.
+	Antialias bool
 }
 
-// Upscale enlarges images by a factor, in width and height.
+// Upscale enlarges or reduces images, by a factor or to a size.
 //
-// Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].
+// Computes c[i0, i1] = sum over j0 and j1 of w0(i0, j0) w1(i1, j1) a[j0, j1].
 //
-// The formula is for nearest. With bilinear, an element is interpolated between
-// the pixels of a around the point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) /
-// factor - 1/2). Beyond an edge, the pixels at the edge are used.
+// In a dimension of n pixels that becomes one of m, the centre of pixel i is x
+// = (i + 1/2) n / m - 1/2, or with AlignCorners i (n - 1) / (m - 1). nearest
+// takes pixel floor(i n / m), or floor(i (n - 1) / (m - 1)). bilinear has the
+// weights 1 - |j - x| for the pixels j around x, and bicubic those of cubic
+// convolution with a = -0.75 (Keys, 1981) for the four around it. Beyond an
+// edge, the pixels at the edge are used. With Antialias, bilinear has the
+// weights 1 - |j - x| / max(1, n / m), divided by their sum, as far as they are
+// above 0 and j exists. Dimensions 2 and 3 are always those of nearest.
 //
-//   - Shapes: a (w, h, ..), c (factor w, factor h, ..).
-//   - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With
-//     bilinear, they are computed in F32, first between rows and then between
+//   - Shapes: a (w, h, x, y), c (factor w, factor h, x, y), or the shape Shape.
+//     Either Factor or Shape is given.
+//   - Types: F32, F16 or BF16. With nearest, elements are copied exactly.
+//     Otherwise they are computed in F32, first between rows and then between
 //     columns, and rounded once.
 //   - Result: The type of a.
-//   - factor: factor of the width and of the height. At least 1.
-func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
+func (c *Context) Upscale(a *Tensor, options *UpscaleOptions) (*Tensor, error) {
 	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
 	if options != nil {
+		params.factor = C.int64_t(options.Factor)
 		params.mode = C.tl_upscale_mode(options.Mode)
+		for i, value := range options.Shape {
+			params.ne[i] = C.int64_t(value)
+		}
+		params.align_corners = C.bool(options.AlignCorners)
+		params.antialias = C.bool(options.Antialias)
 	}
 	return c.construct("upscale", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_upscale(c.ptr, a.ptr, C.int64_t(factor), &params)
+		return C.tl_upscale(c.ptr, a.ptr, &params)
 	})
 }
 
@@ -2384,13 +2465,13 @@ type Pool1dOptions struct {
 //
 // Computes c[o] = max or average over t < k of a[o s + t - p].
 //
-// Only elements inside a take part. The maximum is exact, and is NaN if a
-// window has a NaN. The average is summed in F64 and rounded once. It is taken
-// over the elements inside a, as in ggml, or with CountPadding over all k, as
-// in PyTorch.
+// Only elements inside a take part. In a window without one, which p >= k
+// makes, the maximum is the lowest number of F32 and the average 0, as in ggml.
+// The maximum is exact, and is NaN if a window has a NaN. The average is summed
+// in F64 and rounded once. It is taken over the elements inside a, as in ggml,
+// or with CountPadding over all k, as in PyTorch.
 //
-//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p must be
-//     less than k, so that each window has an element.
+//   - Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down.
 //   - Types: F32, F16 or BF16.
 //   - Result: The type of a.
 //   - op: the operation on a window.
@@ -2430,15 +2511,15 @@ type Pool2dOptions struct {
 // Computes c[x, y] = max or average over t0 < k0, t1 < k1 of
 // a[x s0 + t0 - p0, y s1 + t1 - p1].
 //
-// The maximum is that of the elements inside a. It is exact, and is NaN if a
-// window has a NaN. The average is summed in F64 and rounded once. It is taken
-// over all k0 k1 elements, where padding counts as zeros, as in ggml and
-// PyTorch, or with SkipPadding over the elements inside a.
+// The maximum is that of the elements inside a. In a window without one, which
+// p0 >= k0 or p1 >= k1 makes, the maximum is the lowest number of F32 and the
+// average 0, as in ggml. A maximum is exact, and is NaN if a window has a NaN.
+// The average is summed in F64 and rounded once. It is taken over all k0 k1
+// elements, where padding counts as zeros, as in ggml and PyTorch, or with
+// SkipPadding over the elements inside a.
 //
 //   - Shapes: a (w, h, ..), c
 //     ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down.
-//     p0 must be less than k0 and p1 less than k1, so that each window has an
-//     element.
 //   - Types: F32, F16 or BF16.
 //   - Result: The type of a.
 //   - op: the operation on a window.
@@ -2498,9 +2579,11 @@ type Im2colOptions struct {
 // Computes c[(channel kh + ty) kw + tx, x, y, n] =
 // b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// Elements outside b count as zeros. a is the kernel, of which only the shape
-// is used. The convolution is the product of the result and the kernel,
-// reshaped to (kw kh channels, outputs).
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off. a is the kernel, of which only the shape is used. The convolution
+// is the product of the result and the kernel, reshaped to
+// (kw kh channels, outputs).
 //
 //   - Shapes: For images: a (kw, kh, channels, outputs), b
 //     (w, h, channels, images), c (kw kh channels, w', h', images), with w' =
@@ -2545,7 +2628,9 @@ type Conv1dOptions struct {
 // Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m]
 // b[x s + t d - p, channel, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off.
 //
 //   - Shapes: a (k, channels, outputs), b (n, channels, signals), c
 //     ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down.
@@ -2587,7 +2672,9 @@ type Conv2dOptions struct {
 // Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
 // a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off.
 //
 //   - Shapes: a (kw, kh, channels, outputs), b (w, h, channels, images), c
 //     (w', h', outputs, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
@@ -2626,7 +2713,9 @@ type Conv1dDwOptions struct {
 //
 // Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off.
 //
 //   - Shapes: a (k, 1, channels), b (n, channels, signals), c
 //     ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down.
@@ -2669,7 +2758,9 @@ type Conv2dDwOptions struct {
 // Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
 // b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off.
 //
 //   - Shapes: a (kw, kh, 1, channels), b (w, h, channels, images), c
 //     (w', h', channels, images), with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 +
@@ -2770,6 +2861,162 @@ func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions)
 	}
 	return c.construct("conv_transpose_2d", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_conv_transpose_2d(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Im2col3dTo is the attribute To of [Context.Im2col3d]: type of the result.
+// Default: f32.
+type Im2col3dTo int32
+
+// The values of Im2col3dTo.
+const (
+	Im2col3dToF32  Im2col3dTo = C.TL_IM2COL_3D_TO_F32
+	Im2col3dToF16  Im2col3dTo = C.TL_IM2COL_3D_TO_F16
+	Im2col3dToBf16 Im2col3dTo = C.TL_IM2COL_3D_TO_BF16
+)
+
+// Im2col3dOptions holds the optional attributes of [Context.Im2col3d]. A field
+// that is zero has its default.
+type Im2col3dOptions struct {
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
+	S0 int64
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
+	S1 int64
+	// Stride of the windows in dimension 2. At least 1. Default: 1.
+	S2 int64
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
+	P0 int64
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
+	P1 int64
+	// Padding at both ends of dimension 2. At least 0. Default: 0.
+	P2 int64
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
+	D0 int64
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
+	D1 int64
+	// Dilation: the distance between the taps of a window in dimension 2.
+	// At least 1. Default: 1.
+	D2 int64
+	// Type of the result. Default: f32.
+	To Im2col3dTo
+}
+
+// Im2col3d copies the elements under each window of a convolution of volumes
+// into a row of the result.
+//
+// Computes c[((channel kd + tz) kh + ty) kw + tx, x, y, z + d' n] =
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n].
+//
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off. a is the kernel, of which only the shape is used.
+//
+//   - Shapes: a (kw, kh, kd, channels outputs), b (w, h, d, channels volumes),
+//     c (kw kh kd channels, w', h', d' volumes), with w' = (w + 2 p0 - (kw - 1)
+//     d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both
+//     rounded down, and d' in the same way. kd is at most 4096.
+//   - Types: a and b are each F32, F16 or BF16. c has the type To, to which
+//     each element is rounded once.
+//   - channels: number of channels of a volume of b. At least 1.
+func (c *Context) Im2col3d(a, b *Tensor, channels int64, options *Im2col3dOptions) (*Tensor, error) {
+	params := C.tl_im2col_3d_params{struct_size: C.sizeof_tl_im2col_3d_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.s2 = C.int64_t(options.S2)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.p2 = C.int64_t(options.P2)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+		params.d2 = C.int64_t(options.D2)
+		params.to = C.tl_im2col_3d_to(options.To)
+	}
+	return c.construct("im2col_3d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_im2col_3d(c.ptr, a.ptr, b.ptr, C.int64_t(channels), &params)
+	})
+}
+
+// Conv3dOptions holds the optional attributes of [Context.Conv3d]. A field that
+// is zero has its default.
+type Conv3dOptions struct {
+	// Stride of the windows in dimension 0. At least 1. Default: 1.
+	S0 int64
+	// Stride of the windows in dimension 1. At least 1. Default: 1.
+	S1 int64
+	// Stride of the windows in dimension 2. At least 1. Default: 1.
+	S2 int64
+	// Padding at both ends of dimension 0. At least 0. Default: 0.
+	P0 int64
+	// Padding at both ends of dimension 1. At least 0. Default: 0.
+	P1 int64
+	// Padding at both ends of dimension 2. At least 0. Default: 0.
+	P2 int64
+	// Dilation: the distance between the taps of a window in dimension 0.
+	// At least 1. Default: 1.
+	D0 int64
+	// Dilation: the distance between the taps of a window in dimension 1.
+	// At least 1. Default: 1.
+	D1 int64
+	// Dilation: the distance between the taps of a window in dimension 2.
+	// At least 1. Default: 1.
+	D2 int64
+}
+
+// Conv3d convolves the volumes b with the kernel a.
+//
+// Computes c[x, y, z, m + outputs n] = sum over channels, tx < kw, ty < kh and
+// tz < kd of a[tx, ty, tz, channel + channels m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n].
+//
+// Elements outside b count as zeros. A window that is larger than b with its
+// padding is refused, as by PyTorch: ggml computes one position, whose window
+// is cut off. It is the sum of a [Context.Conv2d] for each plane of the kernel.
+//
+//   - Shapes: a (kw, kh, kd, channels outputs), b (w, h, d, channels volumes),
+//     c (w', h', d', outputs volumes), with w' = (w + 2 p0 - (kw - 1) d0 - 1) /
+//     s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down,
+//     and d' in the same way. kd is at most 4096.
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
+//   - channels: number of channels of a volume of b. At least 1.
+func (c *Context) Conv3d(a, b *Tensor, channels int64, options *Conv3dOptions) (*Tensor, error) {
+	params := C.tl_conv_3d_params{struct_size: C.sizeof_tl_conv_3d_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.s2 = C.int64_t(options.S2)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.p2 = C.int64_t(options.P2)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+		params.d2 = C.int64_t(options.D2)
+	}
+	return c.construct("conv_3d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_3d(c.ptr, a.ptr, b.ptr, C.int64_t(channels), &params)
+	})
+}
+
+// Col2im1d adds up windows that overlap: the second half of a transposed
+// convolution of signals.
+//
+// Computes c[x, channel] = sum over t < k and j with j stride + t - padding = x
+// of a[t + k channel, j].
+//
+//   - Shapes: a (k channels, n), c ((n - 1) stride + k - 2 padding, channels).
+//     k is at most 4096 times stride.
+//   - Types: F32, F16 or BF16. Sums are computed in F32 and rounded once.
+//   - Result: The type of a.
+//   - stride: distance of neighbouring windows in the result. At least 1.
+//   - padding: number of elements cut off at both ends of the result. At
+//     least 0.
+//   - channels: number of channels of the result. At least 1.
+func (c *Context) Col2im1d(a *Tensor, stride int64, padding int64, channels int64) (*Tensor, error) {
+	return c.construct("col2im_1d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_col2im_1d(c.ptr, a.ptr, C.int64_t(stride), C.int64_t(padding), C.int64_t(channels))
 	})
 }
 
@@ -3317,5 +3564,76 @@ func (c *Context) LogicalXor(a, b *Tensor) (*Tensor, error) {
 func (c *Context) LogicalNot(a *Tensor) (*Tensor, error) {
 	return c.construct("logical_not", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_logical_not(c.ptr, a.ptr)
+	})
+}
+
+// WinPart divides images into square windows.
+//
+// Computes c[i, x, y, p + px q + px py n] = a[i, p w + x, q w + y, n], or 0
+// beyond the edges of `a`.
+//
+// px and py are the numbers of windows across and down, rounded up.
+//
+//   - Shapes: a (n, w0, h0, images), c (n, w, w, px py images), px = w0 / w and
+//     py = h0 / w, rounded up.
+//   - Types: Any type without blocks. Elements are copied exactly.
+//   - Result: The type of a.
+//   - w: width and height of a window. Range: 1 to 1048576.
+func (c *Context) WinPart(a *Tensor, w int64) (*Tensor, error) {
+	return c.construct("win_part", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_win_part(c.ptr, a.ptr, C.int64_t(w))
+	})
+}
+
+// WinUnpart puts the windows of [Context.WinPart] together.
+//
+// Computes c[i, x, y, n] =
+// a[i, x mod w, y mod w, floor(x / w) + px floor(y / w) + px py n].
+//
+// px = w0 / w and py = h0 / w, rounded up.
+//
+//   - Shapes: a (n, w, w, px py images), c (n, w0, h0, images).
+//   - Types: Any type without blocks. Elements are copied exactly.
+//   - Result: The type of a.
+//   - w0: width of the images. Range: 1 to 16777216.
+//   - h0: height of the images. Range: 1 to 16777216.
+//   - w: width and height of a window. Range: 1 to 1048576.
+func (c *Context) WinUnpart(a *Tensor, w0 int64, h0 int64, w int64) (*Tensor, error) {
+	return c.construct("win_unpart", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_win_unpart(c.ptr, a.ptr, C.int64_t(w0), C.int64_t(h0), C.int64_t(w))
+	})
+}
+
+// GetRelPos gathers the rows of a that belong to the distances between queries
+// and keys.
+//
+// Computes c[i, k, q] = a[i, q - k + kh - 1].
+//
+//   - Shapes: a (n, qh + kh - 1), c (n, kh, qh).
+//   - Types: F32, F16, BF16, F64, I32 or I64. Elements are copied exactly.
+//   - Result: The type of a.
+//   - qh: number of queries. Range: 1 to 1048576.
+//   - kh: number of keys. Range: 1 to 1048576.
+func (c *Context) GetRelPos(a *Tensor, qh int64, kh int64) (*Tensor, error) {
+	return c.construct("get_rel_pos", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_get_rel_pos(c.ptr, a.ptr, C.int64_t(qh), C.int64_t(kh))
+	})
+}
+
+// AddRelPos adds to attention scores a term for the horizontal and one for the
+// vertical distance.
+//
+// Computes c[x + kw y, i, n] = a[x + kw y, i, n] + pw[x, i, n] + ph[y, i, n].
+//
+// i = qx + qw qy is a query, and x and y are the column and the row of a key.
+//
+//   - Shapes: a (kw kh, qw qh, batch), pw (kw, qw, qh, batch), ph
+//     (kh, qw, qh, batch). c has the shape of a.
+//   - Types: a, pw and ph are each F32, F16 or BF16. Each addition is computed
+//     in F32 and rounded once to the type of a.
+//   - Result: The type of a.
+func (c *Context) AddRelPos(a, pw, ph *Tensor) (*Tensor, error) {
+	return c.construct("add_rel_pos", []*Tensor{a, pw, ph}, func() *C.tl_tensor {
+		return C.tl_add_rel_pos(c.ptr, a.ptr, pw.ptr, ph.ptr)
 	})
 }

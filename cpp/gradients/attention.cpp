@@ -13,6 +13,7 @@ constexpr GradientRule rope{[](Rule &r) {
     r.give(0, [&] {
         std::vector<Attr> back{Attr::of_int("mode", static_cast<std::int64_t>(attrs.mode)),
                                Attr::of_int("n_dims", attrs.n_dims),
+                               Attr::of_int("offset", attrs.offset),
                                Attr::of_int("n_ctx_orig", attrs.n_ctx_orig),
                                Attr::of_number("freq_base", attrs.freq_base),
                                Attr::of_number("freq_scale", attrs.freq_scale),

@@ -88,7 +88,7 @@ void glu_build(Rule &r) {
         r.give(0, [&] { return d_first; });
         r.give(1, [&] { return d_second; });
     } else {
-        r.give(0, [&] { return d_first.op(Op::concat, d_second, {Attr::of_int("dim", 0)}); });
+        r.give(0, [&] { return d_first.op(Op::concat, d_second, {Attr::of_int("dim", 0)}).padded(0, 0, r.ne(0)[0] - 2 * n); });
     }
 }
 

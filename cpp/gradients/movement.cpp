@@ -1,5 +1,6 @@
 // Gradient rules of operations that move elements: views, copies, rows selected by index, and operations that combine
 // parts.
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "gradients/rule.hpp"
 #include "graph/overlap.hpp"
@@ -120,6 +121,18 @@ void give_scattered(Rule &r, std::size_t operand, const Value &g, const Value &i
     });
 }
 
+// A dimension that repeats: whole periods of g, added up.
+Value periods_summed(const Value &g, std::size_t d, std::int64_t n, std::int64_t before) {
+    Extents ne = g.ne();
+    if (ne[d] == n) return g;
+    const std::int64_t first = (n - before % n) % n, periods = ceil_div(first + ne[d], n);
+    const Value whole = g.padded(d, first, periods * n - first - ne[d]);
+    std::int64_t inner = n, outer = 1;
+    for (std::size_t i = 0; i < max_dims; i++) (i < d ? inner : outer) *= i == d ? 1 : ne[i];
+    ne[d] = n;
+    return whole.shaped({inner, periods, outer, 1}).reduced(Op::sum, 1u << 1).shaped(ne);
+}
+
 }  // namespace
 
 constexpr GradientRule view{view_build, view_refusal};
@@ -188,8 +201,12 @@ constexpr GradientRule concat{[](Rule &r) {
 }};
 constexpr GradientRule pad{[](Rule &r) {
     r.give(0, [&] {
+        const auto &attrs = r.attrs<ops::PadAttrs>();
         Value g = r.g();
-        for (std::size_t d = 0; d < max_dims; d++) g = g.narrowed(d, 0, r.ne(0)[d]);
+        for (std::size_t d = 0; d < max_dims; d++) {
+            const std::int64_t n = r.ne(0)[d], before = attrs.lp.values[d];
+            g = attrs.circular ? periods_summed(g, d, n, before) : g.narrowed(d, before, n);
+        }
         return g;
     });
 }};

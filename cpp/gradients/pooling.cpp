@@ -4,6 +4,7 @@
 #include "gradients/rule.hpp"
 #include "gradients/windows.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/resampling.hpp"
 
 #include <array>
 #include <optional>
@@ -18,7 +19,8 @@ Value pool_average(const Windows &windows, const Value &g, bool count_padding) {
     if (count_padding) return windows.spread(ones, g * (1 / static_cast<double>(windows.taps())));
     const Value image = g.ones({windows.x.elements, windows.y.elements, 1, 1});
     const Value count = windows.met(ones, image).sum_rows().shaped({windows.x.positions, windows.y.positions, 1, 1});
-    return windows.spread(ones, g / count);
+    // A window without an element has a part in no average.
+    return windows.spread(ones, g / count.op(Op::maximum, count.ones(count.ne())));
 }
 
 // As pool_largest(), for adjacent windows: orders all first taps of windows, then all second ones and so on, so that
@@ -121,13 +123,46 @@ private:
 
 }  // namespace
 
+namespace {
+
+// The sum of g over the pixels that each pixel has a share in, in dimension d: a product with the shares, which are what becomes of
+// images of one pixel each.
+Value shares_summed(const Value &g, std::size_t d, std::int64_t n, const ops::UpscaleAttrs &attrs) {
+    Extents ne = g.ne();
+    const std::int64_t to = ne[d];
+    if (n == to && (d > 1 || !attrs.antialias)) return g;
+    const Value pixels = g.unit_matrix(n).shaped({n, 1, n, 1});
+    // Dimensions 2 and 3 are always those of the nearest pixel.
+    const bool is_free = d < 2;
+    const Value shares =
+        pixels
+            .op(Op::upscale, {},
+                {Attr::of_ints("ne", Extents{to, 1, n, 1}), Attr::of_int("mode", is_free ? static_cast<std::int64_t>(attrs.mode) : 0),
+                 Attr::of_int("align_corners", is_free && attrs.align_corners ? 1 : 0),
+                 Attr::of_int("antialias", is_free && attrs.antialias ? 1 : 0)})
+            .shaped({to, n, 1, 1});
+    std::int64_t inner = 1, outer = 1;
+    for (std::size_t i = 0; i < max_dims; i++) (i < d ? inner : outer) *= i == d ? 1 : ne[i];
+    const Value first = g.shaped({inner, to, outer, 1}).permuted({1, 0, 2, 3}).contiguous();
+    const Value sums = shares.op(Op::mul_mat, first.shaped({to, inner * outer, 1, 1}), {Attr::of_int("exact", 1)});
+    ne[d] = n;
+    return sums.shaped({n, inner, outer, 1}).permuted({1, 0, 2, 3}).contiguous().shaped(ne);
+}
+
+}  // namespace
+
 // Columns first: this adds whole rows, and leaves fewer of them.
 constexpr GradientRule upscale{[](Rule &r) {
     const auto &attrs = r.attrs<ops::UpscaleAttrs>();
     r.give(0, [&] {
-        const Value g = r.g();
+        Value g = r.g();
         const Extents &ne = r.ne(0);
-        const std::int64_t factor = attrs.factor, w = ne[0], h = ne[1], images = ne[2] * ne[3];
+        const std::int64_t factor = ops::upscale_factor(r.node());
+        if (factor == 0 && g.tensor().layout.n_elements() > 0) {
+            for (const std::size_t d : {3u, 2u, 1u, 0u}) g = shares_summed(g, d, ne[d], attrs);
+            return g;
+        }
+        const std::int64_t w = ne[0], h = ne[1], images = ne[2] * ne[3];
         if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
         const Spread spread{factor, attrs.mode == ops::UpscaleMode::bilinear};
         const Value narrow = spread.back(g.shaped({w * factor, h * factor, images, 1}), 1);

@@ -66,13 +66,9 @@ Value Value::padded(std::size_t d, std::int64_t before, std::int64_t behind) con
     Value v = narrowed(d, cut, kept);
     before = std::max<std::int64_t>(0, before), behind = std::max<std::int64_t>(0, behind);
     if (before == 0 && behind == 0) return v;
-    Extents zeros{};
-    zeros[d] = before + behind;
-    v = v.op(Op::pad, {}, {Attr::of_ints("p", zeros)});
-    if (before == 0) return v;
-    Extents shift{};
-    shift[d] = before;
-    return v.op(Op::roll, {}, {Attr::of_ints("shift", shift)});
+    Extents zeros_before{}, zeros_behind{};
+    zeros_before[d] = before, zeros_behind[d] = behind;
+    return v.op(Op::pad, {}, {Attr::of_ints("p", zeros_behind), Attr::of_ints("lp", zeros_before)});
 }
 
 // By reflection: positions as numbers would have to be exact in F32, which they are not beyond 2^24.

@@ -32,8 +32,6 @@ void glu_infer(std::span<Tensor *const> src, const GluAttrs &attrs, NodeSpec &re
     }
     Extents ne = a.layout.ne;
     if (b && b->layout.ne != ne) fail(Status::shape_mismatch, "glu: %s: both must have one shape", operands().c_str());
-    if (!b && ne[0] % 2 != 0)
-        fail(Status::shape_mismatch, "glu: %s, b is left out: then dimension 0 of a is two halves, and must be even", operands().c_str());
     if (!b) ne[0] /= 2;
     result.layout = contiguous_layout("glu", a.layout.type, {ne.data(), static_cast<std::size_t>(a.layout.n_dims)});
 }

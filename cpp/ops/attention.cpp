@@ -13,20 +13,30 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-std::int64_t turned_elements(const Tensor &a, const RopeAttrs &attrs) noexcept { return attrs.n_dims == 0 ? a.layout.ne[0] : attrs.n_dims; }
+// Without n_dims, all elements from `offset` on.
+std::int64_t turned_elements(const Tensor &a, const RopeAttrs &attrs) noexcept {
+    if (attrs.n_dims == 0) return a.layout.ne[0] - attrs.offset;
+    return attrs.mode == RopeMode::vision ? 2 * attrs.n_dims : attrs.n_dims;
+}
+
+bool has_sections(RopeMode mode) noexcept { return mode == RopeMode::mrope || mode == RopeMode::imrope || mode == RopeMode::vision; }
 
 void check_rope_attrs(const Tensor &a, const RopeAttrs &attrs) {
-    const std::int64_t n = turned_elements(a, attrs);
+    const std::int64_t n = turned_elements(a, attrs), row = a.layout.ne[0];
     const auto number = [](std::int64_t x) { return static_cast<long long>(x); };
-    if (n > a.layout.ne[0] || n % 2 != 0) {
+    if (n < 0 || n > row - attrs.offset || n % 2 != 0) {
         fail(Status::invalid_argument,
-             "rope: a is %s, n_dims is %lld: an even number up to %lld is valid, or 0 for all of an even dimension 0",
-             tensor_text(a).c_str(), number(attrs.n_dims), number(a.layout.ne[0]));
+             "rope: a is %s, mode is %s, n_dims is %lld, offset is %lld: an even number of elements to rotate, up to %lld, is valid, or "
+             "n_dims 0 "
+             "for all of an even number",
+             tensor_text(a).c_str(), facts::rope_mode_values[static_cast<std::size_t>(attrs.mode)], number(attrs.n_dims),
+             number(attrs.offset), number(std::max<std::int64_t>(row - attrs.offset, 0)));
     }
     const auto sections = attrs.sections.span();
     const bool any = std::ranges::any_of(sections, [](std::int64_t s) { return s > 0; });
-    if (any != (attrs.mode == RopeMode::mrope)) {
-        fail(Status::invalid_argument, "rope: mode is %s, sections are %s: mrope must have some that are above 0, and no other mode",
+    if (any != has_sections(attrs.mode)) {
+        fail(Status::invalid_argument,
+             "rope: mode is %s, sections are %s: mrope, imrope and vision must have some that are above 0, and no other mode",
              facts::rope_mode_values[static_cast<std::size_t>(attrs.mode)], any ? "given" : "not given");
     }
     if (attrs.ext_factor > 0 && (attrs.n_ctx_orig == 0 || attrs.freq_base == 1)) {
@@ -45,7 +55,7 @@ void rope_infer(std::span<Tensor *const> src, const RopeAttrs &attrs, NodeSpec &
     const DType type = positions.layout.type;
     if (type != DType::i32 && type != DType::i64) fail(Status::type_mismatch, "rope: %s: positions must be i32 or i64", operands().c_str());
     const Extents &na = a.layout.ne, &np = positions.layout.ne;
-    const std::int64_t each = attrs.mode == RopeMode::mrope ? max_dims : 1;
+    const std::int64_t each = has_sections(attrs.mode) ? max_dims : 1;
     // A product that wraps is no tensor's size, so it fails the comparison.
     const auto wanted = static_cast<std::int64_t>(static_cast<std::uint64_t>(na[2]) * static_cast<std::uint64_t>(each));
     if (np[0] != wanted || (np[1] != 1 && np[1] != na[3]) || np[2] != 1 || np[3] != 1) {
@@ -78,8 +88,11 @@ Rotation rotation_of(const Tensor &node) noexcept {
     rotation.neighbours = attrs.mode == RopeMode::normal;
     rotation.direction = attrs.inverse ? -1 : 1;
     rotation.size = static_cast<float>(attrs.attn_factor * (attrs.ext_factor > 0 ? 1 + 0.1 * std::log(1 / attrs.freq_scale) : 1));
-    if (attrs.mode == RopeMode::mrope) std::ranges::copy(attrs.sections.span(), rotation.sections);
-    const auto n = static_cast<double>(2 * rotation.pairs);
+    rotation.first = attrs.offset;
+    if (has_sections(attrs.mode)) std::ranges::copy(attrs.sections.span(), rotation.sections);
+    rotation.interleaved = attrs.mode == RopeMode::imrope;
+    rotation.restarts = attrs.mode == RopeMode::vision;
+    const auto n = static_cast<double>((attrs.mode == RopeMode::vision ? 1 : 2) * rotation.pairs);
     rotation.step = std::pow(attrs.freq_base, -2 / std::max(n, 1.0));
     rotation.scale = attrs.freq_scale;
     rotation.extended = attrs.ext_factor;

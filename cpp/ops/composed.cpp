@@ -30,6 +30,20 @@ Tensor *numbers(NodeBatch &nodes, double start, double step, std::int64_t n) {
     return nodes.make(Op::arange, {}, {Attr::of_number("start", start), Attr::of_number("stop", stop), Attr::of_number("step", step)});
 }
 
+Tensor *joined(NodeBatch &nodes, std::vector<Tensor *> parts, std::int64_t dim) {
+    if (parts.size() == 1) return nodes.make(Op::cont, {parts[0]});
+    while (parts.size() > 1) {
+        std::vector<Tensor *> longer;
+        for (std::size_t i = 0; i < parts.size(); i += max_sources) {
+            const std::span<Tensor *const> some = std::span(parts).subspan(i, std::min(max_sources, parts.size() - i));
+            const Attr along = Attr::of_int("dim", dim);
+            longer.push_back(some.size() == 1 ? some[0] : nodes.make(Op::concat, some, {&along, 1}));
+        }
+        parts = std::move(longer);
+    }
+    return parts[0];
+}
+
 namespace {
 
 std::span<const std::int64_t> first_dims(const Extents &ne, std::int64_t n_dims) noexcept {
@@ -242,21 +256,6 @@ Tensor *linspace_compose(NodeBatch &nodes, std::span<Tensor *const>, const Linsp
     return nodes.make(Op::fill, {numbers(nodes, 0, 1, attrs.n)}, {Attr::of_number("value", attrs.start)});
 }
 
-// Concatenates as many tensors at a time as a node has operands.
-Tensor *joined(NodeBatch &nodes, std::vector<Tensor *> parts, std::int64_t dim) {
-    if (parts.size() == 1) return nodes.make(Op::cont, {parts[0]});
-    while (parts.size() > 1) {
-        std::vector<Tensor *> longer;
-        for (std::size_t i = 0; i < parts.size(); i += max_sources) {
-            const std::span<Tensor *const> some = std::span(parts).subspan(i, std::min(max_sources, parts.size() - i));
-            const Attr along = Attr::of_int("dim", dim);
-            longer.push_back(some.size() == 1 ? some[0] : nodes.make(Op::concat, some, {&along, 1}));
-        }
-        parts = std::move(longer);
-    }
-    return parts[0];
-}
-
 // Fails if a tensor has another type than the first one, or another extent in a dimension other than `dim`.
 void check_alike(const OpFacts &def, std::span<Tensor *const> src, std::int64_t dim) {
     const Layout &first = src[0]->layout;
@@ -287,6 +286,22 @@ Tensor *stack_compose(NodeBatch &nodes, std::span<Tensor *const> src, const Stac
     return joined(nodes, std::move(parts), attrs.dim);
 }
 
+Tensor *timestep_embedding_compose(NodeBatch &nodes, std::span<Tensor *const> src, const TimestepEmbeddingAttrs &attrs) {
+    check_floats(facts::timestep_embedding, src);
+    const std::int64_t n = src[0]->layout.ne[0], half = attrs.dim / 2;
+    if (src[0]->layout.n_elements() != n)
+        fail(Status::shape_mismatch, "timestep_embedding: timesteps is %s: one dimension is valid", tensor_text(*src[0]).c_str());
+    Tensor *times = nodes.make(Op::cast, {src[0]}, {Attr::of_text("to", "f32")});
+    const double slope = half == 0 ? 0 : -std::log(static_cast<double>(attrs.max_period)) / static_cast<double>(half);
+    Tensor *frequencies = nodes.make(Op::exp, {nodes.make(Op::scale, {numbers(nodes, 0, 1, half)}, {Attr::of_number("scale", slope)})});
+    Tensor *angles = nodes.make(Op::mul, {frequencies, shaped(nodes, times, Extents{1, n, 1, 1})});
+    const Attr along = Attr::of_int("dim", 0);
+    const std::array waves{nodes.make(Op::cos, {angles}), nodes.make(Op::sin, {angles})};
+    Tensor *rows = nodes.make(Op::concat, waves, {&along, 1});
+    if (attrs.dim % 2 == 0) return rows;
+    return nodes.make(Op::pad, {rows}, {Attr::of_ints("p", Extents{1, 0, 0, 0})});
+}
+
 }  // namespace
 
 constexpr OpDef unsqueeze{facts::unsqueeze, {.compose = composed<UnsqueezeAttrs, unsqueeze_compose>}};
@@ -314,6 +329,8 @@ constexpr OpDef logical_not{facts::logical_not, {.compose = logical_not_compose}
 constexpr OpDef eye{facts::eye, {.compose = composed<EyeAttrs, eye_compose>}};
 
 constexpr OpDef linspace{facts::linspace, {.compose = composed<LinspaceAttrs, linspace_compose>}};
+
+constexpr OpDef timestep_embedding{facts::timestep_embedding, {.compose = composed<TimestepEmbeddingAttrs, timestep_embedding_compose>}};
 
 constexpr OpDef cat{facts::cat, {.compose = composed<CatAttrs, cat_compose>}};
 

@@ -15,6 +15,9 @@ Tensor *permuted(NodeBatch &nodes, Tensor *t, const std::array<std::int64_t, max
 // start, start + step, ..: n numbers.
 Tensor *numbers(NodeBatch &nodes, double start, double step, std::int64_t n);
 
+// Concatenates tensors, as many at a time as a node has operands.
+Tensor *joined(NodeBatch &nodes, std::vector<Tensor *> parts, std::int64_t dim);
+
 // Whether strides can express a's elements in the shape ne, which has as many (views.cpp).
 bool can_reshape(const Layout &a, const Extents &ne) noexcept;
 

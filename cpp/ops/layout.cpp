@@ -74,8 +74,21 @@ void flip_infer(std::span<Tensor *const> src, const FlipAttrs &attrs, NodeSpec &
 
 void pad_infer(std::span<Tensor *const> src, const PadAttrs &attrs, NodeSpec &result) {
     const Layout &a = src[0]->layout;
+    const std::int64_t block = traits(a.type).block_size;
     Extents ne = a.ne;
-    for (std::size_t d = 0; d < max_dims; d++) ne[d] = extent_sum(facts::pad, src, ne[d], attrs.p.values[d]);
+    for (std::size_t d = 0; d < max_dims; d++) {
+        const std::int64_t before = attrs.lp.values[d], behind = attrs.p.values[d];
+        if (d == 0 && (before % block != 0 || behind % block != 0)) {
+            fail(Status::invalid_argument, "pad: %s, lp[0] is %lld, p[0] is %lld: multiples of its block size %lld are valid",
+                 operands_text(facts::pad, src).c_str(), shown(before), shown(behind), shown(block));
+        }
+        if (attrs.circular && ne[d] == 0 && (before > 0 || behind > 0)) {
+            fail(Status::shape_mismatch,
+                 "pad: %s, circular, lp[%zu] is %lld, p[%zu] is %lld: a dimension with an element is valid, which repeats",
+                 operands_text(facts::pad, src).c_str(), d, shown(before), d, shown(behind));
+        }
+        ne[d] = extent_sum(facts::pad, src, extent_sum(facts::pad, src, ne[d], before), behind);
+    }
     result.layout = contiguous_like("pad", a.type, ne, a.n_dims);
 }
 

@@ -7,6 +7,7 @@ NodeBatch::~NodeBatch() {
 }
 
 Tensor *NodeBatch::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
+    if (op_def(op).compose) return build_node(context_, op, src, attrs, this);
     made_.push_back(nullptr);  // so that the new node cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
@@ -15,6 +16,11 @@ Tensor *NodeBatch::make(Op op, std::span<Tensor *const> src, std::span<const Att
         throw;
     }
     return made_.back();
+}
+
+void NodeBatch::take(NodeBatch &other) {
+    made_.insert(made_.end(), other.made_.begin(), other.made_.end());
+    other.made_.clear();
 }
 
 }  // namespace tensorlib::core

@@ -17,7 +17,7 @@ public:
     NodeBatch(const NodeBatch &) = delete;
     NodeBatch &operator=(const NodeBatch &) = delete;
 
-    // build_node() in the context of the batch.
+    // build_node() in the context of the batch. All nodes of a composed operation belong to the batch.
     Tensor *make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
     Tensor *make(Op op, std::initializer_list<Tensor *> src, std::initializer_list<Attr> attrs = {}) {
         return make(op, std::span(src.begin(), src.size()), std::span(attrs.begin(), attrs.size()));
@@ -25,6 +25,8 @@ public:
     // Those that were made since the last keep().
     std::span<Tensor *const> made() const noexcept { return made_; }
     void keep() noexcept { made_.clear(); }
+    // Takes over the nodes of another batch in the same context.
+    void take(NodeBatch &other);
 
 private:
     Context &context_;

@@ -142,7 +142,8 @@ Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Att
 
 // The only way to make a node: checks operands and attributes, infers, and appends to the context. left_out() stands
 // for an optional operand that is left out.
-Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
+// A composed operation leaves all its nodes in the batch, if there is one.
+Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {}, NodeBatch *batch = nullptr);
 
 // A view of `length` elements of a in dimension dim, starting at `start`.
 Tensor *build_narrow(Context &context, Tensor *a, std::int32_t dim, std::int64_t start, std::int64_t length);

@@ -204,10 +204,11 @@ Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Att
 namespace {
 
 // The nodes of a composed operation. An error of one of them names the operation too.
-Tensor *composed(Context &context, const OpDef &def, std::span<Tensor *const> src, const Attrs &attrs) {
+Tensor *composed(Context &context, const OpDef &def, std::span<Tensor *const> src, const Attrs &attrs, NodeBatch *batch) {
     NodeBatch nodes(context);
     try {
         Tensor *last = def.compose(nodes, src, attrs);
+        if (batch) batch->take(nodes);
         nodes.keep();
         return last;
     } catch (const Error &error) {
@@ -218,7 +219,7 @@ Tensor *composed(Context &context, const OpDef &def, std::span<Tensor *const> sr
 
 }  // namespace
 
-Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
+Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs, NodeBatch *batch) {
     const OpDef &def = op_def(op);
     check_operand_count(def, src.size());
     // All operands, null for those that are left out.
@@ -238,7 +239,7 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
     std::array<Attr, Attrs::most> checked;
     const Attrs given = checked_attrs(def, attrs, checked);
     const std::span<Tensor *const> all(operands, std::max(src.size(), def.operands.size()));
-    if (def.compose) return composed(context, def, all, given);
+    if (def.compose) return composed(context, def, all, given, batch);
     NodeSpec spec;
     spec.op = op;
     spec.src = all;

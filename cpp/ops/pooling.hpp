@@ -14,6 +14,9 @@ struct Pool {
 };
 Pool pool_of(const Tensor &node) noexcept;
 
+// The maximum of a window without an element: the lowest number of F32. Its average is 0.
+constexpr float largest_of_none = -3.402823466e38f;
+
 // The larger of a and b, or NaN if one of them is NaN; 0 is larger than -0. It has no branches, because these would be
 // mispredicted.
 TL_HOST_DEVICE inline float larger(float a, float b) {

@@ -10,13 +10,16 @@ namespace tensorlib::core::ops {
 
 struct Rotation {
     std::int64_t pairs = 0;
+    std::int64_t first = 0;   // the first element that is rotated
     bool neighbours = false;  // pairs 2 k with 2 k + 1; otherwise k with k + pairs
     double direction = 1;     // 1, or -1 for the inverse rotation
     float size = 1;           // m
     // The numbers of pairs that use the first position, the second position and so on; all 0 if each pair uses the only
     // position. Not a std::array, because its operator[] cannot be called from device code.
     std::int64_t sections[4] = {};
-    double step = 1;  // freq_base^(-2 / n_dims)
+    bool interleaved = false;  // the sections take turns, pair by pair
+    bool restarts = false;     // exponents begin at 0 in each section
+    double step = 1;           // freq_base^(-2 / n_dims)
     double scale = 1, extended = 0, low = 0, high = 0;
 
     // w(k) with the direction's sign, for a pair with this power of step (its frequency) and this factor of
@@ -29,14 +32,22 @@ struct Rotation {
         }
         return direction * (frequency / factor) * (scale * (1 - mix) + mix);
     }
-    // Which of the token's positions a pair uses.
-    TL_HOST_DEVICE int position_of(std::int64_t pair) const noexcept {
+    // Which of the token's positions a pair uses, and the power of step that is its frequency.
+    struct Use {
+        int position;
+        std::int64_t exponent;
+    };
+    TL_HOST_DEVICE Use use_of(std::int64_t pair) const noexcept {
         const std::int64_t all = sections[0] + sections[1] + sections[2] + sections[3];
-        if (all == 0) return 0;
+        if (all == 0) return {0, pair};
         std::int64_t at = pair % all;
+        if (interleaved) {
+            const int turn = static_cast<int>(at % 3);
+            return {at / 3 < sections[turn] ? turn : 3, pair};
+        }
         int section = 0;
         while (at >= sections[section]) at -= sections[section++];
-        return section;
+        return {section, restarts ? at : pair};
     }
 };
 

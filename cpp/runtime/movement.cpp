@@ -135,7 +135,14 @@ Movement movement_of(const Step &step) noexcept {
             for (std::size_t d = 0; d < max_dims; d++) builder.shift(source, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
             builder.add(source);
             break;
-        default:  // pad; and acc and set, for which nothing is added
+        case Op::pad: {
+            const auto &attrs = attrs_of<ops::PadAttrs>(*step.node);
+            if (attrs.circular) builder.repeat(source);
+            for (std::size_t d = 0; d < max_dims; d++) builder.shift(source, d, attrs.lp.values[d]);
+            builder.add(source);
+            break;
+        }
+        default:  // acc and set, for which nothing is added
             builder.add(source);
     }
     return builder.finished();

@@ -60,11 +60,9 @@ struct Windows {
     std::int64_t out() const { return (n + 2 * p - (k - 1) * d - 1) / s + 1; }
 };
 // Small ones of all kinds; rows that are long now and then.
-inline Windows draw_windows(Random &random, std::int64_t n, bool dilated, bool pools) {
-    Windows w{n, 1 + below(random, 5), 1 + below(random, 4), 0, dilated ? 1 + below(random, 3) : 1};
-    w.p = pools ? below(random, w.k) : below(random, 4);
+inline Windows draw_windows(Random &random, std::int64_t n, bool dilated) {
+    Windows w{n, 1 + below(random, 5), 1 + below(random, 4), below(random, 4), dilated ? 1 + below(random, 3) : 1};
     w.k = std::max<std::int64_t>(1, std::min(w.k, (n + 2 * w.p - 1) / w.d + 1));
-    if (pools) w.p = std::min(w.p, w.k - 1);
     return w;
 }
 
@@ -75,7 +73,7 @@ inline Call draw_pool(Builder &build, Random &random, bool flat, bool large) {
     Ne a{1 + below(random, 40), 1 + below(random, 9), below(random, 4), 1 + below(random, 2)};
     if (random() % 4 == 0) a = {1000 + below(random, 1500), 1 + below(random, 3), 1, 1};
     if (large) a = {300 + below(random, 60), 100 + below(random, 10), 20, 2};
-    Windows x = draw_windows(random, a[0], false, true), y = flat ? Windows{1, 1, 1, 0, 1} : draw_windows(random, a[1], false, true);
+    Windows x = draw_windows(random, a[0], false), y = flat ? Windows{1, 1, 1, 0, 1} : draw_windows(random, a[1], false);
     // A window of all there is, and one that is longer than what kernels take at a time.
     if (!large && random() % 4 == 0) x = {a[0], a[0], 1, a[0] > 1 ? a[0] / 3 : 0, 1};
     const bool average = random() % 2 == 0, other = random() % 2 == 0, counts = other == flat;
@@ -104,6 +102,10 @@ inline Call draw_pool(Builder &build, Random &random, bool flat, bool large) {
                         sum += value, size += std::fabs(value), count++;
                     }
                 }
+                // F16 and BF16 have no such number.
+                const double lowest =
+                    type == DType::f32 ? -static_cast<double>(std::numeric_limits<float>::max()) : -std::numeric_limits<double>::infinity();
+                if (count == 0) return Wanted{average ? 0.0 : lowest, 0};
                 if (!average) return Wanted{most, 0};
                 const double divisor = counts ? static_cast<double>(x.k * y.k) : count;
                 return Wanted{sum / divisor, (count + 2) * 0x1p-52 * size / divisor};
@@ -149,6 +151,75 @@ inline Call draw_upscale(Builder &build, Random &random, bool large) {
             }};
 }
 
+// How upscale computes a dimension: the shares of all pixels of the image in a pixel of the result, by ops/convolution.toml.
+struct Resize {
+    std::int64_t from, to;
+    std::string mode;
+    bool corners, antialias;
+
+    std::vector<double> shares(std::int64_t pixel) const {
+        std::vector<double> of(static_cast<std::size_t>(from), 0);
+        const bool by_corners = corners && from > 1 && to > 1;
+        const double n = static_cast<double>(from), m = static_cast<double>(to), i = static_cast<double>(pixel);
+        if (mode == "nearest") {
+            of[static_cast<std::size_t>(by_corners ? pixel * (from - 1) / (to - 1) : pixel * from / to)] = 1;
+            return of;
+        }
+        const double step = by_corners ? (n - 1) / (m - 1) : n / m, x = corners ? i * step : (i + 0.5) * step - 0.5;
+        const double wide = antialias ? std::max(1.0, step) : 1;
+        double sum = 0;
+        const auto give = [&](std::int64_t j, double share) {
+            if (antialias && (j < 0 || j >= from)) return;
+            of[static_cast<std::size_t>(std::clamp<std::int64_t>(j, 0, from - 1))] += share;
+            sum += share;
+        };
+        const auto at = static_cast<std::int64_t>(std::floor(x)), reach = static_cast<std::int64_t>(wide) + 2;
+        for (std::int64_t j = at - reach; j <= at + reach; j++) {
+            const double d = std::fabs(static_cast<double>(j) - x) / wide;
+            if (mode == "bilinear") {
+                if (d < 1) give(j, 1 - d);
+            } else if (d < 2) {
+                give(j, d <= 1 ? 1.25 * d * d * d - 2.25 * d * d + 1 : -0.75 * d * d * d + 3.75 * d * d - 6 * d + 3);
+            }
+        }
+        if (antialias) {
+            for (double &share : of) share /= sum;
+        }
+        return of;
+    }
+};
+
+inline Call draw_resized(Builder &build, Random &random, bool large) {
+    const DType type = one_of(random, float_types);
+    Ne a{1 + below(random, 20), 1 + below(random, 9), below(random, 4), 1 + below(random, 2)};
+    Ne ne{1 + below(random, 24), 1 + below(random, 12), a[2] == 0 ? 0 : 1 + below(random, 4), 1 + below(random, 3)};
+    if (random() % 4 == 0) a[0] = 200 + below(random, 300), ne[0] = 1 + below(random, 500);
+    if (large) a = {100 + below(random, 60), 50 + below(random, 10), 3, 2}, ne = {120 + below(random, 20), 40 + below(random, 30), 3, 2};
+    constexpr const char *modes[] = {"nearest", "bilinear", "bicubic"};
+    const std::string mode = one_of(random, modes);
+    const bool corners = random() % 3 == 0, antialias = mode == "bilinear" && random() % 2 == 0;
+    Tensor *t = floats(build, type, a, random, mode == "nearest" && random() % 3 == 0);
+    std::vector<Attr> attrs{Attr::of_ints("ne", ne), Attr::of_int("align_corners", corners), Attr::of_int("antialias", antialias)};
+    attrs.push_back(Attr::of_int("mode", mode == "nearest" ? 0 : mode == "bilinear" ? 1 : 2));
+    const Resize x{a[0], ne[0], mode, corners, antialias}, y{a[1], ne[1], mode, corners, antialias};
+    return {{t}, attrs, type, ne, [=, values = Values(t)](const Ne &i) {
+                const std::int64_t i2 = i[2] * a[2] / ne[2], i3 = i[3] * a[3] / ne[3];
+                const std::vector<double> of_x = x.shares(i[0]), of_y = y.shares(i[1]);
+                double sum = 0, size = 0, all = 0, terms = 0;
+                for (std::size_t j1 = 0; j1 < of_y.size(); j1++) {
+                    for (std::size_t j0 = 0; j0 < of_x.size(); j0++) {
+                        const double share = of_x[j0] * of_y[j1];
+                        if (share == 0) continue;
+                        const double value = values.at({static_cast<std::int64_t>(j0), static_cast<std::int64_t>(j1), i2, i3});
+                        sum += share * value, size += std::fabs(share * value), all += std::fabs(value), terms++;
+                    }
+                }
+                if (mode == "nearest") return Wanted{sum, 0};
+                // A weight is rounded, and so are products and sums, between rows and between columns. A weight near 0 is off by 2^-50.
+                return Wanted{sum, (terms + 6) * u * size + 0x1p-48 * all};
+            }};
+}
+
 // ---- im2col and convolutions
 
 // An image has windows in x and y. A signal has them in x only; its y is one window of one element.
@@ -159,8 +230,8 @@ struct Shape {
 
     Shape(Random &random, bool one_dimension, bool large) : flat(one_dimension) {
         const auto extent = [&] { return 1 + below(random, large ? 60 : 14); };
-        x = draw_windows(random, large ? 40 + below(random, 20) : extent(), true, false);
-        y = flat ? Windows{1, 1, 1, 0, 1} : draw_windows(random, extent(), true, false);
+        x = draw_windows(random, large ? 40 + below(random, 20) : extent(), true);
+        y = flat ? Windows{1, 1, 1, 0, 1} : draw_windows(random, extent(), true);
         channels = large ? 8 + below(random, 40) : below(random, 6);
         outputs = large ? 30 + below(random, 30) : below(random, 5) == 0 ? 17 + below(random, 30) : 1 + below(random, 4);
         images = below(random, 8) == 0 ? 0 : 1 + below(random, 2);
@@ -318,11 +389,15 @@ inline Call draw_conv_transpose_2d(Builder &build, Random &random, bool large) {
 struct Operation {
     Op op;
     Call (*draw)(Builder &, Random &, bool large);
+    const char *kind = "";  // of several draws for an operation
+
+    std::string name() const { return core::op_name(op) + std::string(kind); }
 };
-inline void PrintTo(const Operation &operation, std::ostream *out) { *out << core::op_name(operation.op); }
+inline void PrintTo(const Operation &operation, std::ostream *out) { *out << operation.name(); }
 
 inline constexpr Operation all_operations[] = {
     {Op::upscale, draw_upscale},
+    {Op::upscale, draw_resized, "_resized"},
     {Op::pool_1d, draw_pool_1d},
     {Op::pool_2d, draw_pool_2d},
     {Op::im2col, draw_im2col},

@@ -8,7 +8,7 @@ namespace {
 
 class CudaConvolutions : public support::CudaTest, public testing::WithParamInterface<Operation> {};
 INSTANTIATE_TEST_SUITE_P(operations, CudaConvolutions, testing::ValuesIn(all_operations),
-                         [](const auto &info) { return core::op_name(info.param.op); });
+                         [](const auto &info) { return info.param.name(); });
 
 TEST_P(CudaConvolutions, are_within_their_bounds) {
     const std::vector<core::Ref<core::Backend>> device{core::open_backend("cuda:0", {})};

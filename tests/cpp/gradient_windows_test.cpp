@@ -185,7 +185,7 @@ void expect_upscale(const Shape &ne, std::int64_t factor, tl::UpscaleMode mode) 
     const tl::Context ctx;
     const auto a = support::leaf(ctx, {ne[0], ne[1], ne[2], ne[3]}, 1);
     const auto seed = support::leaf(ctx, {ne[0] * factor, ne[1] * factor, ne[2], ne[3]}, 2);
-    const auto gradients = upscale(a, factor, {.mode = mode}).gradients({a}, seed);
+    const auto gradients = upscale(a, {.factor = factor, .mode = mode}).gradients({a}, seed);
     // Which pixels a larger one lies between, and its part of each.
     const auto between = [&](std::int64_t i, std::int64_t n) {
         const double at = (static_cast<double>(i) + 0.5) / static_cast<double>(factor) - 0.5;
@@ -230,7 +230,7 @@ TEST(Upscaling, has_gradients_that_take_little_memory) {
     const tl::Context ctx;
     const auto a = ctx.zeros(tl::Type::f32, {4096, 16}), seed = ctx.zeros(tl::Type::f32, {8192, 32});
     for (const auto mode : {tl::UpscaleMode::nearest, tl::UpscaleMode::bilinear})
-        EXPECT_LT(planned(upscale(a, 2, {.mode = mode}).gradients({a}, seed).at(0)), std::size_t{4} << 20);
+        EXPECT_LT(planned(upscale(a, {.factor = 2, .mode = mode}).gradients({a}, seed).at(0)), std::size_t{4} << 20);
 }
 
 }  // namespace

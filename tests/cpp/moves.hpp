@@ -204,16 +204,24 @@ inline Drawn draw_flip(Builder &build, Random &random) {
 inline Drawn draw_pad(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
     const Ne a = build.shape(random);
-    Ne p{}, units = a;
+    const bool circular = random() % 3 == 0;
+    Ne p{}, lp{}, units = a;
     for (std::size_t d = 0; d < 4; d++) {
+        if (circular && a[d] == 0) continue;
         if (random() % 2 == 0) p[d] = below(random, d == 0 ? 70 : 4);
-        units[d] += p[d];
+        if (random() % 3 == 0) lp[d] = below(random, d == 0 ? 70 : 4);
+        units[d] += p[d] + lp[d];
     }
-    return {{build.operand(type, a, random)}, {Attr::of_ints("p", in_elements(type, p))}, units, [a](const Ne &i) {
+    std::vector<Attr> attrs{Attr::of_ints("p", in_elements(type, p)), Attr::of_int("circular", circular ? 1 : 0)};
+    if (lp != Ne{}) attrs.push_back(Attr::of_ints("lp", in_elements(type, lp)));
+    return {{build.operand(type, a, random)}, attrs, units, [a, lp, circular](const Ne &i) {
+                Ne at = i;
                 for (std::size_t d = 0; d < 4; d++) {
-                    if (i[d] >= a[d]) return Origin{};
+                    at[d] -= lp[d];
+                    if (circular) at[d] = (at[d] % a[d] + a[d]) % a[d];
+                    if (at[d] < 0 || at[d] >= a[d]) return Origin{};
                 }
-                return Origin{0, i};
+                return Origin{0, at};
             }};
 }
 

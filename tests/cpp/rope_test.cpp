@@ -23,17 +23,33 @@ constexpr double u = 0x1p-24;
 // Options as they are drawn, and as attributes say them.
 struct Options {
     const char *mode = "normal";
-    std::int64_t turned = 0, context = 0;
+    std::int64_t turned = 0, offset = 0, context = 0;
     std::array<std::int64_t, 4> sections{};
     double base = 10000, scale = 1, extended = 0, factor = 1, fast = 32, slow = 1;
     bool inverse = false;
 
-    bool by_sections() const { return mode == std::string("mrope"); }
+    bool is(const char *name) const { return mode == std::string(name); }
+    bool by_sections() const { return is("mrope") || is("imrope") || is("vision"); }
+    std::int64_t pairs(std::int64_t row) const { return turned == 0 ? (row - offset) / 2 : is("vision") ? turned : turned / 2; }
+    // Which position pair k uses, and its exponent.
+    std::pair<std::size_t, std::int64_t> use(std::int64_t k) const {
+        if (!by_sections()) return {0, k};
+        const std::int64_t period = std::accumulate(sections.begin(), sections.end(), std::int64_t{0}), at = k % period;
+        if (is("imrope")) {
+            const auto turn = static_cast<std::size_t>(at % 3);
+            return {at / 3 < sections[turn] ? turn : 3, k};
+        }
+        std::size_t section = 0;
+        std::int64_t before = 0;
+        while (at >= before + sections[section]) before += sections[section++];
+        return {section, is("vision") ? at - before : k};
+    }
     std::vector<Attr> attrs() const {
         std::vector<Attr> all{
             Attr::of_text("mode", mode),          Attr::of_int("n_dims", turned),         Attr::of_number("freq_base", base),
             Attr::of_number("freq_scale", scale), Attr::of_number("attn_factor", factor), Attr::of_number("beta_fast", fast),
             Attr::of_number("beta_slow", slow)};
+        if (offset > 0) all.push_back(Attr::of_int("offset", offset));
         if (by_sections()) all.push_back(Attr::of_ints("sections", sections));
         if (inverse) all.push_back(Attr::of_int("inverse", 1));
         if (extended > 0) {
@@ -45,11 +61,13 @@ struct Options {
 };
 
 Options drawn_options(std::int64_t row, Random &random) {
-    constexpr const char *modes[] = {"normal", "neox", "mrope"};
+    constexpr const char *modes[] = {"normal", "neox", "mrope", "imrope", "vision"};
     Options o;
     o.mode = one_of(random, modes);
-    o.turned = 2 * below(random, row / 2 + 1);
-    if (o.turned == 0 && row % 2 != 0) o.turned = row - 1;  // (0 is all)
+    o.offset = row > 2 && random() % 3 == 0 ? below(random, row - 1) : 0;
+    const std::int64_t rest = row - o.offset;
+    o.turned = (o.is("vision") ? 1 : 2) * below(random, rest / 2 + 1);
+    if (o.turned == 0 && rest % 2 != 0) o.turned = o.is("vision") ? rest / 2 : rest - 1;  // (0 is all)
     if (o.by_sections()) {
         for (std::int64_t &s : o.sections) s = below(random, 4);
         o.sections[below(random, 4) == 0 ? 1u : 0u]++;
@@ -62,7 +80,8 @@ Options drawn_options(std::int64_t row, Random &random) {
 
 // How far pair k turns for a position: the formula of ops/attention.toml.
 double angle(const Options &o, std::int64_t pairs, std::int64_t k, double position, double factor) {
-    const double n = 2 * static_cast<double>(pairs), frequency = std::pow(o.base, -2 * static_cast<double>(k) / n) / factor;
+    const double n = (o.is("vision") ? 1 : 2) * static_cast<double>(pairs);
+    const double frequency = std::pow(o.base, -2 * static_cast<double>(o.use(k).second) / n) / factor;
     double mix = 0;
     if (o.extended > 0) {
         const auto pair_with = [&](double turns) {
@@ -77,24 +96,20 @@ double angle(const Options &o, std::int64_t pairs, std::int64_t k, double positi
 std::vector<support::Wanted> wanted(const Options &o, const Tensor *a, const std::vector<std::int64_t> &positions, std::int64_t batches,
                                     const std::vector<float> &factors) {
     const core::Extents &n = a->layout.ne;
-    const std::int64_t turned = o.turned ? o.turned : n[0], pairs = turned / 2;
-    const std::int64_t period = std::accumulate(o.sections.begin(), o.sections.end(), std::int64_t{0});
+    const std::int64_t pairs = o.pairs(n[0]);
     const double size = o.factor * (o.extended > 0 ? 1 + 0.1 * std::log(1 / o.scale) : 1);
     std::vector<support::Wanted> all;
     for (const float x : support::values_of(a)) all.push_back({double{x}, 0});
     for (std::int64_t row = 0; row < n[1] * n[2] * n[3]; row++) {
         const std::int64_t token = row / n[1] % n[2], batch = batches == 1 ? 0 : row / n[1] / n[2];
         for (std::int64_t k = 0; k < pairs; k++) {
-            std::int64_t section = 0;
-            for (std::int64_t at = o.by_sections() ? k % period : 0;
-                 o.by_sections() && at >= o.sections[static_cast<std::size_t>(section)];)
-                at -= o.sections[static_cast<std::size_t>(section++)];
             const std::int64_t per_batch = n[2] * (o.by_sections() ? 4 : 1);
-            const auto position = static_cast<double>(positions[static_cast<std::size_t>(batch * per_batch + section * n[2] + token)]);
+            const auto position = static_cast<double>(
+                positions[static_cast<std::size_t>(batch * per_batch + static_cast<std::int64_t>(o.use(k).first) * n[2] + token)]);
             const double factor = factors.empty() ? 1 : double{factors[static_cast<std::size_t>(k)]};
             const double t = angle(o, pairs, k, position, factor);
             const bool side_by_side = o.mode == std::string("normal");
-            const auto first = static_cast<std::size_t>(row * n[0] + (side_by_side ? 2 * k : k));
+            const auto first = static_cast<std::size_t>(row * n[0] + o.offset + (side_by_side ? 2 * k : k));
             const std::size_t second = side_by_side ? first + 1 : first + static_cast<std::size_t>(pairs);
             const double x = all[first].value, y = all[second].value;
             // The angle is off by what double makes of it: thousands of turns leave 2^-40 of one.
@@ -146,14 +161,14 @@ TEST(Rope, agrees_with_double_at_any_number_of_threads) {
         const Positions positions = drawn_positions(build, o, ne, random);
         std::vector<float> factors;
         if (random() % 3 == 0) {
-            for (std::int64_t k = 0; k < (o.turned ? o.turned : ne[0]) / 2; k++)
-                factors.push_back(1 + static_cast<float>(below(random, 64)) / 8);
+            for (std::int64_t k = 0; k < o.pairs(ne[0]); k++) factors.push_back(1 + static_cast<float>(below(random, 64)) / 8);
         }
         Tensor *of_factors =
             factors.empty() ? core::left_out() : build.leaf({static_cast<std::int64_t>(factors.size()), 1, 1, 1}, DType::f32, factors);
         Tensor *result = build.node(Op::rope, {a, positions.tensor, of_factors}, o.attrs());
         ASSERT_TRUE(result->layout.ne == ne && result->layout.contiguous() && result->layout.type == type);
-        const std::string what = std::string(o.mode) + " of " + core::tensor_text(*a) + ", " + std::to_string(o.turned) + " turned";
+        const std::string what = std::string(o.mode) + " of " + core::tensor_text(*a) + ", " + std::to_string(o.turned) + " turned from " +
+                                 std::to_string(o.offset);
         const auto want = wanted(o, a, positions.values, positions.batches, factors);
         const auto of_isas = support::computed_on_isas(build, result, what);
         for (std::size_t isa = 0; isa < of_isas.size(); isa++)

@@ -242,4 +242,16 @@ TEST_F(Shapes, that_are_refused_leave_nothing) {
     EXPECT_EQ(before, nodes + 1);
 }
 
+// A composed operation may be made of composed ones. If a later part is refused, all nodes of earlier parts are taken back, and none
+// of the caller's.
+TEST(Composed, leaves_nothing_where_a_part_is_refused) {
+    tl::Context ctx;
+    const tl::Tensor blocks = ctx.zeros(tl::Type::q8_0, {32});
+    const std::size_t used = ctx.used_memory();
+    // The diagonal of the second and third dimension is made first; then blocks cannot be summed.
+    support::expect_error(tl::Status::type_mismatch, {"einsum", "q8_0"}, [&] { tl::einsum("bool", {blocks}); });
+    EXPECT_EQ(ctx.used_memory(), used);
+    EXPECT_EQ(blocks.shape()[0], 32);
+}
+
 }  // namespace

@@ -314,6 +314,7 @@ pub const Context = struct {
     pub const oneHot = op_functions.oneHot;
     pub const eye = op_functions.eye;
     pub const linspace = op_functions.linspace;
+    pub const timestepEmbedding = op_functions.timestepEmbedding;
     pub const upscale = op_functions.upscale;
     pub const pool1d = op_functions.pool1d;
     pub const pool2d = op_functions.pool2d;
@@ -324,6 +325,9 @@ pub const Context = struct {
     pub const conv2dDw = op_functions.conv2dDw;
     pub const convTranspose1d = op_functions.convTranspose1d;
     pub const convTranspose2d = op_functions.convTranspose2d;
+    pub const im2col3d = op_functions.im2col3d;
+    pub const conv3d = op_functions.conv3d;
+    pub const col2im1d = op_functions.col2im1d;
     pub const randomUniform = op_functions.randomUniform;
     pub const randomNormal = op_functions.randomNormal;
     pub const dropout = op_functions.dropout;
@@ -344,6 +348,10 @@ pub const Context = struct {
     pub const logicalOr = op_functions.logicalOr;
     pub const logicalXor = op_functions.logicalXor;
     pub const logicalNot = op_functions.logicalNot;
+    pub const winPart = op_functions.winPart;
+    pub const winUnpart = op_functions.winUnpart;
+    pub const getRelPos = op_functions.getRelPos;
+    pub const addRelPos = op_functions.addRelPos;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot product of a

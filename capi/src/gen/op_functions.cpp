@@ -310,6 +310,7 @@ tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tenso
         const Attr attrs[] = {
             Attr::of_int("mode", options.mode),
             Attr::of_int("n_dims", options.n_dims),
+            Attr::of_int("offset", options.offset),
             Attr::of_ints("sections", options.sections),
             Attr::of_int("n_ctx_orig", options.n_ctx_orig),
             Attr::of_number("freq_base", options.freq_base),
@@ -530,10 +531,13 @@ tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim) {
     });
 }
 
-tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p) {
+tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p, const tl_pad_params *params) {
     return constructed(ctx, [&](core::Context &context) {
+        const tl_pad_params options = options_of(params, "pad");
         const Attr attrs[] = {
             Attr::of_ints("p", {required(p, "pad", "p"), 4}),
+            Attr::of_ints("lp", options.lp),
+            Attr::of_int("circular", capi::flag(options.circular, "pad", "circular")),
         };
         return node<1>(context, Op::pad, {a}, attrs);
     });
@@ -682,12 +686,25 @@ tl_tensor *tl_linspace(tl_context *ctx, double start, double stop, int64_t n) {
     });
 }
 
-tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor, const tl_upscale_params *params) {
+tl_tensor *tl_timestep_embedding(tl_context *ctx, tl_tensor *timesteps, int64_t dim, int64_t max_period) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+            Attr::of_int("max_period", max_period),
+        };
+        return node<1>(context, Op::timestep_embedding, {timesteps}, attrs);
+    });
+}
+
+tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, const tl_upscale_params *params) {
     return constructed(ctx, [&](core::Context &context) {
         const tl_upscale_params options = options_of(params, "upscale");
         const Attr attrs[] = {
-            Attr::of_int("factor", factor),
+            Attr::of_int("factor", options.factor),
             Attr::of_int("mode", options.mode),
+            Attr::of_ints("ne", options.ne),
+            Attr::of_int("align_corners", capi::flag(options.align_corners, "upscale", "align_corners")),
+            Attr::of_int("antialias", capi::flag(options.antialias, "upscale", "antialias")),
         };
         return node<1>(context, Op::upscale, {a}, attrs);
     });
@@ -803,6 +820,43 @@ tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, con
             Attr::of_int("d0", options.d0),         Attr::of_int("d1", options.d1),
         };
         return node<2>(context, Op::conv_transpose_2d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_im2col_3d(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t channels, const tl_im2col_3d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_im2col_3d_params options = options_of(params, "im2col_3d");
+        const Attr attrs[] = {
+            Attr::of_int("channels", channels), Attr::of_int("s0", options.s0), Attr::of_int("s1", options.s1),
+            Attr::of_int("s2", options.s2),     Attr::of_int("p0", options.p0), Attr::of_int("p1", options.p1),
+            Attr::of_int("p2", options.p2),     Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
+            Attr::of_int("d2", options.d2),     Attr::of_int("to", options.to),
+        };
+        return node<2>(context, Op::im2col_3d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_3d(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t channels, const tl_conv_3d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_3d_params options = options_of(params, "conv_3d");
+        const Attr attrs[] = {
+            Attr::of_int("channels", channels), Attr::of_int("s0", options.s0), Attr::of_int("s1", options.s1),
+            Attr::of_int("s2", options.s2),     Attr::of_int("p0", options.p0), Attr::of_int("p1", options.p1),
+            Attr::of_int("p2", options.p2),     Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
+            Attr::of_int("d2", options.d2),
+        };
+        return node<2>(context, Op::conv_3d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_col2im_1d(tl_context *ctx, tl_tensor *a, int64_t stride, int64_t padding, int64_t channels) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("stride", stride),
+            Attr::of_int("padding", padding),
+            Attr::of_int("channels", channels),
+        };
+        return node<1>(context, Op::col2im_1d, {a}, attrs);
     });
 }
 
@@ -923,3 +977,37 @@ tl_tensor *tl_logical_or(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return b
 tl_tensor *tl_logical_xor(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::logical_xor, {a, b}); }
 
 tl_tensor *tl_logical_not(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::logical_not, {a}); }
+
+tl_tensor *tl_win_part(tl_context *ctx, tl_tensor *a, int64_t w) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("w", w),
+        };
+        return node<1>(context, Op::win_part, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_win_unpart(tl_context *ctx, tl_tensor *a, int64_t w0, int64_t h0, int64_t w) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("w0", w0),
+            Attr::of_int("h0", h0),
+            Attr::of_int("w", w),
+        };
+        return node<1>(context, Op::win_unpart, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_get_rel_pos(tl_context *ctx, tl_tensor *a, int64_t qh, int64_t kh) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("qh", qh),
+            Attr::of_int("kh", kh),
+        };
+        return node<1>(context, Op::get_rel_pos, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_add_rel_pos(tl_context *ctx, tl_tensor *a, tl_tensor *pw, tl_tensor *ph) {
+    return build<3>(ctx, Op::add_rel_pos, {a, pw, ph});
+}

@@ -262,6 +262,7 @@ Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::opt
     const core::Attr attrs[] = {
         core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
         core::Attr::of_int("n_dims", options.n_dims),
+        core::Attr::of_int("offset", options.offset),
         core::Attr::of_ints("sections", options.sections),
         core::Attr::of_int("n_ctx_orig", options.n_ctx_orig),
         core::Attr::of_number("freq_base", options.freq_base),
@@ -433,9 +434,11 @@ Tensor ContextOps::concat(const Tensor &a, const Tensor &b, std::int64_t dim) co
     return Nodes::make(*this, core::Op::concat, {&a, &b}, attrs);
 }
 
-Tensor ContextOps::pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const {
+Tensor ContextOps::pad(const Tensor &a, const std::array<std::int64_t, 4> &p, const PadOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_ints("p", p),
+        core::Attr::of_ints("lp", options.lp),
+        core::Attr::of_int("circular", options.circular),
     };
     return Nodes::make(*this, core::Op::pad, {&a}, attrs);
 }
@@ -555,10 +558,19 @@ Tensor ContextOps::linspace(double start, double stop, std::int64_t n) const {
     return Nodes::make(*this, core::Op::linspace, {}, attrs);
 }
 
-Tensor ContextOps::upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) const {
+Tensor ContextOps::timestep_embedding(const Tensor &timesteps, std::int64_t dim, std::int64_t max_period) const {
     const core::Attr attrs[] = {
-        core::Attr::of_int("factor", factor),
-        core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
+        core::Attr::of_int("dim", dim),
+        core::Attr::of_int("max_period", max_period),
+    };
+    return Nodes::make(*this, core::Op::timestep_embedding, {&timesteps}, attrs);
+}
+
+Tensor ContextOps::upscale(const Tensor &a, const UpscaleOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("factor", options.factor),       core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
+        core::Attr::of_ints("ne", options.shape),           core::Attr::of_int("align_corners", options.align_corners),
+        core::Attr::of_int("antialias", options.antialias),
     };
     return Nodes::make(*this, core::Op::upscale, {&a}, attrs);
 }
@@ -647,6 +659,42 @@ Tensor ContextOps::conv_transpose_2d(const Tensor &a, const Tensor &b, const Con
         core::Attr::of_int("d0", options.d0),         core::Attr::of_int("d1", options.d1),
     };
     return Nodes::make(*this, core::Op::conv_transpose_2d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::im2col_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Im2col3dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("channels", channels),
+        core::Attr::of_int("s0", options.s0),
+        core::Attr::of_int("s1", options.s1),
+        core::Attr::of_int("s2", options.s2),
+        core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("p2", options.p2),
+        core::Attr::of_int("d0", options.d0),
+        core::Attr::of_int("d1", options.d1),
+        core::Attr::of_int("d2", options.d2),
+        core::Attr::of_int("to", static_cast<std::int64_t>(options.to)),
+    };
+    return Nodes::make(*this, core::Op::im2col_3d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Conv3dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("channels", channels), core::Attr::of_int("s0", options.s0), core::Attr::of_int("s1", options.s1),
+        core::Attr::of_int("s2", options.s2),     core::Attr::of_int("p0", options.p0), core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("p2", options.p2),     core::Attr::of_int("d0", options.d0), core::Attr::of_int("d1", options.d1),
+        core::Attr::of_int("d2", options.d2),
+    };
+    return Nodes::make(*this, core::Op::conv_3d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("stride", stride),
+        core::Attr::of_int("padding", padding),
+        core::Attr::of_int("channels", channels),
+    };
+    return Nodes::make(*this, core::Op::col2im_1d, {&a}, attrs);
 }
 
 Tensor ContextOps::random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const {
@@ -748,6 +796,34 @@ Tensor ContextOps::logical_or(const Tensor &a, const Tensor &b) const { return N
 Tensor ContextOps::logical_xor(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::logical_xor, {&a, &b}); }
 
 Tensor ContextOps::logical_not(const Tensor &a) const { return Nodes::make(*this, core::Op::logical_not, {&a}); }
+
+Tensor ContextOps::win_part(const Tensor &a, std::int64_t w) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("w", w),
+    };
+    return Nodes::make(*this, core::Op::win_part, {&a}, attrs);
+}
+
+Tensor ContextOps::win_unpart(const Tensor &a, std::int64_t w0, std::int64_t h0, std::int64_t w) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("w0", w0),
+        core::Attr::of_int("h0", h0),
+        core::Attr::of_int("w", w),
+    };
+    return Nodes::make(*this, core::Op::win_unpart, {&a}, attrs);
+}
+
+Tensor ContextOps::get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("qh", qh),
+        core::Attr::of_int("kh", kh),
+    };
+    return Nodes::make(*this, core::Op::get_rel_pos, {&a}, attrs);
+}
+
+Tensor ContextOps::add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph) const {
+    return Nodes::make(*this, core::Op::add_rel_pos, {&a, &pw, &ph});
+}
 
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
@@ -965,7 +1041,9 @@ Tensor repeat(const Tensor &a, const Shape &shape) { return Nodes::youngest_of({
 
 Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) { return Nodes::youngest_of({&a, &b}).concat(a, b, dim); }
 
-Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) { return Nodes::youngest_of({&a}).pad(a, p); }
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p, const PadOptions &options) {
+    return Nodes::youngest_of({&a}).pad(a, p, options);
+}
 
 Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) { return Nodes::youngest_of({&a}).pad_reflect_1d(a, p0, p1); }
 
@@ -997,9 +1075,11 @@ Tensor flip(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&a})
 
 Tensor one_hot(const Tensor &indices, std::int64_t classes) { return Nodes::youngest_of({&indices}).one_hot(indices, classes); }
 
-Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) {
-    return Nodes::youngest_of({&a}).upscale(a, factor, options);
+Tensor timestep_embedding(const Tensor &timesteps, std::int64_t dim, std::int64_t max_period) {
+    return Nodes::youngest_of({&timesteps}).timestep_embedding(timesteps, dim, max_period);
 }
+
+Tensor upscale(const Tensor &a, const UpscaleOptions &options) { return Nodes::youngest_of({&a}).upscale(a, options); }
 
 Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options) {
     return Nodes::youngest_of({&a}).pool_1d(a, op, k, options);
@@ -1033,6 +1113,18 @@ Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1d
 
 Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options) {
     return Nodes::youngest_of({&a, &b}).conv_transpose_2d(a, b, options);
+}
+
+Tensor im2col_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Im2col3dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).im2col_3d(a, b, channels, options);
+}
+
+Tensor conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Conv3dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_3d(a, b, channels, options);
+}
+
+Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels) {
+    return Nodes::youngest_of({&a}).col2im_1d(a, stride, padding, channels);
 }
 
 Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) {
@@ -1099,6 +1191,18 @@ Tensor logical_or(const Tensor &a, const Tensor &b) { return Nodes::youngest_of(
 Tensor logical_xor(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).logical_xor(a, b); }
 
 Tensor logical_not(const Tensor &a) { return Nodes::youngest_of({&a}).logical_not(a); }
+
+Tensor win_part(const Tensor &a, std::int64_t w) { return Nodes::youngest_of({&a}).win_part(a, w); }
+
+Tensor win_unpart(const Tensor &a, std::int64_t w0, std::int64_t h0, std::int64_t w) {
+    return Nodes::youngest_of({&a}).win_unpart(a, w0, h0, w);
+}
+
+Tensor get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh) { return Nodes::youngest_of({&a}).get_rel_pos(a, qh, kh); }
+
+Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph) {
+    return Nodes::youngest_of({&a, &pw, &ph}).add_rel_pos(a, pw, ph);
+}
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
@@ -1244,7 +1348,9 @@ Tensor TensorOps::log_sum_exp(const LogSumExpOptions &options) const {
 
 Tensor TensorOps::repeat(const Shape &shape) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), shape); }
 
-Tensor TensorOps::pad(const std::array<std::int64_t, 4> &p) const { return tensorlib::pad(static_cast<const Tensor &>(*this), p); }
+Tensor TensorOps::pad(const std::array<std::int64_t, 4> &p, const PadOptions &options) const {
+    return tensorlib::pad(static_cast<const Tensor &>(*this), p, options);
+}
 
 Tensor TensorOps::pad_reflect_1d(std::int64_t p0, std::int64_t p1) const {
     return tensorlib::pad_reflect_1d(static_cast<const Tensor &>(*this), p0, p1);
@@ -1268,9 +1374,11 @@ Tensor TensorOps::flip(std::int64_t dim) const { return tensorlib::flip(static_c
 
 Tensor TensorOps::one_hot(std::int64_t classes) const { return tensorlib::one_hot(static_cast<const Tensor &>(*this), classes); }
 
-Tensor TensorOps::upscale(std::int64_t factor, const UpscaleOptions &options) const {
-    return tensorlib::upscale(static_cast<const Tensor &>(*this), factor, options);
+Tensor TensorOps::timestep_embedding(std::int64_t dim, std::int64_t max_period) const {
+    return tensorlib::timestep_embedding(static_cast<const Tensor &>(*this), dim, max_period);
 }
+
+Tensor TensorOps::upscale(const UpscaleOptions &options) const { return tensorlib::upscale(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options) const {
     return tensorlib::pool_1d(static_cast<const Tensor &>(*this), op, k, options);
@@ -1278,6 +1386,10 @@ Tensor TensorOps::pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &option
 
 Tensor TensorOps::pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
     return tensorlib::pool_2d(static_cast<const Tensor &>(*this), op, k0, k1, options);
+}
+
+Tensor TensorOps::col2im_1d(std::int64_t stride, std::int64_t padding, std::int64_t channels) const {
+    return tensorlib::col2im_1d(static_cast<const Tensor &>(*this), stride, padding, channels);
 }
 
 Tensor TensorOps::random_uniform(const Shape &shape, double low, double high, std::int64_t stream) const {
@@ -1291,5 +1403,15 @@ Tensor TensorOps::random_normal(const Shape &shape, double mean, double deviatio
 Tensor TensorOps::bitwise_not() const { return tensorlib::bitwise_not(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::logical_not() const { return tensorlib::logical_not(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::win_part(std::int64_t w) const { return tensorlib::win_part(static_cast<const Tensor &>(*this), w); }
+
+Tensor TensorOps::win_unpart(std::int64_t w0, std::int64_t h0, std::int64_t w) const {
+    return tensorlib::win_unpart(static_cast<const Tensor &>(*this), w0, h0, w);
+}
+
+Tensor TensorOps::get_rel_pos(std::int64_t qh, std::int64_t kh) const {
+    return tensorlib::get_rel_pos(static_cast<const Tensor &>(*this), qh, kh);
+}
 
 }  // namespace tensorlib

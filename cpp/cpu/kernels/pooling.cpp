@@ -118,6 +118,10 @@ void pool_largest(const Piece &piece, const Rows &rows, float *to) noexcept {
             to[i] = most;
         });
     }
+    if (piece.x.padding < piece.x.taps) return;
+    for (std::int64_t i = 0; i < piece.n; i++) {
+        if (piece.x.taps_at(piece.first + i).size() == 0) to[i] = ops::largest_of_none;
+    }
 }
 
 void pool_average(const Piece &piece, const Rows &rows, bool count_padding, std::int64_t window_rows, float *to) noexcept {
@@ -143,7 +147,7 @@ void pool_average(const Piece &piece, const Rows &rows, bool count_padding, std:
         const std::int64_t first = piece.x.element(piece.first + i, 0);
         const bool is_whole = count_padding || (first >= 0 && first + piece.x.taps <= piece.x.elements);
         const double width = is_whole ? whole : static_cast<double>(piece.x.taps_at(piece.first + i).size());
-        to[i] = static_cast<float>(totals[i] / (width * height));
+        to[i] = width == 0 ? 0 : static_cast<float>(totals[i] / (width * height));
     }
 }
 
@@ -161,7 +165,9 @@ void run_pool(const Step &step, const Slice &slice) noexcept {
         const Rows rows{a, {flat ? row.i1 : pool.y.element(row.i1, taps.begin), row.i2, row.i3}, taps.size(), slice.simd};
         alignas(64) float made[columns_at_a_time];
         float *to = c.type == DType::f32 ? reinterpret_cast<float *>(row_address(c, row)) + first : made;
-        if (pool.average) {
+        if (taps.size() == 0) {
+            std::fill_n(to, piece.n, pool.average ? 0 : ops::largest_of_none);
+        } else if (pool.average) {
             pool_average(piece, rows, pool.count_padding, pool.y.taps, to);
         } else {
             pool_largest(piece, rows, to);

@@ -45,7 +45,8 @@ public:
         sin_ = cos_ + 2 * n;
         const TensorRef &factors = step.src[2];
         double frequency = 1;
-        for (std::int64_t k = 0; k < n; k++, frequency *= rotation.step) {
+        for (std::int64_t k = 0; k < n; k++) {
+            frequency = rotation.use_of(k).exponent == 0 ? 1 : frequency * rotation.step;
             float factor = 1;
             if (factors.data) std::memcpy(&factor, factors.data + static_cast<std::size_t>(k) * factors.nb[0], sizeof factor);
             rates_[k] = rotation.rate(k, frequency, static_cast<double>(factor));
@@ -55,11 +56,13 @@ public:
     // Computes the angles of a token.
     void at(std::int64_t i2, std::int64_t i3) noexcept {
         const std::int64_t n = rotation_.pairs;
+        // Pairs with the same position: all of them, for text.
+        const auto own = [&](std::int64_t k) { return position(i2 + n_tokens_ * rotation_.use_of(k).position, i3); };
         for (std::int64_t k = 0, end; k < n; k = end) {
-            const int section = rotation_.position_of(k);
+            const double at = own(k);
             end = k + 1;
-            while (end < n && rotation_.position_of(end) == section) end++;
-            simd_.angles(end - k, position(i2 + n_tokens_ * section, i3), rates_ + k, rotation_.size, cos_ + k, sin_ + k);
+            while (end < n && own(end) == at) end++;
+            simd_.angles(end - k, at, rates_ + k, rotation_.size, cos_ + k, sin_ + k);
         }
         if (!rotation_.neighbours) return;
         for (std::int64_t k = n; k-- > 0;) {
@@ -93,8 +96,8 @@ void run_rope(const Step &step, const Slice &slice) noexcept {
     const Rotation rotation = rotation_of(*step.node);
     Angles angles(step, slice, rotation);
     FloatRows rows(step, slice);
-    const std::int64_t turned = 2 * rotation.pairs;
-    const auto rest = static_cast<std::size_t>(c.ne[0] - turned) * sizeof(float);
+    const std::int64_t turned = 2 * rotation.pairs, first = rotation.first, behind = first + turned;
+    const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
     const Range part = part_of(c.ne[2] * c.ne[3], slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t token = part.begin; token < part.end; token++) {
         const std::int64_t i2 = token % c.ne[2], i3 = token / c.ne[2];
@@ -103,8 +106,9 @@ void run_rope(const Step &step, const Slice &slice) noexcept {
             const RowIndex at{i1, i2, i3};
             const float *x = rows.read(at);
             float *y = rows.to(at);
-            angles.turn(x, y);
-            if (x != y && rest > 0) std::memcpy(y + turned, x + turned, rest);
+            angles.turn(x + first, y + first);
+            if (x != y && first > 0) std::memcpy(y, x, bytes(first));
+            if (x != y && behind < c.ne[0]) std::memcpy(y + behind, x + behind, bytes(c.ne[0] - behind));
             rows.done(at);
         }
     }

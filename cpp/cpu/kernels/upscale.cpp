@@ -1,12 +1,15 @@
-// upscale: computes a piece of a row of the result at a time. Limited by memory.
+// upscale: computes a piece of a row of the result at a time, or a row. Limited by memory.
 //
 //   nearest    each element is repeated; rows of the result that are equal, and short, are made once
 //   bilinear   two rows of a are mixed into one, then its neighbours, for each of the `factor` positions between two
 //              pixels in turn
+//   resample   any size and weights: the taps of all columns are found once. For a row of the result, rows of a are mixed into one,
+//              then its columns
 #include "base/checked.hpp"
 #include "cpu/kernels/units.hpp"
 #include "ops/gen/op_facts.hpp"
 #include "ops/pooling.hpp"
+#include "ops/resampling.hpp"
 
 #include <algorithm>
 
@@ -16,7 +19,7 @@ namespace {
 
 using ops::Between;
 
-std::int64_t factor_of(const Tensor &node) noexcept { return attrs_of<ops::UpscaleAttrs>(node).factor; }
+std::int64_t factor_of(const Tensor &node) noexcept { return ops::upscale_factor(node); }
 
 // ---- nearest. A chunk is some rows of the result, or parts of a few long rows.
 
@@ -26,7 +29,11 @@ constexpr std::int64_t piece = 1024;
 std::int64_t pieces_of(const Layout &c) noexcept { return ceil_div(c.ne[0], piece) * c.n_rows(); }
 
 const char *refuse_unless_nearest(const Problem &p) noexcept {
-    return attrs_of<ops::UpscaleAttrs>(p.node).mode == ops::UpscaleMode::nearest ? nullptr : "the mode is not nearest";
+    if (attrs_of<ops::UpscaleAttrs>(p.node).mode != ops::UpscaleMode::nearest) return "the mode is not nearest";
+    return factor_of(p.node) > 0 ? nullptr : "no whole factor of width and height";
+}
+const char *refuse_without_factor(const Problem &p) noexcept {
+    return factor_of(p.node) > 0 ? nullptr : "no whole factor of width and height, or other weights";
 }
 
 void plan_upscale(const Problem &p, KernelPlan &plan) noexcept {
@@ -141,9 +148,113 @@ void run_bilinear(const Step &step, const Slice &slice) noexcept {
     }
 }
 
+// ---- resample. A chunk is some rows of the result.
+
+// The taps of a column: the first one and their weights, as many as each column has room for.
+struct Columns {
+    std::int64_t width, from, room;
+
+    explicit Columns(const ops::Resampling &x) noexcept : width(x.to), from(x.from), room(x.most_taps()) {}
+
+    std::size_t taps_bytes() const noexcept {
+        return round_up(static_cast<std::size_t>(width) * (sizeof(ops::Resampling::Taps) + static_cast<std::size_t>(room) * sizeof(float)),
+                        64);
+    }
+    // For each thread a row of a, as it is mixed and as it is read, and a row of the result.
+    std::size_t row_bytes() const noexcept { return round_up(static_cast<std::size_t>(2 * from + width) * sizeof(float), 64); }
+    ops::Resampling::Taps *taps(const Step &step) const noexcept { return reinterpret_cast<ops::Resampling::Taps *>(step.workspace); }
+    float *weights(const Step &step) const noexcept { return reinterpret_cast<float *>(taps(step) + width); }
+    float *rows(const Step &step, int thread) const noexcept {
+        return reinterpret_cast<float *>(step.workspace + taps_bytes() + static_cast<std::size_t>(thread) * row_bytes());
+    }
+};
+
+void plan_resample(const Problem &p, KernelPlan &plan) noexcept {
+    plan.chunks(Stage::compute) = 0;
+    const Layout &c = p.node.layout;
+    if (c.n_elements() == 0) return;
+    const ops::Resized all = ops::resized(p.node);
+    const Columns columns(all.dims[0]);
+    const std::int64_t read = p.node.src[0]->layout.ne[0] * all.dims[1].most_taps(), made = c.ne[0] * columns.room;
+    plan.chunks(Stage::prepare) = chunks_for(c.ne[0], c.ne[0] * columns.room * 16, p.n_threads);
+    plan.chunks(Stage::compute) =
+        chunks_for(c.n_rows(), c.n_rows() * (read + made) * static_cast<std::int64_t>(sizeof(float)), p.n_threads);
+    plan.workspace = columns.taps_bytes() + static_cast<std::size_t>(p.n_threads) * columns.row_bytes();
+}
+
+// Sets the weights of a pixel.
+void find_weights(const ops::Resampling &dim, const ops::Resampling::Taps &taps, float *weights) noexcept {
+    double sum = 1;
+    if (dim.filter == ops::Filter::triangle) {
+        sum = 0;
+        for (std::int64_t i = 0; i < taps.n; i++) sum += dim.weight(taps, i);
+    }
+    for (std::int64_t i = 0; i < taps.n; i++) weights[i] = static_cast<float>(dim.weight(taps, i) / sum);
+}
+
+void find_columns(const ops::Resampling &x, const Columns &columns, const Step &step, Range part) noexcept {
+    for (std::int64_t i = part.begin; i < part.end; i++) {
+        const ops::Resampling::Taps taps = columns.taps(step)[i] = x.taps_of(i);
+        find_weights(x, taps, columns.weights(step) + i * columns.room);
+    }
+}
+
+// Mixes the rows of a that make a row of the result. A weight of 0 leaves its row out: it may have infinities.
+const float *mix_taps(const Step &step, const ops::Resampling &y, const RowIndex &row, float *mixed_row, float *read,
+                      const simd::SimdTable &simd) noexcept {
+    const TensorRef &a = step.src[0];
+    const std::int64_t n = a.ne[0];
+    const ops::Resampling::Taps taps = y.taps_of(row.i1);
+    double sum = 0;
+    for (std::int64_t i = 0; i < taps.n; i++) sum += y.weight(taps, i);
+    if (y.filter != ops::Filter::triangle) sum = 1;
+    bool begun = false;
+    for (std::int64_t i = 0; i < taps.n; i++) {
+        const auto weight = static_cast<float>(y.weight(taps, i) / sum);
+        if (weight == 0) continue;
+        const float *from = floats_of(a, row_address(a, {y.pixel_of(taps, i), row.i2, row.i3}), 0, n, read, simd);
+        if (begun) {
+            for (std::int64_t j = 0; j < n; j++) mixed_row[j] += weight * from[j];
+        } else if (weight == 1) {
+            std::copy_n(from, n, mixed_row);
+        } else {
+            for (std::int64_t j = 0; j < n; j++) mixed_row[j] = weight * from[j];
+        }
+        begun = true;
+    }
+    return mixed_row;
+}
+
+void run_resample(const Step &step, const Slice &slice) noexcept {
+    const ops::Resized all = ops::resized(*step.node);
+    const ops::Resampling &x = all.dims[0], &y = all.dims[1];
+    const Columns columns(x);
+    if (slice.stage == Stage::prepare) return find_columns(x, columns, step, part_of(x.to, slice.chunk, step.plan.chunks(Stage::prepare)));
+    const TensorRef &c = step.dst;
+    float *mixed_row = columns.rows(step, slice.thread), *read = mixed_row + x.from, *made = read + x.from;
+    const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t at = part.begin; at < part.end; at++) {
+        const RowIndex row = row_index(c.ne, at);
+        const RowIndex source{row.i1, all.dims[2].taps_of(row.i2).first, all.dims[3].taps_of(row.i3).first};
+        const float *from = mix_taps(step, y, source, mixed_row, read, slice.simd);
+        float *to = c.type == DType::f32 ? reinterpret_cast<float *>(row_address(c, row)) : made;
+        for (std::int64_t i = 0; i < x.to; i++) {
+            const ops::Resampling::Taps &taps = columns.taps(step)[i];
+            const float *weights = columns.weights(step) + i * columns.room;
+            float sum = 0;
+            for (std::int64_t tap = 0; tap < taps.n; tap++) {
+                if (weights[tap] != 0) sum += weights[tap] * from[x.pixel_of(taps, tap)];
+            }
+            to[i] = sum;
+        }
+        if (to == made) store_row(c, row_address(c, row), 0, c.ne[0], made, slice.simd);
+    }
+}
+
 constexpr CpuKernel table[] = {
     {{.op = Op::upscale, .name = "upscale_nearest", .plan = plan_unless<refuse_unless_nearest, plan_upscale>}, run_nearest},
-    {{.op = Op::upscale, .name = "upscale_bilinear", .plan = plan_always<plan_upscale>}, run_bilinear},
+    {{.op = Op::upscale, .name = "upscale_bilinear", .plan = plan_unless<refuse_without_factor, plan_upscale>}, run_bilinear},
+    {{.op = Op::upscale, .name = "upscale_resample", .plan = plan_always<plan_resample>}, run_resample},
 };
 
 }  // namespace

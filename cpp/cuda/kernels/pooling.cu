@@ -10,6 +10,7 @@
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/resampling.hpp"
 
 namespace tensorlib::core {
 
@@ -44,7 +45,9 @@ __global__ void pool_windows(View a, Pool pool, bool flat, View c, DType type, s
                 }
                 total += sum;
             }
-            if (pool.average) {
+            if (xs.size() == 0 || ys.size() == 0) {
+                most = pool.average ? 0 : ops::largest_of_none;
+            } else if (pool.average) {
                 const std::int64_t width = pool.count_padding ? pool.x.taps : xs.size();
                 const std::int64_t height = pool.count_padding ? pool.y.taps : ys.size();
                 most = static_cast<float>(total / (static_cast<double>(width) * static_cast<double>(height)));
@@ -77,6 +80,39 @@ __global__ void upscale_image(View a, std::int64_t factor, bool nearest, View c,
     });
 }
 
+// Any size and weights: rows first, then columns, as on the CPU.
+__global__ void resample_image(View a, ops::Resized all, View c, DType type, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const RowIndex index = c.index(row);
+        const ops::Resampling &x = all.dims[0], &y = all.dims[1];
+        const ops::Resampling::Taps ys = y.taps_of(index.i1);
+        const std::int64_t i2 = all.dims[2].taps_of(index.i2).first, i3 = all.dims[3].taps_of(index.i3).first;
+        double all_rows = 0;
+        for (std::int64_t j = 0; j < ys.n; j++) all_rows += y.weight(ys, j);
+        if (y.filter != ops::Filter::triangle) all_rows = 1;
+        char *to = c.at(index);
+        device::for_each_unit(c.ne[0], [&](std::int64_t i) {
+            const ops::Resampling::Taps xs = x.taps_of(i);
+            double all_columns = 0;
+            for (std::int64_t j = 0; j < xs.n; j++) all_columns += x.weight(xs, j);
+            if (x.filter != ops::Filter::triangle) all_columns = 1;
+            float sum = 0;
+            for (std::int64_t k = 0; k < xs.n; k++) {
+                const auto weight = static_cast<float>(x.weight(xs, k) / all_columns);
+                if (weight == 0) continue;
+                float column = 0;
+                for (std::int64_t j = 0; j < ys.n; j++) {
+                    const auto part = static_cast<float>(y.weight(ys, j) / all_rows);
+                    if (part == 0) continue;
+                    column += part * device::load_element(type, a.at(y.pixel_of(ys, j), i2, i3) + x.pixel_of(xs, k) * a.nb[0]);
+                }
+                sum += weight * column;
+            }
+            device::store_element(type, to + i * c.nb[0], sum);
+        });
+    });
+}
+
 cudaError_t launch_pool(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_rows = step.node->layout.n_rows();
     if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
@@ -89,8 +125,13 @@ cudaError_t launch_upscale(const Step &step, const CudaStream &stream) noexcept 
     const std::int64_t n_rows = step.node->layout.n_rows();
     if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
     const auto &attrs = attrs_of<ops::UpscaleAttrs>(*step.node);
+    const std::int64_t factor = ops::upscale_factor(*step.node);
     const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
-    return launch(stream, {step.kernel->name, grid.grid, grid.block}, upscale_image, device::view_of(step.src[0]), attrs.factor,
+    if (factor == 0) {
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, resample_image, device::view_of(step.src[0]),
+                      ops::resized(*step.node), device::view_of(step.dst), step.dst.type, n_rows);
+    }
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, upscale_image, device::view_of(step.src[0]), factor,
                   attrs.mode == ops::UpscaleMode::nearest, device::view_of(step.dst), step.dst.type, n_rows);
 }
 

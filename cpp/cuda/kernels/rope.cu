@@ -26,16 +26,19 @@ __global__ void rope(View a, View c, DType type, View positions, DType position_
             const bool turned = k < rotation.pairs;
             float cosine = 1, sine = 0;
             if (turned) {
-                const std::int64_t i = i2 + c.ne[2] * rotation.position_of(k);
+                const Rotation::Use use = rotation.use_of(k);
+                const std::int64_t i = i2 + c.ne[2] * use.position;
                 const char *position = positions.data + i * positions.nb[0] + (positions.ne[1] == 1 ? 0 : i3 * positions.nb[1]);
                 const float factor = factors.data ? *reinterpret_cast<const float *>(factors.data + k * factors.nb[0]) : 1;
-                const double rate = rotation.rate(k, ::pow(rotation.step, static_cast<double>(k)), static_cast<double>(factor));
+                const double rate = rotation.rate(k, ::pow(rotation.step, static_cast<double>(use.exponent)), static_cast<double>(factor));
                 const double angle = static_cast<double>(integer_at(position_type, position)) * rate;
                 cosine = static_cast<float>(::cos(angle)) * rotation.size;
                 sine = static_cast<float>(::sin(angle)) * rotation.size;
             }
-            const std::int64_t first = !turned ? k + rotation.pairs : rotation.neighbours ? 2 * k : k;
-            const std::int64_t second = !turned || rotation.neighbours ? first + 1 : k + rotation.pairs;
+            // Elements that are not rotated lie before and behind the others.
+            const std::int64_t other = k - rotation.pairs, copied = other < rotation.first ? other : other + 2 * rotation.pairs;
+            const std::int64_t first = !turned ? copied : rotation.first + (rotation.neighbours ? 2 * k : k);
+            const std::int64_t second = !turned || rotation.neighbours ? first + 1 : first + rotation.pairs;
             for (std::int64_t i1 = 0; i1 < c.ne[1]; i1++) {
                 const char *x = a.at(i1, i2, i3);
                 char *y = c.at(i1, i2, i3);

@@ -785,10 +785,11 @@ inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "positions", .role = Role::integers, .no_gradient = "integers"},
     {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "a constant of the model"}};
-inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
+inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope", "imrope", "vision"};
 inline constexpr AttrDef rope_attrs[] = {
     {.name = "mode", .kind = AttrKind::text, .required = false, .values = rope_mode_values},
     {.name = "n_dims", .kind = AttrKind::ints, .required = false, .least = 0, .most = 1048576},
+    {.name = "offset", .kind = AttrKind::ints, .required = false, .least = 0, .most = 1048576},
     {.name = "sections", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0, .most = 1048576},
     {.name = "n_ctx_orig", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740992},
     {.name = "freq_base", .kind = AttrKind::number, .required = false, .least = 0.001, .most = 1e38},
@@ -1084,6 +1085,8 @@ inline constexpr OpFacts concat{
 inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr AttrDef pad_attrs[] = {
     {.name = "p", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "lp", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "circular", .kind = AttrKind::ints, .required = false},
 };
 inline constexpr OpFacts pad{
     .op = Op::pad,
@@ -1315,13 +1318,29 @@ inline constexpr OpFacts stack{
     .result = ResultType::of_first,
 };
 
+inline constexpr Operand timestep_embedding_operands[] = {{.name = "timesteps", .role = Role::read}};
+inline constexpr AttrDef timestep_embedding_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 1, .most = 1048576},
+    {.name = "max_period", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740991},
+};
+inline constexpr OpFacts timestep_embedding{
+    .op = Op::timestep_embedding,
+    .name = "timestep_embedding",
+    .operands = timestep_embedding_operands,
+    .attrs = timestep_embedding_attrs,
+    .result = ResultType::f32,
+};
+
 // ---- convolution
 
 inline constexpr Operand upscale_operands[] = {{.name = "a", .role = Role::read}};
-inline constexpr const char *upscale_mode_values[] = {"nearest", "bilinear"};
+inline constexpr const char *upscale_mode_values[] = {"nearest", "bilinear", "bicubic"};
 inline constexpr AttrDef upscale_attrs[] = {
-    {.name = "factor", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "factor", .kind = AttrKind::ints, .required = false, .least = 0},
     {.name = "mode", .kind = AttrKind::text, .required = false, .values = upscale_mode_values},
+    {.name = "ne", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "align_corners", .kind = AttrKind::ints, .required = false},
+    {.name = "antialias", .kind = AttrKind::ints, .required = false},
 };
 inline constexpr OpFacts upscale{
     .op = Op::upscale,
@@ -1477,6 +1496,64 @@ inline constexpr OpFacts conv_transpose_2d{
     .operands = conv_transpose_2d_operands,
     .attrs = conv_transpose_2d_attrs,
     .result = ResultType::f32,
+};
+
+inline constexpr Operand im2col_3d_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "only its shape is used"},
+                                                 {.name = "b", .role = Role::read}};
+inline constexpr const char *im2col_3d_to_values[] = {"f32", "f16", "bf16"};
+inline constexpr AttrDef im2col_3d_attrs[] = {
+    {.name = "channels", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s2", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d2", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "to", .kind = AttrKind::text, .required = false, .values = im2col_3d_to_values},
+};
+inline constexpr OpFacts im2col_3d{
+    .op = Op::im2col_3d,
+    .name = "im2col_3d",
+    .operands = im2col_3d_operands,
+    .attrs = im2col_3d_attrs,
+};
+
+inline constexpr Operand conv_3d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_3d_attrs[] = {
+    {.name = "channels", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s2", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d2", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_3d{
+    .op = Op::conv_3d,
+    .name = "conv_3d",
+    .operands = conv_3d_operands,
+    .attrs = conv_3d_attrs,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand col2im_1d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef col2im_1d_attrs[] = {
+    {.name = "stride", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "padding", .kind = AttrKind::ints, .required = true, .least = 0},
+    {.name = "channels", .kind = AttrKind::ints, .required = true, .least = 1},
+};
+inline constexpr OpFacts col2im_1d{
+    .op = Op::col2im_1d,
+    .name = "col2im_1d",
+    .operands = col2im_1d_operands,
+    .attrs = col2im_1d_attrs,
+    .result = ResultType::of_first,
 };
 
 // ---- random
@@ -1741,6 +1818,56 @@ inline constexpr OpFacts custom{
     .attrs = custom_attrs,
 };
 
+// ---- windows
+
+inline constexpr Operand win_part_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef win_part_attrs[] = {
+    {.name = "w", .kind = AttrKind::ints, .required = true, .least = 1, .most = 1048576},
+};
+inline constexpr OpFacts win_part{
+    .op = Op::win_part,
+    .name = "win_part",
+    .operands = win_part_operands,
+    .attrs = win_part_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand win_unpart_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef win_unpart_attrs[] = {
+    {.name = "w0", .kind = AttrKind::ints, .required = true, .least = 1, .most = 16777216},
+    {.name = "h0", .kind = AttrKind::ints, .required = true, .least = 1, .most = 16777216},
+    {.name = "w", .kind = AttrKind::ints, .required = true, .least = 1, .most = 1048576},
+};
+inline constexpr OpFacts win_unpart{
+    .op = Op::win_unpart,
+    .name = "win_unpart",
+    .operands = win_unpart_operands,
+    .attrs = win_unpart_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand get_rel_pos_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef get_rel_pos_attrs[] = {
+    {.name = "qh", .kind = AttrKind::ints, .required = true, .least = 1, .most = 1048576},
+    {.name = "kh", .kind = AttrKind::ints, .required = true, .least = 1, .most = 1048576},
+};
+inline constexpr OpFacts get_rel_pos{
+    .op = Op::get_rel_pos,
+    .name = "get_rel_pos",
+    .operands = get_rel_pos_operands,
+    .attrs = get_rel_pos_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand add_rel_pos_operands[] = {
+    {.name = "a", .role = Role::read}, {.name = "pw", .role = Role::read}, {.name = "ph", .role = Role::read}};
+inline constexpr OpFacts add_rel_pos{
+    .op = Op::add_rel_pos,
+    .name = "add_rel_pos",
+    .operands = add_rel_pos_operands,
+    .result = ResultType::of_first,
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1981,13 +2108,14 @@ struct SoftMaxExtAttrs {
     explicit SoftMaxExtAttrs(const Attrs &given) : scale(given.number("scale", 1.0)), max_bias(given.number("max_bias", 0.0)) {}
 };
 
-enum class RopeMode : std::int32_t { normal, neox, mrope };
+enum class RopeMode : std::int32_t { normal, neox, mrope, imrope, vision };
 
 struct RopeAttrs {
     static constexpr Op operation = Op::rope;
 
     RopeMode mode;
     std::int64_t n_dims;
+    std::int64_t offset;
     IntList sections;
     std::int64_t n_ctx_orig;
     double freq_base;
@@ -2001,6 +2129,7 @@ struct RopeAttrs {
     explicit RopeAttrs(const Attrs &given)
         : mode(static_cast<RopeMode>(given.integer("mode", 0))),
           n_dims(given.integer("n_dims", 0)),
+          offset(given.integer("offset", 0)),
           sections(given.list("sections")),
           n_ctx_orig(given.integer("n_ctx_orig", 0)),
           freq_base(given.number("freq_base", 10000.0)),
@@ -2188,8 +2317,10 @@ struct PadAttrs {
     static constexpr Op operation = Op::pad;
 
     IntList p;
+    IntList lp;
+    bool circular;
 
-    explicit PadAttrs(const Attrs &given) : p(given.list("p")) {}
+    explicit PadAttrs(const Attrs &given) : p(given.list("p")), lp(given.list("lp")), circular(given.flag("pad", "circular")) {}
 };
 
 struct PadReflect1dAttrs {
@@ -2337,16 +2468,32 @@ struct StackAttrs {
     explicit StackAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
 };
 
-enum class UpscaleMode : std::int32_t { nearest, bilinear };
+struct TimestepEmbeddingAttrs {
+    static constexpr Op operation = Op::timestep_embedding;
+
+    std::int64_t dim;
+    std::int64_t max_period;
+
+    explicit TimestepEmbeddingAttrs(const Attrs &given) : dim(given.integer("dim", 0)), max_period(given.integer("max_period", 0)) {}
+};
+
+enum class UpscaleMode : std::int32_t { nearest, bilinear, bicubic };
 
 struct UpscaleAttrs {
     static constexpr Op operation = Op::upscale;
 
     std::int64_t factor;
     UpscaleMode mode;
+    IntList ne;
+    bool align_corners;
+    bool antialias;
 
     explicit UpscaleAttrs(const Attrs &given)
-        : factor(given.integer("factor", 0)), mode(static_cast<UpscaleMode>(given.integer("mode", 0))) {}
+        : factor(given.integer("factor", 0)),
+          mode(static_cast<UpscaleMode>(given.integer("mode", 0))),
+          ne(given.list("ne")),
+          align_corners(given.flag("upscale", "align_corners")),
+          antialias(given.flag("upscale", "antialias")) {}
 };
 
 enum class PoolOp : std::int32_t { max, avg };
@@ -2501,6 +2648,75 @@ struct ConvTranspose2dAttrs {
           d1(given.integer("d1", 1)) {}
 };
 
+enum class Im2col3dTo : std::int32_t { f32, f16, bf16 };
+
+struct Im2col3dAttrs {
+    static constexpr Op operation = Op::im2col_3d;
+
+    std::int64_t channels;
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t s2;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t p2;
+    std::int64_t d0;
+    std::int64_t d1;
+    std::int64_t d2;
+    Im2col3dTo to;
+
+    explicit Im2col3dAttrs(const Attrs &given)
+        : channels(given.integer("channels", 0)),
+          s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          s2(given.integer("s2", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          p2(given.integer("p2", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)),
+          d2(given.integer("d2", 1)),
+          to(static_cast<Im2col3dTo>(given.integer("to", 0))) {}
+};
+
+struct Conv3dAttrs {
+    static constexpr Op operation = Op::conv_3d;
+
+    std::int64_t channels;
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t s2;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t p2;
+    std::int64_t d0;
+    std::int64_t d1;
+    std::int64_t d2;
+
+    explicit Conv3dAttrs(const Attrs &given)
+        : channels(given.integer("channels", 0)),
+          s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          s2(given.integer("s2", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          p2(given.integer("p2", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)),
+          d2(given.integer("d2", 1)) {}
+};
+
+struct Col2im1dAttrs {
+    static constexpr Op operation = Op::col2im_1d;
+
+    std::int64_t stride;
+    std::int64_t padding;
+    std::int64_t channels;
+
+    explicit Col2im1dAttrs(const Attrs &given)
+        : stride(given.integer("stride", 0)), padding(given.integer("padding", 0)), channels(given.integer("channels", 0)) {}
+};
+
 struct RandomUniformAttrs {
     static constexpr Op operation = Op::random_uniform;
 
@@ -2596,6 +2812,33 @@ struct CustomAttrs {
     std::int64_t function;
 
     explicit CustomAttrs(const Attrs &given) : function(given.integer("function", 0)) {}
+};
+
+struct WinPartAttrs {
+    static constexpr Op operation = Op::win_part;
+
+    std::int64_t w;
+
+    explicit WinPartAttrs(const Attrs &given) : w(given.integer("w", 0)) {}
+};
+
+struct WinUnpartAttrs {
+    static constexpr Op operation = Op::win_unpart;
+
+    std::int64_t w0;
+    std::int64_t h0;
+    std::int64_t w;
+
+    explicit WinUnpartAttrs(const Attrs &given) : w0(given.integer("w0", 0)), h0(given.integer("h0", 0)), w(given.integer("w", 0)) {}
+};
+
+struct GetRelPosAttrs {
+    static constexpr Op operation = Op::get_rel_pos;
+
+    std::int64_t qh;
+    std::int64_t kh;
+
+    explicit GetRelPosAttrs(const Attrs &given) : qh(given.integer("qh", 0)), kh(given.integer("kh", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -379,8 +379,9 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         int64_t sections[4];
         case_ints(run, words, n, "sections", 4, sections);
         tl_rope_params params = {.struct_size = sizeof params};
-        params.mode = case_choice(run, words, n, "mode", "normal neox mrope");
+        params.mode = case_choice(run, words, n, "mode", "normal neox mrope imrope vision");
         params.n_dims = case_int(run, words, n, "n_dims");
+        params.offset = case_int(run, words, n, "offset");
         memcpy(params.sections, sections, sizeof sections);
         params.n_ctx_orig = case_int(run, words, n, "n_ctx_orig");
         params.freq_base = case_number(run, words, n, "freq_base");
@@ -556,7 +557,12 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         operands(run, words, n, 1, s);
         int64_t p[4];
         case_ints(run, words, n, "p", 4, p);
-        *made = tl_pad(ctx, s[0], p);
+        int64_t lp[4];
+        case_ints(run, words, n, "lp", 4, lp);
+        tl_pad_params params = {.struct_size = sizeof params};
+        memcpy(params.lp, lp, sizeof lp);
+        params.circular = case_int(run, words, n, "circular") != 0;
+        *made = tl_pad(ctx, s[0], p, &params);
         return true;
     }
     if (strcmp(op, "pad_reflect_1d") == 0) {
@@ -651,11 +657,22 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_linspace(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_int(run, words, n, "n"));
         return true;
     }
+    if (strcmp(op, "timestep_embedding") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_timestep_embedding(ctx, s[0], case_int(run, words, n, "dim"), case_int(run, words, n, "max_period"));
+        return true;
+    }
     if (strcmp(op, "upscale") == 0) {
         operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
         tl_upscale_params params = {.struct_size = sizeof params};
-        params.mode = case_choice(run, words, n, "mode", "nearest bilinear");
-        *made = tl_upscale(ctx, s[0], case_int(run, words, n, "factor"), &params);
+        params.factor = case_int(run, words, n, "factor");
+        params.mode = case_choice(run, words, n, "mode", "nearest bilinear bicubic");
+        memcpy(params.ne, ne, sizeof ne);
+        params.align_corners = case_int(run, words, n, "align_corners") != 0;
+        params.antialias = case_int(run, words, n, "antialias") != 0;
+        *made = tl_upscale(ctx, s[0], &params);
         return true;
     }
     if (strcmp(op, "pool_1d") == 0) {
@@ -753,6 +770,43 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         params.d0 = case_int(run, words, n, "d0");
         params.d1 = case_int(run, words, n, "d1");
         *made = tl_conv_transpose_2d(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "im2col_3d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_im2col_3d_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.s2 = case_int(run, words, n, "s2");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.p2 = case_int(run, words, n, "p2");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        params.d2 = case_int(run, words, n, "d2");
+        params.to = case_choice(run, words, n, "to", "f32 f16 bf16");
+        *made = tl_im2col_3d(ctx, s[0], s[1], case_int(run, words, n, "channels"), &params);
+        return true;
+    }
+    if (strcmp(op, "conv_3d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_3d_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.s2 = case_int(run, words, n, "s2");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.p2 = case_int(run, words, n, "p2");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        params.d2 = case_int(run, words, n, "d2");
+        *made = tl_conv_3d(ctx, s[0], s[1], case_int(run, words, n, "channels"), &params);
+        return true;
+    }
+    if (strcmp(op, "col2im_1d") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_col2im_1d(ctx, s[0], case_int(run, words, n, "stride"), case_int(run, words, n, "padding"),
+                             case_int(run, words, n, "channels"));
         return true;
     }
     if (strcmp(op, "random_uniform") == 0) {
@@ -874,6 +928,26 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "logical_not") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_logical_not(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "win_part") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_win_part(ctx, s[0], case_int(run, words, n, "w"));
+        return true;
+    }
+    if (strcmp(op, "win_unpart") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_win_unpart(ctx, s[0], case_int(run, words, n, "w0"), case_int(run, words, n, "h0"), case_int(run, words, n, "w"));
+        return true;
+    }
+    if (strcmp(op, "get_rel_pos") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_get_rel_pos(ctx, s[0], case_int(run, words, n, "qh"), case_int(run, words, n, "kh"));
+        return true;
+    }
+    if (strcmp(op, "add_rel_pos") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_add_rel_pos(ctx, s[0], s[1], s[2]);
         return true;
     }
     return false;

@@ -48,7 +48,36 @@ def upscales():
         c = m.case(f"{mode}_transposed")
         yield c.out(c.windowed("upscale", c.transpose(c.leaf(3, 5)), factor=2, mode=mode))
     yield m.made("nearest_special", (5, 3), put=SPECIAL, factor=2)
-    yield m.refused("factor", "INVALID_ARGUMENT", ("attribute factor is -1", "at least 1"), (4, 3), factor=-1)
+    for label, a, attrs in [
+        ("nearest", (5, 7, 3, 2), {"ne": (13, 11, 3, 4)}),
+        ("nearest_smaller", (17, 13, 3), {"ne": (7, 5, 2, 2)}),
+        ("nearest_corners", (5, 4), {"ne": (9, 3, 1, 1), "align_corners": 1}),
+        ("bilinear", (9, 4, 2, 2), {"ne": (4, 11, 4, 2), "mode": "bilinear"}),
+        ("bilinear_corners", (5, 7, 2), {"ne": (13, 4, 2, 1), "mode": "bilinear", "align_corners": 1}),
+        ("bilinear_to_1", (6, 5), {"ne": (1, 9, 1, 1), "mode": "bilinear", "align_corners": 1}),
+        ("bilinear_from_1", (1, 4), {"ne": (5, 7, 1, 1), "mode": "bilinear", "align_corners": 1}),
+        ("antialias", (19, 4, 2), {"ne": (7, 9, 2, 1), "mode": "bilinear", "antialias": 1}),
+        ("antialias_corners", (14, 9), {"ne": (5, 16, 1, 1), "mode": "bilinear", "antialias": 1, "align_corners": 1}),
+        ("bicubic", (5, 7, 3), {"ne": (13, 5, 3, 1), "mode": "bicubic"}),
+        ("bicubic_corners", (11, 4), {"ne": (4, 10, 1, 1), "mode": "bicubic", "align_corners": 1}),
+        ("bicubic_from_1", (1, 3), {"ne": (5, 8, 1, 1), "mode": "bicubic"}),
+        ("bicubic_factor", (5, 3), {"factor": 3, "mode": "bicubic"}),
+        ("whole_factor", (5, 3, 2), {"ne": (15, 9, 2, 1), "mode": "bilinear"}),
+        ("empty", (0, 3), {"ne": (0, 5, 1, 1), "mode": "bicubic"}),
+        ("to_empty", (4, 3), {"ne": (6, 0, 1, 1)}),
+    ]:
+        yield m.made(f"to_{label}", a, **attrs)
+    for dtype in ("f16", "bf16"):
+        yield m.made(f"to_bicubic_{dtype}", (5, 4), dtypes=(dtype,), ne=(8, 3, 1, 1), mode="bicubic")
+    # A weight of 0 leaves a pixel out.
+    yield m.made("to_bicubic_special", (6, 5), put=SPECIAL, ne=(6, 5, 1, 1), mode="bicubic")
+    c = m.case("to_transposed")
+    yield c.out(c.windowed("upscale", c.transpose(c.leaf(3, 5)), ne=(7, 4, 1, 1), mode="bicubic"))
+    yield m.refused("both", "INVALID_ARGUMENT", ("factor is 2", "either a factor or ne"), (4, 3), factor=2, ne=(8, 6, 1, 1))
+    yield m.refused("neither", "INVALID_ARGUMENT", ("factor is 0", "either a factor or ne"), (4, 3))
+    yield m.refused("of_none", "INVALID_ARGUMENT", ("[0, 3] f32", "without pixels"), (0, 3), ne=(4, 3, 1, 1))
+    yield m.refused("antialias", "INVALID_ARGUMENT", ("mode is nearest", "bilinear alone"), (4, 3), factor=2, antialias=1)
+    yield m.refused("factor", "INVALID_ARGUMENT", ("attribute factor is -1", "at least 0"), (4, 3), factor=-1)
     yield m.refused("large", "INVALID_ARGUMENT", ("[4, 3] f32", "factor is", "2^63 - 1"), (4, 3), factor=1 << 62)
     yield m.refused("type", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (4, 3), dtypes=("i32",), factor=2)
 
@@ -72,7 +101,11 @@ def pools():
         yield m.made(f"{op}_special", (20,), op=op, put=SPECIAL, k=3, s=1)
     yield m.made("count_padding", (9, 3), op="avg", k=4, s=2, p=2, count_padding=True)
     yield m.refused("window", "INVALID_ARGUMENT", ("[4, 3] f32", "4 elements", "windows of 7", "padding 1", "no window"), (4, 3), op="max", k=7, s=1, p=1)
-    yield m.refused("padding", "INVALID_ARGUMENT", ("window of 2 and padding 2", "less padding"), (4, 3), op="max", k=2, p=2)
+    for op in ("max", "avg"):
+        for label, a, attrs in [("equal", (13, 5, 2), {"k": 3, "s": 2, "p": 3}), ("larger", (11, 3), {"k": 2, "s": 1, "p": 5}), ("single", (7, 4), {"k": 1, "s": 2, "p": 1})]:
+            yield m.made(f"{op}_padding_{label}", a, op=op, **attrs)
+        yield m.made(f"{op}_padding_f16", (7, 4), dtypes=("f16",), op=op, k=1, s=2, p=1)
+    yield m.made("count_padding_equal", (9, 3), op="avg", k=2, s=1, p=2, count_padding=True)
     yield m.refused("k", "INVALID_ARGUMENT", ("attribute k is -1", "at least 1"), (4, 3), op="max", k=-1)
     yield m.refused("empty", "INVALID_ARGUMENT", ("0 elements",), (0, 3), op="max", k=2, p=1)
 
@@ -92,6 +125,14 @@ def pools():
         c = m.case(f"{op}_transposed")
         yield c.out(c.windowed("pool_2d", c.transpose(c.leaf(5, 6)), op=op, k0=2, k1=2))
     yield m.made("max_special", (6, 4), op="max", put=SPECIAL, k0=2, k1=2, s0=1, s1=1)
+    for op in ("max", "avg"):
+        for label, a, attrs in [
+            ("equal", (9, 7, 3), {"k0": 2, "k1": 3, "s0": 2, "s1": 1, "p0": 2, "p1": 3}),
+            ("larger", (5, 6, 2, 2), {"k0": 2, "k1": 2, "s0": 1, "s1": 2, "p0": 4, "p1": 3}),
+            ("window_larger_than_a", (3, 4, 3), {"k0": 5, "k1": 4, "s0": 1, "s1": 2, "p0": 2, "p1": 1}),
+        ]:
+            yield m.made(f"{op}_padding_{label}", a, op=op, **attrs)
+    yield m.made("skip_padding_equal", (6, 5), op="avg", k0=2, k1=1, s0=1, s1=2, p0=2, p1=1, skip_padding=True)
     yield m.made("skip_padding", (6, 5), op="avg", k0=3, k1=3, s0=2, s1=2, p0=1, p1=2, skip_padding=True)
     yield m.refused("window", "INVALID_ARGUMENT", ("dimension 1", "3 elements", "windows of 4"), (4, 3), op="avg", k0=2, k1=4)
 
@@ -237,6 +278,63 @@ def transposed():
     yield m.refused("channels", "SHAPE_MISMATCH", ("a {kw, kh, outputs, channels}",), (2, 2, 4, 3), (3, 3, 4))
 
 
+def of_volumes():
+    for op in ("conv_3d", "im2col_3d"):
+        m = Windowed(op)
+        for types in (("f16", "f32"), ("f32", "bf16")):
+            yield m.made("_".join(types), (3, 2, 2, 4), (6, 5, 3, 2), dtypes=types, channels=2, p0=1)
+        for label, a, b, attrs in [
+            ("plain", (3, 2, 2, 6), (5, 4, 4, 6), {"channels": 3}),
+            ("padded", (3, 2, 3, 2), (4, 3, 2, 2), {"channels": 2, "p0": 1, "p1": 2, "p2": 2}),
+            ("strided", (2, 3, 2, 3), (7, 8, 9, 2), {"channels": 1, "s0": 3, "s1": 2, "s2": 4}),
+            ("dilated", (2, 2, 3, 2), (6, 5, 9, 4), {"channels": 2, "d0": 3, "d1": 2, "d2": 4, "p1": 1}),
+            ("point", (1, 1, 1, 6), (3, 2, 3, 3), {"channels": 3}),
+            ("all", (4, 3, 2, 2), (4, 3, 2, 2), {"channels": 2}),
+            ("no_outputs", (2, 2, 2, 0), (3, 3, 3, 2), {"channels": 2}),
+            ("no_volumes", (2, 2, 2, 2), (3, 3, 3, 0), {"channels": 2}),
+            ("many_planes", (1, 1, 23, 1), (2, 1, 25, 1), {"channels": 1}),
+            ("long_stride", (2, 2, 2, 1), (3, 3, 3, 1), {"channels": 1, "s2": 1 << 62}),
+        ]:
+            yield m.made(label, a, b, **attrs)
+        # Values are summed or copied, so none beyond the windows counts.
+        yield m.made("special", (2, 2, 2, 1), (3, 3, 3), put=SPECIAL, channels=1)
+        c = m.case("views")
+        kernel, volume = c.permute(c.leaf(2, 3, 2, 3), 3, 2, 0, 1), c.permute(c.leaf(3, 4, 5, 2), 1, 2, 0, 3)
+        yield c.out(c.windowed(op, kernel, volume, channels=1, p2=1))
+        yield m.refused("channels", "SHAPE_MISMATCH", ("[3, 3, 2, 4] f32", "channels = 3"), (3, 3, 2, 4), (7, 6, 3, 3), channels=3)
+        yield m.refused("volumes", "SHAPE_MISMATCH", ("[7, 6, 3, 3] f32", "channels = 2"), (3, 3, 2, 4), (7, 6, 3, 3), channels=2)
+        yield m.refused("window", "INVALID_ARGUMENT", ("dimension 2", "2 elements, windows of 3"), (3, 3, 3, 1), (7, 6, 2), channels=1)
+        yield m.refused("none", "INVALID_ARGUMENT", ("attribute channels is 0", "at least 1"), (3, 3, 3, 1), (7, 6, 3), channels=0)
+        yield m.refused("planes", "INVALID_ARGUMENT", ("4097 planes", "up to 4096"), (1, 1, 4097, 1), (1, 1, 4097, 1), channels=1)
+        yield m.refused("type", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (3, 3, 2, 4), (7, 6, 3), dtypes=("i32", "f32"), channels=1)
+    yield Windowed("im2col_3d").made("to_bf16", (3, 2, 2, 1), (5, 4, 4), channels=1, to="bf16")
+
+
+def overlapping():
+    m = Windowed("col2im_1d")
+    for dtype in ("f16", "bf16"):
+        yield m.made(dtype, (12, 5), dtypes=(dtype,), stride=2, padding=1, channels=3)
+    for label, a, attrs in [
+        ("overlap", (35, 13), {"stride": 3, "padding": 2, "channels": 5}),
+        ("side_by_side", (12, 9), {"stride": 4, "padding": 0, "channels": 3}),
+        ("gaps", (10, 7), {"stride": 5, "padding": 1, "channels": 5}),
+        ("dense", (48, 5), {"stride": 1, "padding": 5, "channels": 3}),
+        ("one", (1, 1), {"stride": 1, "padding": 0, "channels": 1}),
+        ("one_window", (7, 1), {"stride": 2, "padding": 2, "channels": 1}),
+        ("long", (9, 700), {"stride": 2, "padding": 0, "channels": 1}),
+    ]:
+        yield m.made(label, a, **attrs)
+    yield m.made("special", (4, 5), put=SPECIAL, stride=2, padding=0, channels=1)
+    c = m.case("transposed")
+    yield c.out(c.windowed("col2im_1d", c.transpose(c.leaf(5, 6)), stride=2, padding=1, channels=2))
+    yield m.refused("channels", "SHAPE_MISMATCH", ("[7, 4] f32", "{k 2, n}"), (7, 4), stride=2, padding=0, channels=2)
+    yield m.refused("batch", "SHAPE_MISMATCH", ("[6, 4, 2] f32", "{k 2, n}"), (6, 4, 2), stride=2, padding=0, channels=2)
+    yield m.refused("padding", "INVALID_ARGUMENT", ("padding 9", "no element"), (6, 4), stride=2, padding=9, channels=2)
+    yield m.refused("empty", "INVALID_ARGUMENT", ("0 positions",), (6, 0), stride=2, padding=0, channels=2)
+    yield m.refused("stride", "INVALID_ARGUMENT", ("attribute stride is 0", "at least 1"), (6, 4), stride=0, padding=0, channels=2)
+    yield m.refused("windows", "INVALID_ARGUMENT", ("4097 windows", "up to 4096"), (4097, 1), stride=1, padding=0, channels=1)
+
+
 def cases():
-    for part in (upscales, pools, columns, convolutions, transposed):
+    for part in (upscales, pools, columns, convolutions, transposed, of_volumes, overlapping):
         yield from part()

@@ -165,6 +165,9 @@ def gates():
         c = Case(f"elementwise/glu_{'_'.join(types)}")
         a, b = (c.leaf(9, 2, dtype=dtype) for dtype in types)
         yield c.out(c.glu("geglu", a, b), relative=True)
+    for label, n, swapped in [("odd", 27, False), ("odd_swapped", 33, True), ("odd_one", 1, False)]:
+        c = Case(f"elementwise/glu_{label}")
+        yield c.out(c.glu("swiglu", c.leaf(n, 3, put={n - 1: NAN}), swapped=swapped), relative=True)
     c = Case("elementwise/glu_halves_bf16")
     yield c.out(c.glu("geglu_erf", c.leaf(18, 2, dtype="bf16")), relative=True)
     c = Case("elementwise/glu_halves_permuted")
@@ -182,7 +185,6 @@ def gates():
 
     one, other, whole = ((6, 2), "f32"), ((6, 3), "f32"), ((6, 2), "i16")
     yield refused("split", "INVALID_ARGUMENT", ("b is left out", "split is 1"), one, op="reglu", split=1)
-    yield refused("odd", "SHAPE_MISMATCH", ("[5, 2]", "must be even"), ((5, 2), "f32"), op="reglu")
     yield refused("shape", "SHAPE_MISMATCH", ("[6, 2]", "[6, 3]", "one shape"), one, other, op="swiglu")
     yield refused("type", "TYPE_MISMATCH", ("i16",), whole, op="swiglu")
     yield refused("type_b", "TYPE_MISMATCH", ("i16", "each must be"), one, whole, op="swiglu")

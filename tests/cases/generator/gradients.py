@@ -216,6 +216,14 @@ def elementwise():
 
         return Differentiated(f"glu_{op}{'_split' if split else ''}{'_swapped' if swapped else ''}", made)
 
+    for swapped in (False, True):
+        odd = {"swapped": True} if swapped else {}
+
+        def made_of_odd(c, odd=odd):
+            a = c.leaf(7, 2)
+            return c.glu("swiglu", a, **odd), a
+
+        yield from Differentiated(f"glu_odd{'_swapped' if swapped else ''}", made_of_odd).cases()
     for op in GATES:
         for split in (False, True):
             yield from gate(op, split, False).cases()
@@ -432,6 +440,16 @@ def movement():
         one("gather_dim1", (3, 4), lambda c, a: c.moved("gather", a, c.numbers(1, 3, 1, 0, 2, 2, shape=(3, 2)), dim=1)),
         one("repeat", (3, 2), lambda c, a: c.moved("repeat", a, ne=(6, 4, 2, 1))),
         one("pad", (3, 2), lambda c, a: c.moved("pad", a, p=(2, 1, 0, 1))),
+        one("pad_both_sides", (3, 2, 2), lambda c, a: c.moved("pad", a, p=(2, 0, 1, 0), lp=(1, 3, 0, 1))),
+        one("pad_circular", (3, 2, 2), lambda c, a: c.moved("pad", a, p=(2, 0, 1, 0), lp=(4, 3, 0, 1), circular=1)),
+        one("win_part", (2, 3, 5), lambda c, a: c.moved("win_part", a, w=2)),
+        one("win_unpart", (2, 2, 2, 6), lambda c, a: c.moved("win_unpart", a, w0=5, h0=3, w=2)),
+        one("get_rel_pos", (2, 4), lambda c, a: c.moved("get_rel_pos", a, qh=3, kh=2)),
+        one("timestep_embedding", (3,), lambda c, a: c.shaped("timestep_embedding", a, dim=6, max_period=10)),
+        one("col2im_1d", (10, 4), lambda c, a: c.windowed("col2im_1d", a, stride=2, padding=1, channels=2)),
+        two("im2col_3d", (2, 2, 2, 2), (3, 4, 3, 2), lambda c, a, b: c.windowed("im2col_3d", a, b, channels=2, p0=1, s2=2)),
+        two("conv_3d", (2, 2, 2, 4), (3, 3, 4, 2), lambda c, a, b: c.windowed("conv_3d", a, b, channels=2, p2=1, s0=2)),
+        two("add_rel_pos", (6, 4, 2), (2, 2, 2, 2), lambda c, a, b: c.moved("add_rel_pos", a, b, c.leaf(3, 2, 2, 2))),
         one("pad_reflect_1d", (5, 2), lambda c, a: c.moved("pad_reflect_1d", a, p0=3, p1=4)),
         one("roll", (4, 3), lambda c, a: c.moved("roll", a, shift=(1, -2, 0, 0))),
         one("diag", (4, 1, 2, 2), lambda c, a: c.moved("diag", a)),
@@ -619,14 +637,29 @@ def convolution():
 
         return Differentiated(f"{op}_{label}", make)
 
+    def limited(op, label, shape, /, **attrs):
+        """A maximum of no element is so large that differences of sums with it would be 0."""
+
+        def make(c):
+            a = c.leaf(*shape)
+            return c.elementwise("clamp", c.windowed(op, a, **attrs), min=-5, max=5), a
+
+        return Differentiated(f"{op}_{label}", make)
+
     for kind in ("max", "avg"):
         yield from pooled("pool_1d", kind, (7, 2, 2), op=kind, k=3, s=2, p=1).cases()
         yield from pooled("pool_2d", kind, (6, 5, 2), op=kind, k0=2, k1=2).cases()
         yield from pooled("pool_2d", f"{kind}_all", (5, 6, 1, 2), op=kind, k0=3, k1=2, s0=1, s1=3, p0=2, p1=1).cases()
+        yield from limited("pool_1d", f"{kind}_far", (5, 2), op=kind, k=2, s=1, p=4).cases()
+        yield from limited("pool_2d", f"{kind}_far", (3, 2, 2), op=kind, k0=2, k1=1, s0=1, s1=1, p0=3, p1=2).cases()
     yield from pooled("pool_1d", "avg_padding", (7, 2), op="avg", k=3, s=2, p=1, count_padding=1).cases()
     yield from pooled("pool_2d", "avg_skip", (5, 6), op="avg", k0=3, k1=2, s0=1, s1=3, p0=2, p1=1, skip_padding=1).cases()
+    yield from pooled("upscale", "bicubic", (3, 4), ne=(5, 3, 1, 1), mode="bicubic", align_corners=1).cases()
+    yield from pooled("upscale", "antialias", (7, 3), ne=(3, 5, 1, 1), mode="bilinear", antialias=1).cases()
+    yield from pooled("upscale", "antialias_alone", (3, 3), ne=(3, 3, 1, 1), mode="bilinear", antialias=1).cases()
     for mode in ("nearest", "bilinear"):
         yield from pooled("upscale", mode, (3, 2, 2), factor=3, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_to", (3, 4, 2), ne=(5, 2, 2, 2), mode=mode).cases()
         yield from pooled("upscale", f"{mode}_by_2", (4, 3, 1, 2), factor=2, mode=mode).cases()
         yield from pooled("upscale", f"{mode}_of_a_row", (4, 1), factor=4, mode=mode).cases()
         yield from pooled("upscale", f"{mode}_of_a_pixel", (1, 1, 2), factor=3, mode=mode).cases()

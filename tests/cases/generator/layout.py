@@ -111,9 +111,92 @@ def pads():
     yield m.of_blocks((32, 2), p=(64, 1, 0, 0))
     c = m.case("transposed")
     yield c.out(c.moved("pad", c.transpose(c.leaf(3, 5)), p=(2, 0, 1, 0)))
+    for label, a, before, behind in [
+        ("before", (9, 5, 2), (3, 0, 0, 0), (0, 0, 0, 0)),
+        ("both_sides", (7, 5, 3, 2), (2, 1, 3, 1), (4, 0, 1, 2)),
+        ("slices", (3, 2, 2), (0, 0, 2, 1), (0, 1, 0, 0)),
+        ("far", (1,), (40, 0, 0, 0), (30, 0, 0, 0)),
+        ("long_before", (900, 2), (1300, 1, 0, 0), (5, 0, 0, 0)),
+    ]:
+        yield m.made(label, a, p=behind, lp=before)
+        yield m.made(f"circular_{label}", a, p=behind, lp=before, circular=1)
+    yield m.made("circular", (9, 5, 3, 2), p=(3, 2, 1, 1), circular=1)
+    yield m.made("circular_special", (5, 3), put=SPECIAL, p=(6, 2, 0, 0), lp=(7, 4, 0, 0), circular=1)
+    yield m.made("circular_empty", (0, 3), p=(0, 2, 0, 0), circular=1)
+    c = m.case("blocks_before")
+    yield c.out(c.cast(c.moved("pad", c.blocks("q4_0", 64, 2), p=(32, 0, 0, 0), lp=(96, 1, 0, 0), circular=1), "f32"))
+    c = m.case("circular_transposed")
+    yield c.out(c.moved("pad", c.transpose(c.leaf(3, 5)), p=(2, 0, 1, 0), lp=(4, 5, 0, 0), circular=1))
     yield m.refused("negative", "INVALID_ARGUMENT", ("attribute p is 1, -1, 0, 0", "at least 0"), (4, 3), p=(1, -1, 0, 0))
-    yield m.refused("blocks", "INVALID_ARGUMENT", ("ne[0] is 33", "32"), (32, 3), dtype="q4_0", p=(1, 0, 0, 0))
+    yield m.refused("blocks", "INVALID_ARGUMENT", ("lp[0] is 0, p[0] is 1", "32"), (32, 3), dtype="q4_0", p=(1, 0, 0, 0))
+    yield m.refused("blocks_before", "INVALID_ARGUMENT", ("lp[0] is 16, p[0] is 16", "32"), (32, 3), dtype="q4_0", p=(16, 0, 0, 0), lp=(16, 0, 0, 0))
+    yield m.refused("of_none", "SHAPE_MISMATCH", ("circular", "p[0] is 1", "a dimension with an element"), (0, 3), p=(1, 0, 0, 0), circular=1)
     yield m.refused("overflow", "INVALID_ARGUMENT", ("more bytes",), (4, 3), p=(1 << 40, 1 << 40, 0, 0))
+
+
+def image_windows():
+    m = Moved("win_part")
+    yield from m.every_type((2, 5, 4), w=3)
+    for label, a, w in [
+        ("edges", (5, 10, 7), 4),
+        ("exact", (3, 9, 6), 3),
+        ("larger", (6, 4, 3), 7),
+        ("pixels", (2, 3, 2), 1),
+        ("images", (2, 5, 4, 3), 2),
+        ("empty", (0, 5, 4), 2),
+        ("no_images", (2, 5, 4, 0), 2),
+    ]:
+        yield m.made(label, a, w=w)
+    c = m.case("permuted")
+    yield c.out(c.moved("win_part", c.permute(c.leaf(4, 3, 5), 1, 2, 0, 3), w=2))
+    yield m.refused("blocks", "TYPE_MISMATCH", ("q4_0", "without blocks"), (32, 4, 4), dtype="q4_0", w=2)
+    yield m.refused("size", "INVALID_ARGUMENT", ("attribute w is 0", "1 to 1048576"), (2, 4, 4), w=0)
+
+    m = Moved("win_unpart")
+    yield from m.every_type((2, 3, 3, 4), w0=5, h0=4, w=3)
+    for label, a, attrs in [
+        ("edges", (5, 4, 4, 6), {"w0": 10, "h0": 7, "w": 4}),
+        ("exact", (3, 3, 3, 6), {"w0": 9, "h0": 6, "w": 3}),
+        ("larger", (6, 7, 7), {"w0": 4, "h0": 3, "w": 7}),
+        ("images", (2, 2, 2, 18), {"w0": 5, "h0": 4, "w": 2}),
+        ("empty", (0, 2, 2, 6), {"w0": 5, "h0": 4, "w": 2}),
+    ]:
+        yield m.made(label, a, **attrs)
+    yield m.refused("window", "SHAPE_MISMATCH", ("[2, 3, 3, 6] f32", "w = 2"), (2, 3, 3, 6), w0=5, h0=4, w=2)
+    yield m.refused("count", "SHAPE_MISMATCH", ("[2, 2, 2, 7] f32", "6 images"), (2, 2, 2, 7), w0=5, h0=4, w=2)
+
+    m = Moved("get_rel_pos")
+    for dtype in ("f32", "f16", "bf16", "f64", "i32", "i64"):
+        yield m.made(dtype, (7, 9), dtype=dtype, qh=5, kh=5)
+    for label, a, attrs in [
+        ("one", (10, 1), {"qh": 1, "kh": 1}),
+        ("large", (3, 27), {"qh": 14, "kh": 14}),
+        ("more_keys", (2, 8), {"qh": 3, "kh": 6}),
+        ("more_queries", (2, 8), {"qh": 6, "kh": 3}),
+        ("empty", (0, 3), {"qh": 2, "kh": 2}),
+    ]:
+        yield m.made(label, a, **attrs)
+    yield m.made("special", (3, 3), put=SPECIAL, qh=2, kh=2)
+    c = m.case("transposed")
+    yield c.out(c.moved("get_rel_pos", c.transpose(c.leaf(5, 3)), qh=3, kh=3))
+    yield m.refused("rows", "SHAPE_MISMATCH", ("[7, 8] f32", "{n, 9}"), (7, 8), qh=5, kh=5)
+    yield m.refused("blocks", "TYPE_MISMATCH", ("[32, 9] q4_0", "f32, f16 or bf16"), (32, 9), dtype="q4_0", qh=5, kh=5)
+    yield m.refused("size", "INVALID_ARGUMENT", ("attribute kh is 0", "1 to 1048576"), (7, 4), qh=5, kh=0)
+
+    m = Moved("add_rel_pos")
+    for label, *shapes in [
+        ("square", (16, 16, 3), (4, 4, 4, 3), (4, 4, 4, 3)),
+        ("oblong", (15, 18, 2), (5, 3, 6, 2), (3, 3, 6, 2)),
+        ("one", (81, 1, 4), (9, 1, 1, 4), (9, 1, 1, 4)),
+        ("empty", (6, 4, 0), (2, 2, 2, 0), (3, 2, 2, 0)),
+    ]:
+        yield m.made(label, *shapes)
+    yield m.made("special", (6, 4, 1), (2, 2, 2, 1), (3, 2, 2, 1), put=SPECIAL)
+    c = m.case("types")
+    yield c.out(c.moved("add_rel_pos", c.leaf(6, 4, 1, dtype="f16"), c.leaf(2, 2, 2, 1), c.leaf(3, 2, 2, 1, dtype="bf16")))
+    yield m.refused("keys", "SHAPE_MISMATCH", ("[15, 4] f32", "a {kw kh, qw qh, batch}"), (15, 4), (4, 2, 2), (4, 2, 2))
+    yield m.refused("queries", "SHAPE_MISMATCH", ("[16, 5] f32",), (16, 5), (4, 2, 2), (4, 2, 2))
+    yield m.refused("type", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (16, 4), (4, 2, 2), (4, 2, 2), dtype="i32")
 
 
 def reflections():
@@ -417,5 +500,5 @@ def aranges():
 
 
 def cases():
-    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, scatters, add_ids, aranges):
+    for part in (repeats, concats, pads, image_windows, reflections, rolls, diagonals, triangles, masks, windows, gathers, scatters, add_ids, aranges):
         yield from part()

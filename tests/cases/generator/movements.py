@@ -25,11 +25,14 @@ def concat(ident, a, b, dim):
     return Tensor(ident, a.dtype, [n + (b.ne[dim] if d == dim else 0) for d, n in enumerate(a.ne)], [a, b], at)
 
 
-def pad(ident, a, p):
+def pad(ident, a, p, lp=(0, 0, 0, 0), circular=False):
     def at(index):
-        return a.get(index) if all(i < n for i, n in zip(index, a.ne)) else ZERO
+        place = [i - before for i, before in zip(index, lp)]
+        if circular:
+            place = [i % n for i, n in zip(place, a.ne)]
+        return a.get(tuple(place)) if all(0 <= i < n for i, n in zip(place, a.ne)) else ZERO
 
-    return Tensor(ident, a.dtype, [n + more for n, more in zip(a.ne, p)], [a], at)
+    return Tensor(ident, a.dtype, [before + n + behind for before, n, behind in zip(lp, a.ne, p)], [a], at)
 
 
 def pad_reflect_1d(ident, a, p0, p1):
@@ -140,5 +143,45 @@ def arange(ident, start, stop, step):
     return Tensor(ident, "f32", (n,), [], lambda index: (ROUND["f32"](start + index[0] * step), 0.0))
 
 
-BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}
-BY_NAME.update(gather=gather, scatter_add=scatter_add, add_id=add_id, arange=arange)
+def win_part(ident, a, w):
+    across, down = -(-a.ne[1] // w), -(-a.ne[2] // w)
+
+    def at(index):
+        i, x, y, window = index
+        p, q, n = window % across, window // across % down, window // (across * down)
+        place = (i, p * w + x, q * w + y, n)
+        return a.get(place) if place[1] < a.ne[1] and place[2] < a.ne[2] else ZERO
+
+    return Tensor(ident, a.dtype, (a.ne[0], w, w, across * down * a.ne[3]), [a], at)
+
+
+def win_unpart(ident, a, w0, h0, w):
+    across, down = -(-w0 // w), -(-h0 // w)
+    assert a.ne[1] == a.ne[2] == w and a.ne[3] % (across * down) == 0, ident
+
+    def at(index):
+        i, x, y, n = index
+        return a.get((i, x % w, y % w, x // w + across * (y // w) + across * down * n))
+
+    return Tensor(ident, a.dtype, (a.ne[0], w0, h0, a.ne[3] // (across * down)), [a], at)
+
+
+def get_rel_pos(ident, a, qh, kh):
+    assert a.ne[1] == qh + kh - 1, ident
+    return Tensor(ident, a.dtype, (a.ne[0], kh, qh), [a], lambda index: a.get((index[0], index[2] - index[1] + kh - 1, 0, 0)))
+
+
+def add_rel_pos(ident, a, pw, ph):
+    """Sums of elements are exact in F32, as acc's, and each is rounded to a's type."""
+
+    def at(index):
+        k, i, n, _ = index
+        x, y, qx, qy = k % pw.ne[0], k // pw.ne[0], i % pw.ne[1], i // pw.ne[1]
+        first = convert(a.get(index)[0] + pw.get((x, qx, qy, n))[0], 0.0, a.dtype)
+        return convert(first[0] + ph.get((y, qx, qy, n))[0], first[1], a.dtype)
+
+    return Tensor(ident, a.dtype, a.ne, [a, pw, ph], at)
+
+
+BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_, win_part, win_unpart)}
+BY_NAME.update(gather=gather, scatter_add=scatter_add, add_id=add_id, arange=arange, get_rel_pos=get_rel_pos, add_rel_pos=add_rel_pos)

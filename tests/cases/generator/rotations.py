@@ -11,6 +11,7 @@ U = 2.0**-24
 DEFAULTS = {
     "mode": "normal",
     "n_dims": 0,
+    "offset": 0,
     "sections": None,
     "n_ctx_orig": 0,
     "freq_base": 10000,
@@ -26,8 +27,11 @@ DEFAULTS = {
 class Rotation:
     def __init__(self, n0, factors, given):
         attrs = {**DEFAULTS, **given}
-        self.n = attrs["n_dims"] or n0
-        self.pairs = self.n // 2
+        vision = attrs["mode"] == "vision"
+        turned = (2 if vision else 1) * attrs["n_dims"] or n0 - attrs["offset"]
+        self.pairs = turned // 2
+        self.offset, self.turned = attrs["offset"], turned
+        self.n = self.pairs if vision else turned
         self.neighbours = attrs["mode"] == "normal"
         self.sections = attrs["sections"]
         self.factors = factors or [1.0] * self.pairs
@@ -36,7 +40,7 @@ class Rotation:
 
     def rate(self, k):
         a = self.attrs
-        own = a["freq_base"] ** (-2 * k / self.n) / self.factors[k]
+        own = a["freq_base"] ** (-2 * self.exponent(k) / self.n) / self.factors[k]
         if not a["ext_factor"]:
             return own * a["freq_scale"]
 
@@ -52,16 +56,30 @@ class Rotation:
         if not self.sections:
             return 0
         at = k % sum(self.sections)
+        if self.attrs["mode"] == "imrope":
+            return at % 3 if at // 3 < self.sections[at % 3] else 3
         return next(i for i in range(4) if at < sum(self.sections[: i + 1]))
+
+    def exponent(self, k):
+        """In vision, it begins anew in each section."""
+        if self.attrs["mode"] != "vision":
+            return k
+        at = k % sum(self.sections)
+        return at - sum(self.sections[: self.section(k)])
 
     def places(self, i):
         """The pair of an element, and where its two are."""
+        i -= self.offset
         k = i // 2 if self.neighbours else i % self.pairs
-        return k, (2 * k, 2 * k + 1) if self.neighbours else (k, k + self.pairs)
+        first, second = (2 * k, 2 * k + 1) if self.neighbours else (k, k + self.pairs)
+        return k, (first + self.offset, second + self.offset)
+
+    def turns(self, i):
+        return 0 <= i - self.offset < self.turned
 
     def element(self, i, row, position_of):
         """Element i of a row; position_of(section) is the token's."""
-        if i >= self.n:
+        if not self.turns(i):
             return row(i), 0.0
         k, (first, second) = self.places(i)
         x, y = row(first), row(second)

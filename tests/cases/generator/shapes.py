@@ -307,6 +307,27 @@ def sums():
         yield refused(label, "einsum", status, words, *shapes, equation=equation)
 
 
+def waves():
+    for label, times, attrs in [
+        ("even", (0, 1, 2.5, -3, 100), {"dim": 34, "max_period": 10000}),
+        ("odd", (0.5, 1, 7), {"dim": 33, "max_period": 10000}),
+        ("period", (0, 1, 2, 3), {"dim": 20, "max_period": 100}),
+        ("one_wave", (0, 1.5), {"dim": 2, "max_period": 10000}),
+        ("three", (0, 1.5), {"dim": 3, "max_period": 10000}),
+        ("nothing", (2,), {"dim": 1, "max_period": 10000}),
+        ("no_period", (2,), {"dim": 6, "max_period": 1}),
+        ("late", (999, 1000), {"dim": 320, "max_period": 10000}),
+    ]:
+        c = Case(f"shapes/timestep_embedding_{label}")
+        yield c.out(c.shaped("timestep_embedding", c.leaf(len(times), put=dict(enumerate(times))), **attrs))
+    c = Case("shapes/timestep_embedding_f16")
+    yield c.out(c.shaped("timestep_embedding", c.leaf(3, dtype="f16"), dim=8, max_period=10000))
+    yield made("none", "timestep_embedding", (0,), dim=8, max_period=10000)
+    yield refused("shape", "timestep_embedding", "SHAPE_MISMATCH", ("[3, 2] f32", "one dimension"), (3, 2), dim=8, max_period=100)
+    yield refused("dim", "timestep_embedding", "INVALID_ARGUMENT", ("attribute dim is 0", "1 to"), (3,), dim=0, max_period=100)
+    yield refused("type", "timestep_embedding", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (3,), dtype="i32", dim=8, max_period=100)
+
+
 def cases():
-    for part in (dimensions, indices, repetitions, reversals, selections, values, lists, sums):
+    for part in (dimensions, indices, repetitions, reversals, selections, values, lists, sums, waves):
         yield from part()

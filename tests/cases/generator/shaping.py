@@ -2,7 +2,7 @@
 operand, a number, or a sum of products."""
 
 from itertools import product as every_combination
-from math import prod
+from math import cos, log, prod, sin
 
 from .numbers import ROUND
 from .tensors import Tensor
@@ -102,6 +102,22 @@ def linspace(ident, start, stop, n):
     return Tensor(ident, "f32", (n,), [], at)
 
 
+def timestep_embedding(ident, timesteps, dim, max_period):
+    """A frequency is off by 2e-7 of itself: e^x by 1e-7, and x by a rounding of up to ln(max_period) / 2 ulp. The angle has a
+    rounding more, and a cosine is within 2 ulp."""
+    half = dim // 2
+
+    def at(index):
+        j, t, _, _ = index
+        if j >= 2 * half:
+            return ZERO
+        angle = timesteps.get((t, 0, 0, 0))[0] * max_period ** -(j % half / half)
+        value = (cos if j < half else sin)(angle)
+        return value, abs(angle) * (log(max_period) * 2**-24 + 4e-7) + 2**-22
+
+    return Tensor(ident, "f32", (dim, timesteps.ne[0]), [timesteps], at)
+
+
 def cat(ident, *tensors, dim):
     first, places = tensors[0], []
     for t in tensors:
@@ -148,5 +164,5 @@ def einsum(ident, *tensors, equation):
 
 BY_NAME = {
     f.__name__: f
-    for f in (expand, unsqueeze, squeeze, select, flatten, index, flip, index_select, masked_fill, one_hot, eye, linspace, cat, stack, einsum)
+    for f in (expand, unsqueeze, squeeze, select, flatten, index, flip, index_select, masked_fill, one_hot, eye, linspace, timestep_embedding, cat, stack, einsum)
 }

@@ -165,7 +165,6 @@ def elementwise(ident, name, operands, into=0, attrs=()):
 
 
 def glu(ident, a, b, op, swapped=False, alpha=0, limit=0):
-    assert b is not None or a.ne[0] % 2 == 0, ident
     half = a.ne[0] if b else a.ne[0] // 2
     formula = Formula(op, {"alpha": alpha or 1.702, "limit": limit or 7})
 
@@ -281,9 +280,9 @@ def rope(ident, a, positions, factors, attrs):
         if not math.isfinite(found):
             return found, 0.0
         # What comes in is turned with its pair.
-        if i < rotation.n:
+        if rotation.turns(i):
             bound += abs(rotation.size) * sum(line[j][1] for j in rotation.places(i)[1])
-        return stored((found, bound), a.dtype) if i < rotation.n else line[i]
+        return stored((found, bound), a.dtype) if rotation.turns(i) else line[i]
 
     return Tensor(ident, a.dtype, a.ne, [t for t in (a, positions, factors) if t], at)
 

@@ -1,11 +1,13 @@
 """Operations with sliding windows, in plain Python: pooling, im2col, convolutions; and upscaling."""
 
 import math
+from fractions import Fraction
 
-from .numbers import TINY
+from .numbers import ROUND, TINY
 from .tensors import U, Tensor, convert, gamma, stored
 
 NAN = float("nan")
+LOWEST = -3.4028234663852886e38  # of F32
 
 
 class Windows:
@@ -24,32 +26,58 @@ class Windows:
                 yield t, i
 
 
-def upscale(ident, a, factor, mode="nearest"):
-    def mixture(i, n):
-        at = max(0.0, (i + 0.5) / factor - 0.5)
-        first = int(at)
-        return ((first, 1 - (at - first)), (min(first + 1, n - 1), at - first))
+def shares(i, n, m, mode, align_corners, antialias):
+    """The pixels that pixel i of m is made of, of n, each with its weight. Fractions of the positions are exact where they are 0."""
+    corners = align_corners and n > 1 and m > 1
+    if mode == "nearest":
+        return {(i * (n - 1) // (m - 1) if corners else i * n // m): 1.0}
+    step = Fraction(n - 1, m - 1) if corners else Fraction(n, m)
+    at = i * step if align_corners else (i + Fraction(1, 2)) * step - Fraction(1, 2)
+    wide = max(Fraction(1), step) if antialias else Fraction(1)
+    found = {}
+    for j in range(math.floor(at - 2 * wide), math.ceil(at + 2 * wide) + 1):
+        d = float(abs(j - at) / wide)
+        if mode == "bilinear":
+            part = max(0.0, 1 - d)
+        else:
+            part = 1.25 * d**3 - 2.25 * d**2 + 1 if d <= 1 else -0.75 * (d**3 - 5 * d**2 + 8 * d - 4) if d < 2 else 0.0
+        if antialias and not 0 <= j < n:
+            continue
+        place = min(max(j, 0), n - 1)
+        found[place] = found.get(place, 0.0) + part
+    total = sum(found.values()) if antialias else 1.0
+    return {j: part / total for j, part in found.items() if part}
+
+
+def upscale(ident, a, factor=0, mode="nearest", ne=None, align_corners=0, antialias=0):
+    ne = ne or (a.ne[0] * factor, a.ne[1] * factor, *a.ne[2:])
 
     def at(index):
         x, y, *rest = index
+        rest = [i * n // m for i, n, m in zip(rest, a.ne[2:], ne[2:])]
         if mode == "nearest":
-            return a.get((x // factor, y // factor, *rest))
+            (i,), (j,) = (shares(p, n, m, mode, align_corners, 0) for p, n, m in ((x, a.ne[0], ne[0]), (y, a.ne[1], ne[1])))
+            return a.get((i, j, *rest))
         total = size = 0.0
-        for j, part_y in mixture(y, a.ne[1]):
-            for i, part_x in mixture(x, a.ne[0]):
+        count = 0
+        for j, part_y in shares(y, a.ne[1], ne[1], mode, align_corners, antialias).items():
+            for i, part_x in shares(x, a.ne[0], ne[0], mode, align_corners, antialias).items():
                 value, error = a.get((i, j, *rest))
                 assert error == 0
-                if part_x * part_y:
-                    total += part_x * part_y * value
-                    size += part_x * part_y * abs(value)
-        # Each of the two mixtures rounds its part, 1 - part, two products and a sum.
-        return stored((total, 8 * U * size), a.dtype)
+                total += part_x * part_y * value
+                size += abs(part_x * part_y * value)
+                count += 1
+        # Weights are rounded, and products and sums between rows and between columns: of two pixels each its part, 1 - part, two
+        # products and a sum.
+        return stored((total, (8 if count <= 4 else count + 6) * U * size), a.dtype)
 
-    return Tensor(ident, a.dtype, (a.ne[0] * factor, a.ne[1] * factor, *a.ne[2:]), [a], at)
+    return Tensor(ident, a.dtype, ne, [a], at)
 
 
 def pooled(values, op, divisor):
     """An average is added up in F64: it is exact up to the one rounding."""
+    if not values:
+        return LOWEST if op == "max" else 0.0
     if op == "max":
         return NAN if any(math.isnan(v) for v in values) else max(values)
     total = 0.0
@@ -69,7 +97,9 @@ def pool_1d(ident, a, op, k, s=0, p=0, count_padding=False):
 
 
 def once(value, op, dtype):
-    """The maximum is an element; an average is rounded to F32 and then to the type."""
+    """The maximum is an element, or none: what has no number of the type is infinite. An average is rounded to F32 and then to the type."""
+    if value == LOWEST:
+        return float(ROUND[dtype](value)), 0.0
     if op == "max" or not math.isfinite(value):
         return value, 0.0
     return stored((value, abs(value) * U * (1 + 1e-6)), dtype)
@@ -190,4 +220,56 @@ def conv_transpose_2d(ident, a, b, stride=0, p0=0, p1=0, d0=0, d1=0):
     return Tensor(ident, "f32", (*out, a.ne[2], b.ne[3]), [a, b], at)
 
 
+def volumes(a, b, channels, form):
+    """The windows of each dimension, with the attributes' names of dimension d."""
+    return [Windows(b.ne[d], a.ne[d], *(form.get(f"{key}{d}", 0) for key in "spd")) for d in range(3)], b.ne[3] // channels
+
+
+def im2col_3d(ident, a, b, channels, to="f32", **form):
+    (x, y, z), n_volumes = volumes(a, b, channels, form)
+
+    def at(index):
+        k, column, row, plane = index
+        taps_x, taps_y, taps_z, c = k % x.k, k // x.k % y.k, k // (x.k * y.k) % z.k, k // (x.k * y.k * z.k)
+        place = [dict(w.taps(position)).get(t) for w, position, t in ((x, column, taps_x), (y, row, taps_y), (z, plane % z.out, taps_z))]
+        if None in place:
+            return 0.0, 0.0
+        return convert(*b.get((*place, c + channels * (plane // z.out))), to)
+
+    return Tensor(ident, to, (x.k * y.k * z.k * channels, x.out, y.out, z.out * n_volumes), [a, b], at)
+
+
+def conv_3d(ident, a, b, channels, **form):
+    (x, y, z), n_volumes = volumes(a, b, channels, form)
+    outputs = a.ne[3] // channels
+
+    def at(index):
+        column, row, plane, output = index
+        m, n = output % outputs, output // outputs
+        return summed(
+            (a.get((tx, ty, tz, c + channels * m)), b.get((i, j, k, c + channels * n)))
+            for c in range(channels)
+            for tz, k in z.taps(plane)
+            for ty, j in y.taps(row)
+            for tx, i in x.taps(column)
+        )
+
+    return Tensor(ident, "f32", (x.out, y.out, z.out, outputs * n_volumes), [a, b], at)
+
+
+def col2im_1d(ident, a, stride, padding, channels):
+    """Elements of leafs have few digits, so sums of some are exact in F32."""
+    k, n = a.ne[0] // channels, a.ne[1]
+
+    def at(index):
+        x, channel, _, _ = index
+        total = 0.0
+        for t, j in sources(n, k, stride, padding, 1, x):
+            total += a.get((t + k * channel, j, 0, 0))[0]
+        return convert(total, 0.0, a.dtype)
+
+    return Tensor(ident, a.dtype, ((n - 1) * stride + k - 2 * padding, channels), [a], at)
+
+
 BY_NAME = {f.__name__: f for f in (upscale, pool_1d, pool_2d, im2col, conv_1d, conv_2d, conv_1d_dw, conv_2d_dw, conv_transpose_1d, conv_transpose_2d)}
+BY_NAME.update(im2col_3d=im2col_3d, conv_3d=conv_3d, col2im_1d=col2im_1d)

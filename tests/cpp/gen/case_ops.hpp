@@ -99,8 +99,9 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "log_soft_max") return s.at(0).log_soft_max();
     if (op == "rope") {
         tl::RopeOptions options;
-        options.mode = static_cast<tl::RopeMode>(attrs.choice("mode", {"normal", "neox", "mrope"}));
+        options.mode = static_cast<tl::RopeMode>(attrs.choice("mode", {"normal", "neox", "mrope", "imrope", "vision"}));
         options.n_dims = attrs.integer("n_dims");
+        options.offset = attrs.integer("offset");
         options.sections = attrs.list<4>("sections");
         options.n_ctx_orig = attrs.integer("n_ctx_orig");
         options.freq_base = attrs.number("freq_base");
@@ -211,7 +212,12 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "repeat") return s.at(0).repeat(attrs.ints("ne"));
     if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
-    if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));
+    if (op == "pad") {
+        tl::PadOptions options;
+        options.lp = attrs.list<4>("lp");
+        options.circular = attrs.integer("circular") != 0;
+        return s.at(0).pad(attrs.list<4>("p"), options);
+    }
     if (op == "pad_reflect_1d") return s.at(0).pad_reflect_1d(attrs.integer("p0"), attrs.integer("p1"));
     if (op == "roll") return s.at(0).roll(attrs.list<4>("shift"));
     if (op == "diag") return s.at(0).diag();
@@ -242,10 +248,15 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "one_hot") return s.at(0).one_hot(attrs.integer("classes"));
     if (op == "eye") return s.context().eye(attrs.integer("n"));
     if (op == "linspace") return s.context().linspace(attrs.number("start"), attrs.number("stop"), attrs.integer("n"));
+    if (op == "timestep_embedding") return s.at(0).timestep_embedding(attrs.integer("dim"), attrs.integer("max_period"));
     if (op == "upscale") {
         tl::UpscaleOptions options;
-        options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear"}));
-        return s.at(0).upscale(attrs.integer("factor"), options);
+        options.factor = attrs.integer("factor");
+        options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear", "bicubic"}));
+        options.shape = attrs.list<4>("ne");
+        options.align_corners = attrs.integer("align_corners") != 0;
+        options.antialias = attrs.integer("antialias") != 0;
+        return s.at(0).upscale(options);
     }
     if (op == "pool_1d") {
         tl::Pool1dOptions options;
@@ -326,6 +337,34 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.d1 = attrs.integer("d1");
         return tl::conv_transpose_2d(s.at(0), s.at(1), options);
     }
+    if (op == "im2col_3d") {
+        tl::Im2col3dOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.s2 = attrs.integer("s2");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.p2 = attrs.integer("p2");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        options.d2 = attrs.integer("d2");
+        options.to = static_cast<tl::Im2col3dTo>(attrs.choice("to", {"f32", "f16", "bf16"}));
+        return tl::im2col_3d(s.at(0), s.at(1), attrs.integer("channels"), options);
+    }
+    if (op == "conv_3d") {
+        tl::Conv3dOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.s2 = attrs.integer("s2");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.p2 = attrs.integer("p2");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        options.d2 = attrs.integer("d2");
+        return tl::conv_3d(s.at(0), s.at(1), attrs.integer("channels"), options);
+    }
+    if (op == "col2im_1d") return s.at(0).col2im_1d(attrs.integer("stride"), attrs.integer("padding"), attrs.integer("channels"));
     if (op == "random_uniform")
         return s.at(0).random_uniform(attrs.ints("ne"), attrs.number("low"), attrs.number("high"), attrs.integer("stream"));
     if (op == "random_normal")
@@ -371,5 +410,9 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "logical_or") return tl::logical_or(s.at(0), s.at(1));
     if (op == "logical_xor") return tl::logical_xor(s.at(0), s.at(1));
     if (op == "logical_not") return s.at(0).logical_not();
+    if (op == "win_part") return s.at(0).win_part(attrs.integer("w"));
+    if (op == "win_unpart") return s.at(0).win_unpart(attrs.integer("w0"), attrs.integer("h0"), attrs.integer("w"));
+    if (op == "get_rel_pos") return s.at(0).get_rel_pos(attrs.integer("qh"), attrs.integer("kh"));
+    if (op == "add_rel_pos") return tl::add_rel_pos(s.at(0), s.at(1), s.at(2));
     return std::nullopt;
 }

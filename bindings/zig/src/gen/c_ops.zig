@@ -133,10 +133,13 @@ pub const tl_rope_mode = i32;
 pub const TL_ROPE_MODE_NORMAL: tl_rope_mode = 0;
 pub const TL_ROPE_MODE_NEOX: tl_rope_mode = 1;
 pub const TL_ROPE_MODE_MROPE: tl_rope_mode = 2;
+pub const TL_ROPE_MODE_IMROPE: tl_rope_mode = 3;
+pub const TL_ROPE_MODE_VISION: tl_rope_mode = 4;
 pub const tl_rope_params = extern struct {
     struct_size: usize = @sizeOf(tl_rope_params),
     mode: tl_rope_mode = 0,
     n_dims: i64 = 0,
+    offset: i64 = 0,
     sections: [4]i64 = @splat(0),
     n_ctx_orig: i64 = 0,
     freq_base: f64 = 0,
@@ -284,7 +287,17 @@ pub const tl_log_sum_exp_params = extern struct {
 pub extern fn tl_log_sum_exp(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_log_sum_exp_params) ?*tl_tensor;
 pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, shape: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
-pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;
+pub const tl_pad_params = extern struct {
+    struct_size: usize = @sizeOf(tl_pad_params),
+    lp: [4]i64 = @splat(0),
+    circular: bool = false,
+};
+pub extern fn tl_pad(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    p: ?[*]const i64,
+    params: ?*const tl_pad_params,
+) ?*tl_tensor;
 pub extern fn tl_pad_reflect_1d(ctx: ?*tl_context, a: ?*tl_tensor, p0: i64, p1: i64) ?*tl_tensor;
 pub extern fn tl_roll(ctx: ?*tl_context, a: ?*tl_tensor, shift: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_diag(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
@@ -326,19 +339,25 @@ pub extern fn tl_flip(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_one_hot(ctx: ?*tl_context, indices: ?*tl_tensor, classes: i64) ?*tl_tensor;
 pub extern fn tl_eye(ctx: ?*tl_context, n: i64) ?*tl_tensor;
 pub extern fn tl_linspace(ctx: ?*tl_context, start: f64, stop: f64, n: i64) ?*tl_tensor;
+pub extern fn tl_timestep_embedding(
+    ctx: ?*tl_context,
+    timesteps: ?*tl_tensor,
+    dim: i64,
+    max_period: i64,
+) ?*tl_tensor;
 pub const tl_upscale_mode = i32;
 pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
 pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
+pub const TL_UPSCALE_MODE_BICUBIC: tl_upscale_mode = 2;
 pub const tl_upscale_params = extern struct {
     struct_size: usize = @sizeOf(tl_upscale_params),
+    factor: i64 = 0,
     mode: tl_upscale_mode = 0,
+    ne: [4]i64 = @splat(0),
+    align_corners: bool = false,
+    antialias: bool = false,
 };
-pub extern fn tl_upscale(
-    ctx: ?*tl_context,
-    a: ?*tl_tensor,
-    times: i64,
-    params: ?*const tl_upscale_params,
-) ?*tl_tensor;
+pub extern fn tl_upscale(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_upscale_params) ?*tl_tensor;
 pub const tl_pool_1d_op = i32;
 pub const TL_POOL_1D_OP_MAX: tl_pool_1d_op = 0;
 pub const TL_POOL_1D_OP_AVG: tl_pool_1d_op = 1;
@@ -475,6 +494,56 @@ pub extern fn tl_conv_transpose_2d(
     b: ?*tl_tensor,
     params: ?*const tl_conv_transpose_2d_params,
 ) ?*tl_tensor;
+pub const tl_im2col_3d_to = i32;
+pub const TL_IM2COL_3D_TO_F32: tl_im2col_3d_to = 0;
+pub const TL_IM2COL_3D_TO_F16: tl_im2col_3d_to = 1;
+pub const TL_IM2COL_3D_TO_BF16: tl_im2col_3d_to = 2;
+pub const tl_im2col_3d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_im2col_3d_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    s2: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    p2: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+    d2: i64 = 0,
+    to: tl_im2col_3d_to = 0,
+};
+pub extern fn tl_im2col_3d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    channels: i64,
+    params: ?*const tl_im2col_3d_params,
+) ?*tl_tensor;
+pub const tl_conv_3d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_3d_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    s2: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    p2: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+    d2: i64 = 0,
+};
+pub extern fn tl_conv_3d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    channels: i64,
+    params: ?*const tl_conv_3d_params,
+) ?*tl_tensor;
+pub extern fn tl_col2im_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    stride: i64,
+    padding: i64,
+    channels: i64,
+) ?*tl_tensor;
 pub extern fn tl_random_uniform(
     ctx: ?*tl_context,
     state: ?*tl_tensor,
@@ -601,3 +670,7 @@ pub extern fn tl_logical_and(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) 
 pub extern fn tl_logical_or(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_logical_xor(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_logical_not(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_win_part(ctx: ?*tl_context, a: ?*tl_tensor, w: i64) ?*tl_tensor;
+pub extern fn tl_win_unpart(ctx: ?*tl_context, a: ?*tl_tensor, w0: i64, h0: i64, w: i64) ?*tl_tensor;
+pub extern fn tl_get_rel_pos(ctx: ?*tl_context, a: ?*tl_tensor, qh: i64, kh: i64) ?*tl_tensor;
+pub extern fn tl_add_rel_pos(ctx: ?*tl_context, a: ?*tl_tensor, pw: ?*tl_tensor, ph: ?*tl_tensor) ?*tl_tensor;

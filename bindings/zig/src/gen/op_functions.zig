@@ -834,6 +834,7 @@ pub const GluOptions = struct {
 /// Computes `c[i] = activation(gate[i]) * up[i]`.
 /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
 ///   {2 n, m, x, y} and `c` is {n, m, x, y}, the gate is the first half of each row of `a` and up the second half.
+///   If `a` has rows of 2 n + 1 elements, the last one is not read.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32: the activation has an error of at most 1e-6 of
 ///   its value, and the product is rounded once.
 /// - Result: The type of `a`.
@@ -969,17 +970,25 @@ pub const RopeMode = enum(i32) {
     neox,
     /// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
     mrope,
+    /// As mrope, with sections that take turns pair by pair.
+    imrope,
+    /// Elements k and k + n_dims, with four positions for each token, see `sections`.
+    vision,
 };
 
 /// Optional attributes of `rope`.
 pub const RopeOptions = struct {
     /// The elements that form pair k. Default: normal.
     mode: RopeMode = .normal,
-    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0
-    /// to 1048576. Default: 0.
+    /// Number of elements of each row that are rotated, from `offset` on; with `vision`, half of that number. It
+    /// must be even, except with `vision`. 0 rotates all. Range: 0 to 1048576. Default: 0.
     n_dims: i64 = 0,
-    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the
-    /// third and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
+    /// The first element that is rotated. Range: 0 to 1048576. Default: 0.
+    offset: i64 = 0,
+    /// For `mrope`, `imrope` and `vision` only: the number of consecutive pairs that use the first position of a
+    /// token, the second, the third and the fourth. After these pairs the sequence repeats. With `imrope`, let z
+    /// be k modulo the sum of the sections: a pair uses position z mod 3, or the fourth if z / 3 is not below that
+    /// section. Each 0 to 1048576.
     sections: [4]i64 = @splat(0),
     /// Context length that the model was trained for. Required if `ext_factor` is above 0. At least 0. Default: 0.
     n_ctx_orig: i64 = 0,
@@ -1007,14 +1016,15 @@ pub const RopeOptions = struct {
 /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
 /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
 ///
-/// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
-/// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
-/// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
-/// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
-/// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+/// (x, y) is pair k of the n_dims / 2 pairs of a row. All other elements are copied. With `vision` there are
+/// n_dims pairs, and k in w(k) counts from the first pair of the section. Without `freq_factors` all factors
+/// are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN, Peng and others, 2023), m =
+/// attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is (k - low) / max(high - low,
+/// 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow)))
+/// and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
 /// - Shapes: `a` {n, heads, tokens, batch}, `positions` {tokens} or {tokens, batch}, `freq_factors` {n_dims / 2}.
-///   `c` has the shape of `a`. If `mode` is `mrope`, `positions` is {4 tokens} or {4 tokens, batch}: all positions
-///   of the first section, then all of the second, and so on.
+///   `c` has the shape of `a`. If `mode` is `mrope`, `imrope` or `vision`, `positions` is {4 tokens} or
+///   {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
 /// - Types: `a` is f32, f16 or bf16, `positions` i32 or i64, `freq_factors` f32. Angles are computed in f64 and
 ///   the rest in f32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of
 ///   `a`.
@@ -1030,6 +1040,7 @@ pub fn rope(
     const params: c.tl_rope_params = .{
         .mode = @intFromEnum(options.mode),
         .n_dims = options.n_dims,
+        .offset = options.offset,
         .sections = options.sections,
         .n_ctx_orig = options.n_ctx_orig,
         .freq_base = options.freq_base,
@@ -1589,15 +1600,31 @@ pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
     return self.construct(c.tl_concat, .{ a.handle, b.handle, dim });
 }
 
-/// Appends zeros to `a` in each dimension.
+/// Optional attributes of `pad`.
+pub const PadOptions = struct {
+    /// Number of elements before the first one of each dimension. Each at least 0.
+    lp: [4]i64 = @splat(0),
+    /// If true, `a` repeats instead of zeros. Default: false.
+    circular: bool = false,
+};
+
+/// Extends `a` in each dimension, by zeros or by its own repetitions.
 ///
-/// Computes `c[i] = a[i] if a has element i else 0`.
-/// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
-/// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
+/// Computes `c[i] = a[i - lp] if a has element i - lp else 0`.
+///
+/// With `circular`, c[i] = a[(i - lp) mod n], where n is the extent of `a` in the dimension.
+/// - Shapes: Dimension d of `c` has the size of that of `a` plus `lp[d]` and `p[d]`. With `circular`, dimensions
+///   of `a` that are extended are not empty.
+/// - Types: Any type. For a quantised type `p[0]` and `lp[0]` are multiples of the block size. Elements are copied
+///   exactly.
 /// - Result: The type of `a`.
-/// - `p`: number of zeros appended in each dimension. Each at least 0.
-pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
-    return self.construct(c.tl_pad, .{ a.handle, &p });
+/// - `p`: number of elements after the last one of each dimension. Each at least 0.
+pub fn pad(self: Context, a: Tensor, p: [4]i64, options: PadOptions) Error!Tensor {
+    const params: c.tl_pad_params = .{
+        .lp = options.lp,
+        .circular = options.circular,
+    };
+    return self.construct(c.tl_pad, .{ a.handle, &p, &params });
 }
 
 /// Extends each row of `a` at both ends by its mirror image.
@@ -1855,36 +1882,69 @@ pub fn linspace(self: Context, start: f64, stop: f64, n: i64) Error!Tensor {
     return self.construct(c.tl_linspace, .{ start, stop, n });
 }
 
+/// Turns each time into a row of cosines and sines of growing periods (sinusoidal embedding).
+///
+/// Computes `c[j, t] = cos(timesteps[t] w(j)) for j < h`; `c[j + h, t] = sin(timesteps[t] w(j))`; `w(j) =
+/// max_period^(-j / h)`; `h = floor(dim / 2)`.
+///
+/// The last element of a row is 0 if `dim` is odd.
+/// - Shapes: `timesteps` {n}, `c` {dim, n}.
+/// - Types: `timesteps` is f32, f16 or bf16. Computed in f32: angles are off by up to 4e-7 of their size.
+/// - Result: f32.
+/// - `dim`: length of a row. Range: 1 to 1048576.
+/// - `max_period`: the period that the slowest of infinitely many waves would have, in radians. At least 1.
+pub fn timestepEmbedding(self: Context, timesteps: Tensor, dim: i64, max_period: i64) Error!Tensor {
+    return self.construct(c.tl_timestep_embedding, .{ timesteps.handle, dim, max_period });
+}
+
 /// The attribute `mode` of `upscale`: the interpolation. Default: nearest.
 pub const UpscaleMode = enum(i32) {
     /// The nearest pixel.
     nearest,
     /// Linear interpolation in both dimensions.
     bilinear,
+    /// Cubic interpolation in both dimensions.
+    bicubic,
 };
 
 /// Optional attributes of `upscale`.
 pub const UpscaleOptions = struct {
+    /// Factor of the width and of the height. 0: `shape` is the size. At least 0. Default: 0.
+    times: i64 = 0,
     /// The interpolation. Default: nearest.
     mode: UpscaleMode = .nearest,
+    /// Shape of the result. Dimensions that it lacks are 1. Each at least 0.
+    shape: [4]i64 = @splat(0),
+    /// If true, the centres of the pixels in the corners stay where they are. Default: false.
+    align_corners: bool = false,
+    /// If true, `bilinear` takes all pixels into account that an image becomes smaller by. Default: false.
+    antialias: bool = false,
 };
 
-/// Enlarges images by a factor, in width and height.
+/// Enlarges or reduces images, by a factor or to a size.
 ///
-/// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+/// Computes `c[i0, i1] = sum over j0 and j1 of w0(i0, j0) w1(i1, j1) a[j0, j1]`.
 ///
-/// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
-/// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-/// - Shapes: `a` {w, h, ..}, `c` {factor w, factor h, ..}.
-/// - Types: f32, f16 or bf16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
-///   f32, first between rows and then between columns, and rounded once.
+/// In a dimension of n pixels that becomes one of m, the centre of pixel i is x = (i + 1/2) n / m - 1/2, or with
+/// `align_corners` i (n - 1) / (m - 1). `nearest` takes pixel floor(i n / m), or floor(i (n - 1) / (m - 1)).
+/// `bilinear` has the weights 1 - |j - x| for the pixels j around x, and `bicubic` those of cubic convolution with
+/// a = -0.75 (Keys, 1981) for the four around it. Beyond an edge, the pixels at the edge are used. With
+/// `antialias`, `bilinear` has the weights 1 - |j - x| / max(1, n / m), divided by their sum, as far as they are
+/// above 0 and j exists. Dimensions 2 and 3 are always those of `nearest`.
+/// - Shapes: `a` {w, h, x, y}, `c` {factor w, factor h, x, y}, or the shape `shape`. Either `times` or `shape` is
+///   given.
+/// - Types: f32, f16 or bf16. With `nearest`, elements are copied exactly. Otherwise they are computed in f32,
+///   first between rows and then between columns, and rounded once.
 /// - Result: The type of `a`.
-/// - `times`: factor of the width and of the height. At least 1.
-pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
+pub fn upscale(self: Context, a: Tensor, options: UpscaleOptions) Error!Tensor {
     const params: c.tl_upscale_params = .{
+        .factor = options.times,
         .mode = @intFromEnum(options.mode),
+        .ne = options.shape,
+        .align_corners = options.align_corners,
+        .antialias = options.antialias,
     };
-    return self.construct(c.tl_upscale, .{ a.handle, times, &params });
+    return self.construct(c.tl_upscale, .{ a.handle, &params });
 }
 
 /// The operation on a window.
@@ -1909,11 +1969,11 @@ pub const Pool1dOptions = struct {
 ///
 /// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
 ///
-/// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
-/// summed in f64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
-/// over all `k`, as in PyTorch.
-/// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each
-///   window has an element.
+/// Only elements inside `a` take part. In a window without one, which p >= k makes, the maximum is the lowest
+/// number of f32 and the average 0, as in ggml. The maximum is exact, and is NaN if a window has a NaN. The
+/// average is summed in f64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with
+/// `count_padding` over all `k`, as in PyTorch.
+/// - Shapes: `a` {n, ..}, `c` {(n + 2 p - k) / s + 1, ..}, rounded down.
 /// - Types: f32, f16 or bf16.
 /// - Result: The type of `a`.
 /// - `op`: the operation on a window.
@@ -1945,11 +2005,11 @@ pub const Pool2dOptions = struct {
 ///
 /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
 ///
-/// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
-/// summed in f64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
-/// and PyTorch, or with `skip_padding` over the elements inside `a`.
-/// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must
-///   be less than k0 and p1 less than k1, so that each window has an element.
+/// The maximum is that of the elements inside `a`. In a window without one, which p0 >= k0 or p1 >= k1 makes, the
+/// maximum is the lowest number of f32 and the average 0, as in ggml. A maximum is exact, and is NaN if a window
+/// has a NaN. The average is summed in f64 and rounded once. It is taken over all k0 k1 elements, where padding
+/// counts as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
+/// - Shapes: `a` {w, h, ..}, `c` {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down.
 /// - Types: f32, f16 or bf16.
 /// - Result: The type of `a`.
 /// - `op`: the operation on a window.
@@ -1993,8 +2053,9 @@ pub const Im2colOptions = struct {
 ///
 /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
-/// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
-/// product of the result and the kernel, reshaped to {kw kh channels, outputs}.
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off. `a` is the kernel, of which only the shape is
+/// used. The convolution is the product of the result and the kernel, reshaped to {kw kh channels, outputs}.
 /// - Shapes: For images: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c`
 ///   {kw kh channels, w', h', images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
 ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` {k, channels, outputs}, `b`
@@ -2028,7 +2089,8 @@ pub const Conv1dOptions = struct {
 ///
 /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
 ///
-/// Elements outside `b` count as zeros.
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off.
 /// - Shapes: `a` {k, channels, outputs}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -2063,7 +2125,8 @@ pub const Conv2dOptions = struct {
 /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
 ///
-/// Elements outside `b` count as zeros.
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off.
 /// - Shapes: `a` {kw, kh, channels, outputs}, `b` {w, h, channels, images}, `c` {w', h', outputs, images}, with w'
 ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -2094,7 +2157,8 @@ pub const Conv1dDwOptions = struct {
 ///
 /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
 ///
-/// Elements outside `b` count as zeros.
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off.
 /// - Shapes: `a` {k, 1, channels}, `b` {n, channels, signals}, `c`
 ///   {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -2129,7 +2193,8 @@ pub const Conv2dDwOptions = struct {
 /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
 /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
 ///
-/// Elements outside `b` count as zeros.
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off.
 /// - Shapes: `a` {kw, kh, 1, channels}, `b` {w, h, channels, images}, `c` {w', h', channels, images}, with w' =
 ///   (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 /// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
@@ -2204,6 +2269,128 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
         .d1 = options.d1,
     };
     return self.construct(c.tl_conv_transpose_2d, .{ a.handle, b.handle, &params });
+}
+
+/// The attribute `to` of `im2col3d`: type of the result. Default: f32.
+pub const Im2col3dTo = enum(i32) { f32, f16, bf16 };
+
+/// Optional attributes of `im2col3d`.
+pub const Im2col3dOptions = struct {
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
+    s0: i64 = 1,
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
+    s1: i64 = 1,
+    /// Stride of the windows in dimension 2. At least 1. Default: 1.
+    s2: i64 = 1,
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
+    p0: i64 = 0,
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
+    p1: i64 = 0,
+    /// Padding at both ends of dimension 2. At least 0. Default: 0.
+    p2: i64 = 0,
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    d0: i64 = 1,
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    d1: i64 = 1,
+    /// Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    d2: i64 = 1,
+    /// Type of the result. Default: f32.
+    to: Im2col3dTo = .f32,
+};
+
+/// Copies the elements under each window of a convolution of volumes into a row of the result.
+///
+/// Computes `c[((channel kd + tz) kh + ty) kw + tx, x, y, z + d' n] =
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n]`.
+///
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off. `a` is the kernel, of which only the shape is
+/// used.
+/// - Shapes: `a` {kw, kh, kd, channels outputs}, `b` {w, h, d, channels volumes}, `c`
+///   {kw kh kd channels, w', h', d' volumes}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
+///   (kh - 1) d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at most 4096.
+/// - Types: `a` and `b` are each f32, f16 or bf16. `c` has the type `to`, to which each element is rounded once.
+/// - `channels`: number of channels of a volume of `b`. At least 1.
+pub fn im2col3d(self: Context, a: Tensor, b: Tensor, channels: i64, options: Im2col3dOptions) Error!Tensor {
+    const params: c.tl_im2col_3d_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .s2 = options.s2,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .p2 = options.p2,
+        .d0 = options.d0,
+        .d1 = options.d1,
+        .d2 = options.d2,
+        .to = @intFromEnum(options.to),
+    };
+    return self.construct(c.tl_im2col_3d, .{ a.handle, b.handle, channels, &params });
+}
+
+/// Optional attributes of `conv3d`.
+pub const Conv3dOptions = struct {
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
+    s0: i64 = 1,
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
+    s1: i64 = 1,
+    /// Stride of the windows in dimension 2. At least 1. Default: 1.
+    s2: i64 = 1,
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
+    p0: i64 = 0,
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
+    p1: i64 = 0,
+    /// Padding at both ends of dimension 2. At least 0. Default: 0.
+    p2: i64 = 0,
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    d0: i64 = 1,
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    d1: i64 = 1,
+    /// Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    d2: i64 = 1,
+};
+
+/// Convolves the volumes `b` with the kernel `a`.
+///
+/// Computes `c[x, y, z, m + outputs n] = sum over channels, tx < kw, ty < kh and tz < kd of
+/// a[tx, ty, tz, channel + channels m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n]`.
+///
+/// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+/// PyTorch: ggml computes one position, whose window is cut off. It is the sum of a `conv2d` for each plane of the
+/// kernel.
+/// - Shapes: `a` {kw, kh, kd, channels outputs}, `b` {w, h, d, channels volumes}, `c`
+///   {w', h', d', outputs volumes}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1)
+///   d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at most 4096.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
+/// - `channels`: number of channels of a volume of `b`. At least 1.
+pub fn conv3d(self: Context, a: Tensor, b: Tensor, channels: i64, options: Conv3dOptions) Error!Tensor {
+    const params: c.tl_conv_3d_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .s2 = options.s2,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .p2 = options.p2,
+        .d0 = options.d0,
+        .d1 = options.d1,
+        .d2 = options.d2,
+    };
+    return self.construct(c.tl_conv_3d, .{ a.handle, b.handle, channels, &params });
+}
+
+/// Adds up windows that overlap: the second half of a transposed convolution of signals.
+///
+/// Computes `c[x, channel] = sum over t < k and j with j stride + t - padding = x of a[t + k channel, j]`.
+/// - Shapes: `a` {k channels, n}, `c` {(n - 1) stride + k - 2 padding, channels}. k is at most 4096 times
+///   `stride`.
+/// - Types: f32, f16 or bf16. Sums are computed in f32 and rounded once.
+/// - Result: The type of `a`.
+/// - `stride`: distance of neighbouring windows in the result. At least 1.
+/// - `padding`: number of elements cut off at both ends of the result. At least 0.
+/// - `channels`: number of channels of the result. At least 1.
+pub fn col2im1d(self: Context, a: Tensor, stride: i64, padding: i64, channels: i64) Error!Tensor {
+    return self.construct(c.tl_col2im_1d, .{ a.handle, stride, padding, channels });
 }
 
 /// Draws random numbers that are uniformly distributed between two bounds.
@@ -2644,4 +2831,58 @@ pub fn logicalXor(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///   f32 otherwise.
 pub fn logicalNot(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_logical_not, .{a.handle});
+}
+
+/// Divides images into square windows.
+///
+/// Computes `c[i, x, y, p + px q + px py n] = a[i, p w + x, q w + y, n], or 0 beyond the edges of `a``.
+///
+/// px and py are the numbers of windows across and down, rounded up.
+/// - Shapes: `a` {n, w0, h0, images}, `c` {n, w, w, px py images}, px = w0 / `w` and py = h0 / `w`, rounded up.
+/// - Types: Any type without blocks. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `w`: width and height of a window. Range: 1 to 1048576.
+pub fn winPart(self: Context, a: Tensor, w: i64) Error!Tensor {
+    return self.construct(c.tl_win_part, .{ a.handle, w });
+}
+
+/// Puts the windows of `winPart` together.
+///
+/// Computes `c[i, x, y, n] = a[i, x mod w, y mod w, floor(x / w) + px floor(y / w) + px py n]`.
+///
+/// px = `w0` / `w` and py = `h0` / `w`, rounded up.
+/// - Shapes: `a` {n, w, w, px py images}, `c` {n, w0, h0, images}.
+/// - Types: Any type without blocks. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `w0`: width of the images. Range: 1 to 16777216.
+/// - `h0`: height of the images. Range: 1 to 16777216.
+/// - `w`: width and height of a window. Range: 1 to 1048576.
+pub fn winUnpart(self: Context, a: Tensor, w0: i64, h0: i64, w: i64) Error!Tensor {
+    return self.construct(c.tl_win_unpart, .{ a.handle, w0, h0, w });
+}
+
+/// Gathers the rows of `a` that belong to the distances between queries and keys.
+///
+/// Computes `c[i, k, q] = a[i, q - k + kh - 1]`.
+/// - Shapes: `a` {n, qh + kh - 1}, `c` {n, kh, qh}.
+/// - Types: f32, f16, bf16, f64, i32 or i64. Elements are copied exactly.
+/// - Result: The type of `a`.
+/// - `qh`: number of queries. Range: 1 to 1048576.
+/// - `kh`: number of keys. Range: 1 to 1048576.
+pub fn getRelPos(self: Context, a: Tensor, qh: i64, kh: i64) Error!Tensor {
+    return self.construct(c.tl_get_rel_pos, .{ a.handle, qh, kh });
+}
+
+/// Adds to attention scores a term for the horizontal and one for the vertical distance.
+///
+/// Computes `c[x + kw y, i, n] = a[x + kw y, i, n] + pw[x, i, n] + ph[y, i, n]`.
+///
+/// i = qx + qw qy is a query, and x and y are the column and the row of a key.
+/// - Shapes: `a` {kw kh, qw qh, batch}, `pw` {kw, qw, qh, batch}, `ph` {kh, qw, qh, batch}. `c` has the shape of
+///   `a`.
+/// - Types: `a`, `pw` and `ph` are each f32, f16 or bf16. Each addition is computed in f32 and rounded once to the
+///   type of `a`.
+/// - Result: The type of `a`.
+pub fn addRelPos(self: Context, a: Tensor, pw: Tensor, ph: Tensor) Error!Tensor {
+    return self.construct(c.tl_add_rel_pos, .{ a.handle, pw.handle, ph.handle });
 }

@@ -116,6 +116,7 @@ const Name = enum {
     one_hot,
     eye,
     linspace,
+    timestep_embedding,
     upscale,
     pool_1d,
     pool_2d,
@@ -126,6 +127,9 @@ const Name = enum {
     conv_2d_dw,
     conv_transpose_1d,
     conv_transpose_2d,
+    im2col_3d,
+    conv_3d,
+    col2im_1d,
     random_uniform,
     random_normal,
     dropout,
@@ -146,6 +150,10 @@ const Name = enum {
     logical_or,
     logical_xor,
     logical_not,
+    win_part,
+    win_unpart,
+    get_rel_pos,
+    add_rel_pos,
 };
 
 /// null where it is none of these.
@@ -263,6 +271,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .one_hot => 1,
         .eye => 0,
         .linspace => 0,
+        .timestep_embedding => 1,
         .upscale => 1,
         .pool_1d => 1,
         .pool_2d => 1,
@@ -273,6 +282,9 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .conv_2d_dw => 2,
         .conv_transpose_1d => 2,
         .conv_transpose_2d => 2,
+        .im2col_3d => 2,
+        .conv_3d => 2,
+        .col2im_1d => 1,
         .random_uniform => 1,
         .random_normal => 1,
         .dropout => 2,
@@ -293,6 +305,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .logical_or => 2,
         .logical_xor => 2,
         .logical_not => 1,
+        .win_part => 1,
+        .win_unpart => 1,
+        .get_rel_pos => 1,
+        .add_rel_pos => 3,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     var dims: [4]u2 = undefined;
@@ -381,6 +397,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .rope => return try ctx.rope(src[0].?, src[1].?, src[2], .{
             .mode = try op.choice(tl.ops.RopeMode, "mode"),
             .n_dims = try op.integer("n_dims"),
+            .offset = try op.integer("offset"),
             .sections = try op.list(4, "sections"),
             .n_ctx_orig = try op.integer("n_ctx_orig"),
             .freq_base = try op.number("freq_base"),
@@ -460,7 +477,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .repeat => return try ctx.repeat(src[0].?, &try op.list(4, "ne")),
         .concat => return try ctx.concat(src[0].?, src[1].?, try op.integer("dim")),
-        .pad => return try ctx.pad(src[0].?, try op.list(4, "p")),
+        .pad => return try ctx.pad(src[0].?, try op.list(4, "p"), .{
+            .lp = try op.list(4, "lp"),
+            .circular = try op.integer("circular") != 0,
+        }),
         .pad_reflect_1d => return try ctx.padReflect1d(src[0].?, try op.integer("p0"), try op.integer("p1")),
         .roll => return try ctx.roll(src[0].?, try op.list(4, "shift")),
         .diag => return try ctx.diag(src[0].?),
@@ -487,8 +507,13 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .one_hot => return try ctx.oneHot(src[0].?, try op.integer("classes")),
         .eye => return try ctx.eye(try op.integer("n")),
         .linspace => return try ctx.linspace(try op.number("start"), try op.number("stop"), try op.integer("n")),
-        .upscale => return try ctx.upscale(src[0].?, try op.integer("factor"), .{
+        .timestep_embedding => return try ctx.timestepEmbedding(src[0].?, try op.integer("dim"), try op.integer("max_period")),
+        .upscale => return try ctx.upscale(src[0].?, .{
+            .times = try op.integer("factor"),
             .mode = try op.choice(tl.ops.UpscaleMode, "mode"),
+            .shape = try op.list(4, "ne"),
+            .align_corners = try op.integer("align_corners") != 0,
+            .antialias = try op.integer("antialias") != 0,
         }),
         .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.ops.PoolOp, "op"), try op.integer("k"), .{
             .s = try op.integer("s"),
@@ -550,6 +575,30 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .d0 = try op.integer("d0"),
             .d1 = try op.integer("d1"),
         }),
+        .im2col_3d => return try ctx.im2col3d(src[0].?, src[1].?, try op.integer("channels"), .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .s2 = try op.integer("s2"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .p2 = try op.integer("p2"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+            .d2 = try op.integer("d2"),
+            .to = try op.choice(tl.ops.Im2col3dTo, "to"),
+        }),
+        .conv_3d => return try ctx.conv3d(src[0].?, src[1].?, try op.integer("channels"), .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .s2 = try op.integer("s2"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .p2 = try op.integer("p2"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+            .d2 = try op.integer("d2"),
+        }),
+        .col2im_1d => return try ctx.col2im1d(src[0].?, try op.integer("stride"), try op.integer("padding"), try op.integer("channels")),
         .random_uniform => return try ctx.randomUniform(src[0].?, &try op.list(4, "ne"), try op.number("low"), try op.number("high"), try op.integer("stream")),
         .random_normal => return try ctx.randomNormal(src[0].?, &try op.list(4, "ne"), try op.number("mean"), try op.number("deviation"), try op.integer("stream")),
         .dropout => return try ctx.dropout(src[0].?, src[1].?, try op.number("p"), try op.integer("stream")),
@@ -585,5 +634,9 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .logical_or => return try ctx.logicalOr(src[0].?, src[1].?),
         .logical_xor => return try ctx.logicalXor(src[0].?, src[1].?),
         .logical_not => return try ctx.logicalNot(src[0].?),
+        .win_part => return try ctx.winPart(src[0].?, try op.integer("w")),
+        .win_unpart => return try ctx.winUnpart(src[0].?, try op.integer("w0"), try op.integer("h0"), try op.integer("w")),
+        .get_rel_pos => return try ctx.getRelPos(src[0].?, try op.integer("qh"), try op.integer("kh")),
+        .add_rel_pos => return try ctx.addRelPos(src[0].?, src[1].?, src[2].?),
     }
 }

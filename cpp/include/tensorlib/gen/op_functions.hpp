@@ -78,16 +78,24 @@ enum class RopeMode : std::int32_t {
     neox,
     // Elements k and k + n_dims / 2, with four positions for each token, see sections.
     mrope,
+    // As mrope, with sections that take turns pair by pair.
+    imrope,
+    // Elements k and k + n_dims, with four positions for each token, see sections.
+    vision,
 };
 
 // Optional attributes of rope().
 struct RopeOptions {
     // The elements that form pair k. Default: normal.
     RopeMode mode = RopeMode::normal;
-    // Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0 to 1048576. Default: 0.
+    // Number of elements of each row that are rotated, from offset on; with vision, half of that number. It must be even, except with
+    // vision. 0 rotates all. Range: 0 to 1048576. Default: 0.
     std::int64_t n_dims = 0;
-    // For mrope only: the number of consecutive pairs that use the first position of a token, the second, the third and the fourth. After
-    // these pairs the sequence repeats. Each 0 to 1048576.
+    // The first element that is rotated. Range: 0 to 1048576. Default: 0.
+    std::int64_t offset = 0;
+    // For mrope, imrope and vision only: the number of consecutive pairs that use the first position of a token, the second, the third and
+    // the fourth. After these pairs the sequence repeats. With imrope, let z be k modulo the sum of the sections: a pair uses position z
+    // mod 3, or the fourth if z / 3 is not below that section. Each 0 to 1048576.
     std::array<std::int64_t, 4> sections{};
     // Context length that the model was trained for. Required if ext_factor is above 0. At least 0. Default: 0.
     std::int64_t n_ctx_orig = 0;
@@ -239,6 +247,14 @@ struct LogSumExpOptions {
     bool keep = false;
 };
 
+// Optional attributes of pad().
+struct PadOptions {
+    // Number of elements before the first one of each dimension. Each at least 0.
+    std::array<std::int64_t, 4> lp{};
+    // If true, a repeats instead of zeros. Default: false.
+    bool circular = false;
+};
+
 // The attribute part of tri(): the triangle that is kept.
 enum class TriType : std::int32_t {
     // i0 < i1, the lower triangle without the diagonal.
@@ -281,12 +297,22 @@ enum class UpscaleMode : std::int32_t {
     nearest,
     // Linear interpolation in both dimensions.
     bilinear,
+    // Cubic interpolation in both dimensions.
+    bicubic,
 };
 
 // Optional attributes of upscale().
 struct UpscaleOptions {
+    // Factor of the width and of the height. 0: shape is the size. At least 0. Default: 0.
+    std::int64_t factor = 0;
     // The interpolation. Default: nearest.
     UpscaleMode mode = UpscaleMode::nearest;
+    // Shape of the result. Dimensions that it lacks are 1. Each at least 0.
+    std::array<std::int64_t, 4> shape{};
+    // If true, the centres of the pixels in the corners stay where they are. Default: false.
+    bool align_corners = false;
+    // If true, bilinear takes all pixels into account that an image becomes smaller by. Default: false.
+    bool antialias = false;
 };
 
 // The operation on a window.
@@ -418,6 +444,55 @@ struct ConvTranspose2dOptions {
     std::int64_t d0 = 1;
     // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
     std::int64_t d1 = 1;
+};
+
+// The attribute to of im2col_3d(): type of the result. Default: f32.
+enum class Im2col3dTo : std::int32_t { f32, f16, bf16 };
+
+// Optional attributes of im2col_3d().
+struct Im2col3dOptions {
+    // Stride of the windows in dimension 0. At least 1. Default: 1.
+    std::int64_t s0 = 1;
+    // Stride of the windows in dimension 1. At least 1. Default: 1.
+    std::int64_t s1 = 1;
+    // Stride of the windows in dimension 2. At least 1. Default: 1.
+    std::int64_t s2 = 1;
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
+    std::int64_t p0 = 0;
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
+    std::int64_t p1 = 0;
+    // Padding at both ends of dimension 2. At least 0. Default: 0.
+    std::int64_t p2 = 0;
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    std::int64_t d0 = 1;
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    std::int64_t d1 = 1;
+    // Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    std::int64_t d2 = 1;
+    // Type of the result. Default: f32.
+    Im2col3dTo to = Im2col3dTo::f32;
+};
+
+// Optional attributes of conv_3d().
+struct Conv3dOptions {
+    // Stride of the windows in dimension 0. At least 1. Default: 1.
+    std::int64_t s0 = 1;
+    // Stride of the windows in dimension 1. At least 1. Default: 1.
+    std::int64_t s1 = 1;
+    // Stride of the windows in dimension 2. At least 1. Default: 1.
+    std::int64_t s2 = 1;
+    // Padding at both ends of dimension 0. At least 0. Default: 0.
+    std::int64_t p0 = 0;
+    // Padding at both ends of dimension 1. At least 0. Default: 0.
+    std::int64_t p1 = 0;
+    // Padding at both ends of dimension 2. At least 0. Default: 0.
+    std::int64_t p2 = 0;
+    // Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    std::int64_t d0 = 1;
+    // Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    std::int64_t d1 = 1;
+    // Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    std::int64_t d2 = 1;
 };
 
 // Optional attributes of opt_step_momentum().
@@ -577,7 +652,7 @@ public:
     Tensor log_sum_exp(const Tensor &a, const LogSumExpOptions &options = {}) const;
     Tensor repeat(const Tensor &a, const Shape &shape) const;
     Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
-    Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
+    Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p, const PadOptions &options = {}) const;
     Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const;
     Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const;
     Tensor diag(const Tensor &a) const;
@@ -621,7 +696,8 @@ public:
     // - stop: the last number.
     // - n: how many numbers. At least 0.
     Tensor linspace(double start, double stop, std::int64_t n) const;
-    Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {}) const;
+    Tensor timestep_embedding(const Tensor &timesteps, std::int64_t dim, std::int64_t max_period) const;
+    Tensor upscale(const Tensor &a, const UpscaleOptions &options = {}) const;
     Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
     Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {}) const;
@@ -631,6 +707,9 @@ public:
     Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options = {}) const;
     Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options = {}) const;
     Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {}) const;
+    Tensor im2col_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Im2col3dOptions &options = {}) const;
+    Tensor conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Conv3dOptions &options = {}) const;
+    Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels) const;
     Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const;
     Tensor random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream) const;
     Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) const;
@@ -655,6 +734,10 @@ public:
     Tensor logical_or(const Tensor &a, const Tensor &b) const;
     Tensor logical_xor(const Tensor &a, const Tensor &b) const;
     Tensor logical_not(const Tensor &a) const;
+    Tensor win_part(const Tensor &a, std::int64_t w) const;
+    Tensor win_unpart(const Tensor &a, std::int64_t w0, std::int64_t h0, std::int64_t w) const;
+    Tensor get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh) const;
+    Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph) const;
 };
 
 // Methods of Tensor: the free functions of one operand.
@@ -724,7 +807,7 @@ public:
     Tensor all(const AllOptions &options = {}) const;
     Tensor log_sum_exp(const LogSumExpOptions &options = {}) const;
     Tensor repeat(const Shape &shape) const;
-    Tensor pad(const std::array<std::int64_t, 4> &p) const;
+    Tensor pad(const std::array<std::int64_t, 4> &p, const PadOptions &options = {}) const;
     Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
     Tensor roll(const std::array<std::int64_t, 4> &shift) const;
     Tensor diag() const;
@@ -733,13 +816,18 @@ public:
     Tensor diag_mask_zero(std::int64_t n_past) const;
     Tensor flip(std::int64_t dim) const;
     Tensor one_hot(std::int64_t classes) const;
-    Tensor upscale(std::int64_t factor, const UpscaleOptions &options = {}) const;
+    Tensor timestep_embedding(std::int64_t dim, std::int64_t max_period) const;
+    Tensor upscale(const UpscaleOptions &options = {}) const;
     Tensor pool_1d(PoolOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(PoolOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
+    Tensor col2im_1d(std::int64_t stride, std::int64_t padding, std::int64_t channels) const;
     Tensor random_uniform(const Shape &shape, double low, double high, std::int64_t stream) const;
     Tensor random_normal(const Shape &shape, double mean, double deviation, std::int64_t stream) const;
     Tensor bitwise_not() const;
     Tensor logical_not() const;
+    Tensor win_part(std::int64_t w) const;
+    Tensor win_unpart(std::int64_t w0, std::int64_t h0, std::int64_t w) const;
+    Tensor get_rel_pos(std::int64_t qh, std::int64_t kh) const;
 };
 
 // A node is made in the context of its operands. If these are in several contexts, it is made in the youngest: see Tensor.
@@ -1305,7 +1393,7 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 //
 // Computes c[i] = activation(gate[i]) * up[i].
 // - Shapes: With b: a, b and c have the same shape, the gate is a and up is b. Without b: a is {2 n, m, x, y} and c is {n, m, x, y}, the
-//   gate is the first half of each row of a and up the second half.
+//   gate is the first half of each row of a and up the second half. If a has rows of 2 n + 1 elements, the last one is not read.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of its value, and the product is
 //   rounded once.
 // - Result: The type of a.
@@ -1388,12 +1476,14 @@ Tensor log_soft_max(const Tensor &a);
 // Computes (x, y) = m (x cos t - y sin t, x sin t + y cos t); t = position w(k); w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] *
 // (freq_scale (1 - r(k)) + r(k)).
 //
-// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without freq_factors all factors are 1.
-// Without ext_factor, r(k) = 0 and m = attn_factor. With ext_factor (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 /
-// freq_scale)) and r(k) = ext_factor (1 - q), where q is (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0,
-// floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+// (x, y) is pair k of the n_dims / 2 pairs of a row. All other elements are copied. With vision there are n_dims pairs, and k in w(k)
+// counts from the first pair of the section. Without freq_factors all factors are 1. Without ext_factor, r(k) = 0 and m = attn_factor. With
+// ext_factor (YaRN, Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is (k -
+// low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow))) and
+// d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
 // - Shapes: a {n, heads, tokens, batch}, positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}. c has the shape of a. If mode is
-//   mrope, positions is {4 tokens} or {4 tokens, batch}: all positions of the first section, then all of the second, and so on.
+//   mrope, imrope or vision, positions is {4 tokens} or {4 tokens, batch}: all positions of the first section, then all of the second, and
+//   so on.
 // - Types: a is F32, F16 or BF16, positions I32 or I64, freq_factors F32. Angles are computed in F64 and the rest in F32, with an error of
 //   at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of a.
 // - Result: The type of a.
@@ -1647,14 +1737,16 @@ Tensor repeat(const Tensor &a, const Shape &shape);
 // - Result: The type of a.
 // - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
 Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
-// Appends zeros to a in each dimension.
+// Extends a in each dimension, by zeros or by its own repetitions.
 //
-// Computes c[i] = a[i] if a has element i else 0.
-// - Shapes: Dimension d of c has the size of that of a plus p[d].
-// - Types: Any type. For a quantised type p[0] is a multiple of the block size. Elements are copied exactly.
+// Computes c[i] = a[i - lp] if a has element i - lp else 0.
+//
+// With circular, c[i] = a[(i - lp) mod n], where n is the extent of a in the dimension.
+// - Shapes: Dimension d of c has the size of that of a plus lp[d] and p[d]. With circular, dimensions of a that are extended are not empty.
+// - Types: Any type. For a quantised type p[0] and lp[0] are multiples of the block size. Elements are copied exactly.
 // - Result: The type of a.
-// - p: number of zeros appended in each dimension. Each at least 0.
-Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
+// - p: number of elements after the last one of each dimension. Each at least 0.
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p, const PadOptions &options = {});
 // Extends each row of a at both ends by its mirror image.
 //
 // Computes c[i] = a[p0 - i] for i < p0; c[i] = a[i - p0] for p0 <= i < p0 + n; c[i] = a[2 (n - 1) - (i - p0)] for i >= p0 + n.
@@ -1774,25 +1866,40 @@ Tensor flip(const Tensor &a, std::int64_t dim);
 // - Result: F32.
 // - classes: the number of classes. Range: 0 to 16777216.
 Tensor one_hot(const Tensor &indices, std::int64_t classes);
-// Enlarges images by a factor, in width and height.
+// Turns each time into a row of cosines and sines of growing periods (sinusoidal embedding).
 //
-// Computes c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)].
+// Computes c[j, t] = cos(timesteps[t] w(j)) for j < h; c[j + h, t] = sin(timesteps[t] w(j)); w(j) = max_period^(-j / h); h = floor(dim /
+// 2).
 //
-// The formula is for nearest. With bilinear, an element is interpolated between the pixels of a around the point ((i0 + 1/2) / factor -
-// 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-// - Shapes: a {w, h, ..}, c {factor w, factor h, ..}.
-// - Types: F32, F16 or BF16. With nearest, elements are copied exactly. With bilinear, they are computed in F32, first between rows and
-//   then between columns, and rounded once.
+// The last element of a row is 0 if dim is odd.
+// - Shapes: timesteps {n}, c {dim, n}.
+// - Types: timesteps is F32, F16 or BF16. Computed in F32: angles are off by up to 4e-7 of their size.
+// - Result: F32.
+// - dim: length of a row. Range: 1 to 1048576.
+// - max_period: the period that the slowest of infinitely many waves would have, in radians. At least 1.
+Tensor timestep_embedding(const Tensor &timesteps, std::int64_t dim, std::int64_t max_period);
+// Enlarges or reduces images, by a factor or to a size.
+//
+// Computes c[i0, i1] = sum over j0 and j1 of w0(i0, j0) w1(i1, j1) a[j0, j1].
+//
+// In a dimension of n pixels that becomes one of m, the centre of pixel i is x = (i + 1/2) n / m - 1/2, or with align_corners i (n - 1) /
+// (m - 1). nearest takes pixel floor(i n / m), or floor(i (n - 1) / (m - 1)). bilinear has the weights 1 - |j - x| for the pixels j around
+// x, and bicubic those of cubic convolution with a = -0.75 (Keys, 1981) for the four around it. Beyond an edge, the pixels at the edge are
+// used. With antialias, bilinear has the weights 1 - |j - x| / max(1, n / m), divided by their sum, as far as they are above 0 and j
+// exists. Dimensions 2 and 3 are always those of nearest.
+// - Shapes: a {w, h, x, y}, c {factor w, factor h, x, y}, or the shape shape. Either factor or shape is given.
+// - Types: F32, F16 or BF16. With nearest, elements are copied exactly. Otherwise they are computed in F32, first between rows and then
+//   between columns, and rounded once.
 // - Result: The type of a.
-// - factor: factor of the width and of the height. At least 1.
-Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {});
+Tensor upscale(const Tensor &a, const UpscaleOptions &options = {});
 // Takes the maximum or the average of each window that slides along the rows of a.
 //
 // Computes c[o] = max or average over t < k of a[o s + t - p].
 //
-// Only elements inside a take part. The maximum is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded once.
-// It is taken over the elements inside a, as in ggml, or with count_padding over all k, as in PyTorch.
-// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p must be less than k, so that each window has an element.
+// Only elements inside a take part. In a window without one, which p >= k makes, the maximum is the lowest number of F32 and the average 0,
+// as in ggml. The maximum is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded once. It is taken over the
+// elements inside a, as in ggml, or with count_padding over all k, as in PyTorch.
+// - Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down.
 // - Types: F32, F16 or BF16.
 // - Result: The type of a.
 // - op: the operation on a window.
@@ -1802,11 +1909,11 @@ Tensor pool_1d(const Tensor &a, PoolOp op, std::int64_t k, const Pool1dOptions &
 //
 // Computes c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1].
 //
-// The maximum is that of the elements inside a. It is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded
+// The maximum is that of the elements inside a. In a window without one, which p0 >= k0 or p1 >= k1 makes, the maximum is the lowest number
+// of F32 and the average 0, as in ggml. A maximum is exact, and is NaN if a window has a NaN. The average is summed in F64 and rounded
 // once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml and PyTorch, or with skip_padding over the elements
 // inside a.
-// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 must be less than k0 and p1 less
-//   than k1, so that each window has an element.
+// - Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down.
 // - Types: F32, F16 or BF16.
 // - Result: The type of a.
 // - op: the operation on a window.
@@ -1817,8 +1924,9 @@ Tensor pool_2d(const Tensor &a, PoolOp op, std::int64_t k0, std::int64_t k1, con
 //
 // Computes c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// Elements outside b count as zeros. a is the kernel, of which only the shape is used. The convolution is the product of the result and the
-// kernel, reshaped to {kw kh channels, outputs}.
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off. a is the kernel, of which only the shape is used. The convolution is the product of the result and the kernel,
+// reshaped to {kw kh channels, outputs}.
 // - Shapes: For images: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {kw kh channels, w', h', images}, with w' = (w + 2
 //   p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: a
 //   {k, channels, outputs}, b {n, channels, signals}, c {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}, rounded down.
@@ -1828,7 +1936,8 @@ Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {
 //
 // Computes c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off.
 // - Shapes: a {k, channels, outputs}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
@@ -1838,7 +1947,8 @@ Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = 
 // Computes c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
 // b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off.
 // - Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c {w', h', outputs, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1)
 //   / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
@@ -1848,7 +1958,8 @@ Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = 
 //
 // Computes c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off.
 // - Shapes: a {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
@@ -1857,7 +1968,8 @@ Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &optio
 //
 // Computes c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n].
 //
-// Elements outside b count as zeros.
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off.
 // - Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c {w', h', channels, images}, with w' = (w + 2 p0 - (kw - 1) d0 - 1) /
 //   s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
@@ -1879,6 +1991,43 @@ Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1d
 // - Types: a and b are each F32, F16 or BF16. Computed in F32.
 // - Result: F32.
 Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {});
+// Copies the elements under each window of a convolution of volumes into a row of the result.
+//
+// Computes c[((channel kd + tz) kh + ty) kw + tx, x, y, z + d' n] =
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n].
+//
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off. a is the kernel, of which only the shape is used.
+// - Shapes: a {kw, kh, kd, channels outputs}, b {w, h, d, channels volumes}, c {kw kh kd channels, w', h', d' volumes}, with w' = (w + 2
+//   p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at
+//   most 4096.
+// - Types: a and b are each F32, F16 or BF16. c has the type to, to which each element is rounded once.
+// - channels: number of channels of a volume of b. At least 1.
+Tensor im2col_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Im2col3dOptions &options = {});
+// Convolves the volumes b with the kernel a.
+//
+// Computes c[x, y, z, m + outputs n] = sum over channels, tx < kw, ty < kh and tz < kd of a[tx, ty, tz, channel + channels m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n].
+//
+// Elements outside b count as zeros. A window that is larger than b with its padding is refused, as by PyTorch: ggml computes one position,
+// whose window is cut off. It is the sum of a conv_2d() for each plane of the kernel.
+// - Shapes: a {kw, kh, kd, channels outputs}, b {w, h, d, channels volumes}, c {w', h', d', outputs volumes}, with w' = (w + 2 p0 -
+//   (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at
+//   most 4096.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
+// - Result: F32.
+// - channels: number of channels of a volume of b. At least 1.
+Tensor conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Conv3dOptions &options = {});
+// Adds up windows that overlap: the second half of a transposed convolution of signals.
+//
+// Computes c[x, channel] = sum over t < k and j with j stride + t - padding = x of a[t + k channel, j].
+// - Shapes: a {k channels, n}, c {(n - 1) stride + k - 2 padding, channels}. k is at most 4096 times stride.
+// - Types: F32, F16 or BF16. Sums are computed in F32 and rounded once.
+// - Result: The type of a.
+// - stride: distance of neighbouring windows in the result. At least 1.
+// - padding: number of elements cut off at both ends of the result. At least 0.
+// - channels: number of channels of the result. At least 1.
+Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels);
 // Draws random numbers that are uniformly distributed between two bounds.
 //
 // Computes c[i] = low + (high - low) u[i]; u[i] = (the upper 24 bits of word i) 2^-24.
@@ -2114,5 +2263,45 @@ Tensor logical_xor(const Tensor &a, const Tensor &b);
 // - Shapes: c has the shape of a.
 // - Types: a is a float, an integer or BOOL. c has the type of a if that is BOOL, F32, F16 or BF16, and is F32 otherwise.
 Tensor logical_not(const Tensor &a);
+// Divides images into square windows.
+//
+// Computes c[i, x, y, p + px q + px py n] = a[i, p w + x, q w + y, n], or 0 beyond the edges of `a`.
+//
+// px and py are the numbers of windows across and down, rounded up.
+// - Shapes: a {n, w0, h0, images}, c {n, w, w, px py images}, px = w0 / w and py = h0 / w, rounded up.
+// - Types: Any type without blocks. Elements are copied exactly.
+// - Result: The type of a.
+// - w: width and height of a window. Range: 1 to 1048576.
+Tensor win_part(const Tensor &a, std::int64_t w);
+// Puts the windows of win_part() together.
+//
+// Computes c[i, x, y, n] = a[i, x mod w, y mod w, floor(x / w) + px floor(y / w) + px py n].
+//
+// px = w0 / w and py = h0 / w, rounded up.
+// - Shapes: a {n, w, w, px py images}, c {n, w0, h0, images}.
+// - Types: Any type without blocks. Elements are copied exactly.
+// - Result: The type of a.
+// - w0: width of the images. Range: 1 to 16777216.
+// - h0: height of the images. Range: 1 to 16777216.
+// - w: width and height of a window. Range: 1 to 1048576.
+Tensor win_unpart(const Tensor &a, std::int64_t w0, std::int64_t h0, std::int64_t w);
+// Gathers the rows of a that belong to the distances between queries and keys.
+//
+// Computes c[i, k, q] = a[i, q - k + kh - 1].
+// - Shapes: a {n, qh + kh - 1}, c {n, kh, qh}.
+// - Types: F32, F16, BF16, F64, I32 or I64. Elements are copied exactly.
+// - Result: The type of a.
+// - qh: number of queries. Range: 1 to 1048576.
+// - kh: number of keys. Range: 1 to 1048576.
+Tensor get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh);
+// Adds to attention scores a term for the horizontal and one for the vertical distance.
+//
+// Computes c[x + kw y, i, n] = a[x + kw y, i, n] + pw[x, i, n] + ph[y, i, n].
+//
+// i = qx + qw qy is a query, and x and y are the column and the row of a key.
+// - Shapes: a {kw kh, qw qh, batch}, pw {kw, qw, qh, batch}, ph {kh, qw, qh, batch}. c has the shape of a.
+// - Types: a, pw and ph are each F32, F16 or BF16. Each addition is computed in F32 and rounded once to the type of a.
+// - Result: The type of a.
+Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph);
 
 }  // namespace tensorlib

@@ -103,11 +103,15 @@ pub enum RopeMode {
     Neox = sys::TL_ROPE_MODE_NEOX as isize,
     /// Elements k and k + n_dims / 2, with four positions for each token, see `sections`.
     Mrope = sys::TL_ROPE_MODE_MROPE as isize,
+    /// As mrope, with sections that take turns pair by pair.
+    Imrope = sys::TL_ROPE_MODE_IMROPE as isize,
+    /// Elements k and k + n_dims, with four positions for each token, see `sections`.
+    Vision = sys::TL_ROPE_MODE_VISION as isize,
 }
 
 options! {
     /// Optional attributes of [`Tensor::rope`].
-    RopeOptions(tl_rope_params { mode: 0, n_dims: 0, sections: [0; 4], n_ctx_orig: 0, freq_base: 0.0, freq_scale: 0.0, ext_factor: 0.0, attn_factor: 0.0, beta_fast: 0.0, beta_slow: 0.0, inverse: false })
+    RopeOptions(tl_rope_params { mode: 0, n_dims: 0, offset: 0, sections: [0; 4], n_ctx_orig: 0, freq_base: 0.0, freq_scale: 0.0, ext_factor: 0.0, attn_factor: 0.0, beta_fast: 0.0, beta_slow: 0.0, inverse: false })
 }
 
 impl RopeOptions {
@@ -118,16 +122,25 @@ impl RopeOptions {
         self
     }
 
-    /// Number of elements at the start of each row that are rotated. It must be even. 0 rotates all. Range: 0
-    /// to 1048576. Default: 0.
+    /// Number of elements of each row that are rotated, from `offset` on; with `vision`, half of that number. It must
+    /// be even, except with `vision`. 0 rotates all. Range: 0 to 1048576. Default: 0.
     #[must_use]
     pub fn n_dims(mut self, n_dims: i64) -> Self {
         self.raw.n_dims = n_dims;
         self
     }
 
-    /// For `mrope` only: the number of consecutive pairs that use the first position of a token, the second, the third
-    /// and the fourth. After these pairs the sequence repeats. Each 0 to 1048576.
+    /// The first element that is rotated. Range: 0 to 1048576. Default: 0.
+    #[must_use]
+    pub fn offset(mut self, offset: i64) -> Self {
+        self.raw.offset = offset;
+        self
+    }
+
+    /// For `mrope`, `imrope` and `vision` only: the number of consecutive pairs that use the first position of a token,
+    /// the second, the third and the fourth. After these pairs the sequence repeats. With `imrope`, let z be k modulo
+    /// the sum of the sections: a pair uses position z mod 3, or the fourth if z / 3 is not below that section. Each 0
+    /// to 1048576.
     #[must_use]
     pub fn sections(mut self, sections: [i64; 4]) -> Self {
         self.raw.sections = sections;
@@ -278,6 +291,27 @@ impl ArgsortOptions {
     }
 }
 
+options! {
+    /// Optional attributes of [`Tensor::pad`].
+    PadOptions(tl_pad_params { lp: [0; 4], circular: false })
+}
+
+impl PadOptions {
+    /// Number of elements before the first one of each dimension. Each at least 0.
+    #[must_use]
+    pub fn lp(mut self, lp: [i64; 4]) -> Self {
+        self.raw.lp = lp;
+        self
+    }
+
+    /// If true, `a` repeats instead of zeros. Default: false.
+    #[must_use]
+    pub fn circular(mut self, circular: bool) -> Self {
+        self.raw.circular = circular;
+        self
+    }
+}
+
 /// The attribute `part` of [`Tensor::tri`]: the triangle that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -370,18 +404,48 @@ pub enum UpscaleMode {
     Nearest = sys::TL_UPSCALE_MODE_NEAREST as isize,
     /// Linear interpolation in both dimensions.
     Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
+    /// Cubic interpolation in both dimensions.
+    Bicubic = sys::TL_UPSCALE_MODE_BICUBIC as isize,
 }
 
 options! {
     /// Optional attributes of [`Tensor::upscale`].
-    UpscaleOptions(tl_upscale_params { mode: 0 })
+    UpscaleOptions(tl_upscale_params { factor: 0, mode: 0, ne: [0; 4], align_corners: false, antialias: false })
 }
 
 impl UpscaleOptions {
+    /// Factor of the width and of the height. 0: `shape` is the size. At least 0. Default: 0.
+    #[must_use]
+    pub fn factor(mut self, factor: i64) -> Self {
+        self.raw.factor = factor;
+        self
+    }
+
     /// The interpolation. Default: nearest.
     #[must_use]
     pub fn mode(mut self, mode: UpscaleMode) -> Self {
         self.raw.mode = mode as i32;
+        self
+    }
+
+    /// Shape of the result. Dimensions that it lacks are 1. Each at least 0.
+    #[must_use]
+    pub fn shape(mut self, shape: [i64; 4]) -> Self {
+        self.raw.ne = shape;
+        self
+    }
+
+    /// If true, the centres of the pixels in the corners stay where they are. Default: false.
+    #[must_use]
+    pub fn align_corners(mut self, align_corners: bool) -> Self {
+        self.raw.align_corners = align_corners;
+        self
+    }
+
+    /// If true, `bilinear` takes all pixels into account that an image becomes smaller by. Default: false.
+    #[must_use]
+    pub fn antialias(mut self, antialias: bool) -> Self {
+        self.raw.antialias = antialias;
         self
     }
 }
@@ -761,6 +825,165 @@ impl ConvTranspose2dOptions {
     #[must_use]
     pub fn d1(mut self, d1: i64) -> Self {
         self.raw.d1 = d1;
+        self
+    }
+}
+
+/// The attribute `to` of [`Tensor::im2col_3d`]: type of the result. Default: f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Im2col3dTo {
+    /// `f32`.
+    F32 = sys::TL_IM2COL_3D_TO_F32 as isize,
+    /// `f16`.
+    F16 = sys::TL_IM2COL_3D_TO_F16 as isize,
+    /// `bf16`.
+    Bf16 = sys::TL_IM2COL_3D_TO_BF16 as isize,
+}
+
+options! {
+    /// Optional attributes of [`Tensor::im2col_3d`].
+    Im2col3dOptions(tl_im2col_3d_params { s0: 0, s1: 0, s2: 0, p0: 0, p1: 0, p2: 0, d0: 0, d1: 0, d2: 0, to: 0 })
+}
+
+impl Im2col3dOptions {
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// Stride of the windows in dimension 2. At least 1. Default: 1.
+    #[must_use]
+    pub fn s2(mut self, s2: i64) -> Self {
+        self.raw.s2 = s2;
+        self
+    }
+
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// Padding at both ends of dimension 2. At least 0. Default: 0.
+    #[must_use]
+    pub fn p2(mut self, p2: i64) -> Self {
+        self.raw.p2 = p2;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    #[must_use]
+    pub fn d2(mut self, d2: i64) -> Self {
+        self.raw.d2 = d2;
+        self
+    }
+
+    /// Type of the result. Default: f32.
+    #[must_use]
+    pub fn to(mut self, to: Im2col3dTo) -> Self {
+        self.raw.to = to as i32;
+        self
+    }
+}
+
+options! {
+    /// Optional attributes of [`Tensor::conv_3d`].
+    Conv3dOptions(tl_conv_3d_params { s0: 0, s1: 0, s2: 0, p0: 0, p1: 0, p2: 0, d0: 0, d1: 0, d2: 0 })
+}
+
+impl Conv3dOptions {
+    /// Stride of the windows in dimension 0. At least 1. Default: 1.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// Stride of the windows in dimension 1. At least 1. Default: 1.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// Stride of the windows in dimension 2. At least 1. Default: 1.
+    #[must_use]
+    pub fn s2(mut self, s2: i64) -> Self {
+        self.raw.s2 = s2;
+        self
+    }
+
+    /// Padding at both ends of dimension 0. At least 0. Default: 0.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// Padding at both ends of dimension 1. At least 0. Default: 0.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// Padding at both ends of dimension 2. At least 0. Default: 0.
+    #[must_use]
+    pub fn p2(mut self, p2: i64) -> Self {
+        self.raw.p2 = p2;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 0. At least 1. Default: 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 1. At least 1. Default: 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+
+    /// Dilation: the distance between the taps of a window in dimension 2. At least 1. Default: 1.
+    #[must_use]
+    pub fn d2(mut self, d2: i64) -> Self {
+        self.raw.d2 = d2;
         self
     }
 }
@@ -2203,7 +2426,7 @@ impl Tensor {
     /// Computes `c[i] = activation(gate[i]) * up[i]`.
     /// - Shapes: With `b`: `a`, `b` and `c` have the same shape, the gate is `a` and up is `b`. Without `b`: `a` is
     ///   `[2 n, m, x, y]` and `c` is `[n, m, x, y]`, the gate is the first half of each row of `a` and up the second
-    ///   half.
+    ///   half. If `a` has rows of 2 n + 1 elements, the last one is not read.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32: the activation has an error of at most 1e-6 of
     ///   its value, and the product is rounded once.
     /// - Result: The type of `a`.
@@ -2405,14 +2628,15 @@ impl Tensor {
     /// Computes `(x, y) = m (x cos t - y sin t, x sin t + y cos t)`; `t = position w(k)`; `w(k) = freq_base^(-2 k /
     /// n_dims) / freq_factors[k] * (freq_scale (1 - r(k)) + r(k))`.
     ///
-    /// (x, y) is pair k of the n_dims / 2 pairs of a row. The elements from n_dims on are copied. Without
-    /// `freq_factors` all factors are 1. Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN,
-    /// Peng and others, 2023), m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is
-    /// (k - low) / max(high - low, 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high =
-    /// min(n_dims - 1, ceil(d(beta_slow))) and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
+    /// (x, y) is pair k of the n_dims / 2 pairs of a row. All other elements are copied. With `vision` there are n_dims
+    /// pairs, and k in w(k) counts from the first pair of the section. Without `freq_factors` all factors are 1.
+    /// Without `ext_factor`, r(k) = 0 and m = attn_factor. With `ext_factor` (YaRN, Peng and others, 2023), m =
+    /// attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - q), where q is (k - low) / max(high - low,
+    /// 0.001) limited to 0 to 1. There low = max(0, floor(d(beta_fast))), high = min(n_dims - 1, ceil(d(beta_slow)))
+    /// and d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base).
     /// - Shapes: `a` `[n, heads, tokens, batch]`, `positions` `[tokens]` or `[tokens, batch]`, `freq_factors`
-    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `positions` is `[4 tokens]` or
-    ///   `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
+    ///   `[n_dims / 2]`. `c` has the shape of `a`. If `mode` is `mrope`, `imrope` or `vision`, `positions` is
+    ///   `[4 tokens]` or `[4 tokens, batch]`: all positions of the first section, then all of the second, and so on.
     /// - Types: `a` is F32, F16 or BF16, `positions` I32 or I64, `freq_factors` F32. Angles are computed in F64 and the
     ///   rest in F32, with an error of at most 8 * 2^-24 m (|x| + |y|). The result is rounded once to the type of `a`.
     /// - Result: The type of `a`.
@@ -3039,20 +3263,36 @@ impl Tensor {
         self.with(&[b]).construct(|| shapes(&[self, b]), |ctx| unsafe { sys::tl_concat(ctx, self.raw(), b.raw(), dim) })
     }
 
-    /// Appends zeros to `a` in each dimension.
+    /// Extends `a` in each dimension, by zeros or by its own repetitions.
     ///
-    /// Computes `c[i] = a[i] if a has element i else 0`.
-    /// - Shapes: Dimension d of `c` has the size of that of `a` plus `p[d]`.
-    /// - Types: Any type. For a quantised type `p[0]` is a multiple of the block size. Elements are copied exactly.
+    /// Computes `c[i] = a[i - lp] if a has element i - lp else 0`.
+    ///
+    /// With `circular`, `c[i]` = `a[(i - lp) mod n]`, where n is the extent of `a` in the dimension.
+    /// - Shapes: Dimension d of `c` has the size of that of `a` plus `lp[d]` and `p[d]`. With `circular`, dimensions of
+    ///   `a` that are extended are not empty.
+    /// - Types: Any type. For a quantised type `p[0]` and `lp[0]` are multiples of the block size. Elements are copied
+    ///   exactly.
     /// - Result: The type of `a`.
-    /// - `p`: number of zeros appended in each dimension. Each at least 0.
+    /// - `p`: number of elements after the last one of each dimension. Each at least 0.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, PadOptions};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.pad([1, 0, 0, 0], PadOptions::new().lp([1, 0, 0, 0]))?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [0., 1., 2., 0.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
-        // SAFETY: context and operands are live; what is pointed to lives for the call.
-        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_pad(ctx, self.raw(), p.as_ptr()) })
+    pub fn pad(&self, p: [i64; 4], options: PadOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_pad(ctx, self.raw(), p.as_ptr(), &options.raw) },
+        )
     }
 
     /// Extends each row of `a` at both ends by its mirror image.
@@ -3321,36 +3561,74 @@ impl Tensor {
         self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_one_hot(ctx, self.raw(), classes) })
     }
 
-    /// Enlarges images by a factor, in width and height.
+    /// Turns each time into a row of cosines and sines of growing periods (sinusoidal embedding).
     ///
-    /// Computes `c[i0, i1] = a[floor(i0 / factor), floor(i1 / factor)]`.
+    /// Computes `c[j, t] = cos(timesteps[t] w(j)) for j < h`; `c[j + h, t] = sin(timesteps[t] w(j))`; `w(j) =
+    /// max_period^(-j / h)`; `h = floor(dim / 2)`.
     ///
-    /// The formula is for `nearest`. With `bilinear`, an element is interpolated between the pixels of `a` around the
-    /// point ((i0 + 1/2) / factor - 1/2, (i1 + 1/2) / factor - 1/2). Beyond an edge, the pixels at the edge are used.
-    /// - Shapes: `a` `[w, h, ..]`, `c` `[factor w, factor h, ..]`.
-    /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. With `bilinear`, they are computed in
-    ///   F32, first between rows and then between columns, and rounded once.
-    /// - Result: The type of `a`.
-    /// - `factor`: factor of the width and of the height. At least 1.
+    /// The last element of a row is 0 if `dim` is odd.
+    /// - Shapes: `timesteps` `[n]`, `c` `[dim, n]`.
+    /// - Types: `timesteps` is F32, F16 or BF16. Computed in F32: angles are off by up to 4e-7 of their size.
+    /// - Result: F32.
+    /// - `dim`: length of a row. Range: 1 to 1048576.
+    /// - `max_period`: the period that the slowest of infinitely many waves would have, in radians. At least 1.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
     /// let ctx = Context::new();
-    /// let image = ctx.tensor([2], &[1f32, 2.])?;
-    /// let c = image.upscale(2, Default::default())?;
-    /// Backend::cpu()?.compute(&[&c])?;
-    /// assert_eq!(c.to_vec::<f32>()?, [1., 1., 2., 2., 1., 1., 2., 2.]);
+    /// let times = ctx.tensor([2], &[0f32, 1.])?;
+    /// let c = times.timestep_embedding(2, 10000)?.eval(&Backend::cpu()?)?.to_vec::<f32>()?;
+    /// assert_eq!(c[..2], [1., 0.]);
+    /// assert!((c[2] - 1f32.cos()).abs() < 1e-6 && (c[3] - 1f32.sin()).abs() < 1e-6);
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     ///
     /// # Errors
     /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
     /// range.
-    pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+    pub fn timestep_embedding(&self, dim: i64, max_period: i64) -> Result<Tensor> {
         self.node_context().construct(
             || shapes(&[self]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
-            |ctx| unsafe { sys::tl_upscale(ctx, self.raw(), factor, &options.raw) },
+            |ctx| unsafe { sys::tl_timestep_embedding(ctx, self.raw(), dim, max_period) },
+        )
+    }
+
+    /// Enlarges or reduces images, by a factor or to a size.
+    ///
+    /// Computes `c[i0, i1] = sum over j0 and j1 of w0(i0, j0) w1(i1, j1) a[j0, j1]`.
+    ///
+    /// In a dimension of n pixels that becomes one of m, the centre of pixel i is x = (i + 1/2) n / m - 1/2, or with
+    /// `align_corners` i (n - 1) / (m - 1). `nearest` takes pixel floor(i n / m), or floor(i (n - 1) / (m - 1)).
+    /// `bilinear` has the weights 1 - |j - x| for the pixels j around x, and `bicubic` those of cubic convolution with
+    /// a = -0.75 (Keys, 1981) for the four around it. Beyond an edge, the pixels at the edge are used. With
+    /// `antialias`, `bilinear` has the weights 1 - |j - x| / max(1, n / m), divided by their sum, as far as they are
+    /// above 0 and j exists. Dimensions 2 and 3 are always those of `nearest`.
+    /// - Shapes: `a` `[w, h, x, y]`, `c` `[factor w, factor h, x, y]`, or the shape `shape`. Either `factor` or `shape`
+    ///   is given.
+    /// - Types: F32, F16 or BF16. With `nearest`, elements are copied exactly. Otherwise they are computed in F32,
+    ///   first between rows and then between columns, and rounded once.
+    /// - Result: The type of `a`.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, UpscaleMode, UpscaleOptions};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let image = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = image.upscale(UpscaleOptions::new().factor(2))?;
+    /// assert_eq!(c.eval(&cpu)?.to_vec::<f32>()?, [1., 1., 2., 2., 1., 1., 2., 2.]);
+    /// let c = image.upscale(UpscaleOptions::new().shape([3, 1, 1, 1]).mode(UpscaleMode::Bilinear).align_corners(true))?;
+    /// assert_eq!(c.eval(&cpu)?.to_vec::<f32>()?, [1., 1.5, 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn upscale(&self, options: UpscaleOptions) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_upscale(ctx, self.raw(), &options.raw) },
         )
     }
 
@@ -3358,11 +3636,11 @@ impl Tensor {
     ///
     /// Computes `c[o] = max or average over t < k of a[o s + t - p]`.
     ///
-    /// Only elements inside `a` take part. The maximum is exact, and is NaN if a window has a NaN. The average is
-    /// summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
+    /// Only elements inside `a` take part. In a window without one, which p >= k makes, the maximum is the lowest
+    /// number of F32 and the average 0, as in ggml. The maximum is exact, and is NaN if a window has a NaN. The average
+    /// is summed in F64 and rounded once. It is taken over the elements inside `a`, as in ggml, or with `count_padding`
     /// over all `k`, as in PyTorch.
-    /// - Shapes: `a` `[n, ..]`, `c` `[(n + 2 p - k) / s + 1, ..]`, rounded down. p must be less than k, so that each
-    ///   window has an element.
+    /// - Shapes: `a` `[n, ..]`, `c` `[(n + 2 p - k) / s + 1, ..]`, rounded down.
     /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
     /// - `op`: the operation on a window.
@@ -3383,11 +3661,11 @@ impl Tensor {
     ///
     /// Computes `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1]`.
     ///
-    /// The maximum is that of the elements inside `a`. It is exact, and is NaN if a window has a NaN. The average is
-    /// summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding counts as zeros, as in ggml
-    /// and PyTorch, or with `skip_padding` over the elements inside `a`.
-    /// - Shapes: `a` `[w, h, ..]`, `c` `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down. p0
-    ///   must be less than k0 and p1 less than k1, so that each window has an element.
+    /// The maximum is that of the elements inside `a`. In a window without one, which p0 >= k0 or p1 >= k1 makes, the
+    /// maximum is the lowest number of F32 and the average 0, as in ggml. A maximum is exact, and is NaN if a window
+    /// has a NaN. The average is summed in F64 and rounded once. It is taken over all k0 k1 elements, where padding
+    /// counts as zeros, as in ggml and PyTorch, or with `skip_padding` over the elements inside `a`.
+    /// - Shapes: `a` `[w, h, ..]`, `c` `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down.
     /// - Types: F32, F16 or BF16.
     /// - Result: The type of `a`.
     /// - `op`: the operation on a window.
@@ -3409,8 +3687,9 @@ impl Tensor {
     ///
     /// Computes `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// Elements outside `b` count as zeros. `a` is the kernel, of which only the shape is used. The convolution is the
-    /// product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off. `a` is the kernel, of which only the shape is
+    /// used. The convolution is the product of the result and the kernel, reshaped to `[kw kh channels, outputs]`.
     /// - Shapes: For images: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c`
     ///   `[kw kh channels, w', h', images]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 -
     ///   (kh - 1) d1 - 1) / s1 + 1, both rounded down. For signals: `a` `[k, channels, outputs]`, `b`
@@ -3434,7 +3713,8 @@ impl Tensor {
     ///
     /// Computes `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n]`.
     ///
-    /// Elements outside `b` count as zeros.
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off.
     /// - Shapes: `a` `[k, channels, outputs]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3458,7 +3738,8 @@ impl Tensor {
     /// Computes `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n]`.
     ///
-    /// Elements outside `b` count as zeros.
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off.
     /// - Shapes: `a` `[kw, kh, channels, outputs]`, `b` `[w, h, channels, images]`, `c` `[w', h', outputs, images]`,
     ///   with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded
     ///   down.
@@ -3493,7 +3774,8 @@ impl Tensor {
     ///
     /// Computes `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n]`.
     ///
-    /// Elements outside `b` count as zeros.
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off.
     /// - Shapes: `a` `[k, 1, channels]`, `b` `[n, channels, signals]`, `c`
     ///   `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`, rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3517,7 +3799,8 @@ impl Tensor {
     /// Computes `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
     /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n]`.
     ///
-    /// Elements outside `b` count as zeros.
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off.
     /// - Shapes: `a` `[kw, kh, 1, channels]`, `b` `[w, h, channels, images]`, `c` `[w', h', channels, images]`, with w'
     ///   = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down.
     /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
@@ -3577,6 +3860,104 @@ impl Tensor {
             || shapes(&[self, b]),
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe { sys::tl_conv_transpose_2d(ctx, self.raw(), b.raw(), &options.raw) },
+        )
+    }
+
+    /// Copies the elements under each window of a convolution of volumes into a row of the result.
+    ///
+    /// Computes `c[((channel kd + tz) kh + ty) kw + tx, x, y, z + d' n] =
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n]`.
+    ///
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off. `a` is the kernel, of which only the shape is
+    /// used.
+    /// - Shapes: `a` `[kw, kh, kd, channels outputs]`, `b` `[w, h, d, channels volumes]`, `c`
+    ///   `[kw kh kd channels, w', h', d' volumes]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2
+    ///   p1 - (kh - 1) d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at most 4096.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. `c` has the type `to`, to which each element is rounded once.
+    /// - `channels`: number of channels of a volume of `b`. At least 1.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn im2col_3d(&self, b: &Tensor, channels: i64, options: Im2col3dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_im2col_3d(ctx, self.raw(), b.raw(), channels, &options.raw) },
+        )
+    }
+
+    /// Convolves the volumes `b` with the kernel `a`.
+    ///
+    /// Computes `c[x, y, z, m + outputs n] = sum over channels, tx < kw, ty < kh and tz < kd of
+    /// a[tx, ty, tz, channel + channels m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, z s2 + tz d2 - p2, channel + channels n]`.
+    ///
+    /// Elements outside `b` count as zeros. A window that is larger than `b` with its padding is refused, as by
+    /// PyTorch: ggml computes one position, whose window is cut off. It is the sum of a [`Tensor::conv_2d`] for each
+    /// plane of the kernel.
+    /// - Shapes: `a` `[kw, kh, kd, channels outputs]`, `b` `[w, h, d, channels volumes]`, `c`
+    ///   `[w', h', d', outputs volumes]`, with w' = (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1 and h' = (h + 2 p1 - (kh - 1)
+    ///   d1 - 1) / s1 + 1, both rounded down, and d' in the same way. kd is at most 4096.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
+    /// - `channels`: number of channels of a volume of `b`. At least 1.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // The sum of a cube.
+    /// let (kernel, volume) = (ctx.tensor([2, 2, 2], &[1f32; 8])?, ctx.tensor([2, 2, 2], &[1f32, 2., 3., 4., 5., 6., 7., 8.])?);
+    /// let c = kernel.conv_3d(&volume, 1, Default::default())?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [36.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn conv_3d(&self, b: &Tensor, channels: i64, options: Conv3dOptions) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_3d(ctx, self.raw(), b.raw(), channels, &options.raw) },
+        )
+    }
+
+    /// Adds up windows that overlap: the second half of a transposed convolution of signals.
+    ///
+    /// Computes `c[x, channel] = sum over t < k and j with j stride + t - padding = x of a[t + k channel, j]`.
+    /// - Shapes: `a` `[k channels, n]`, `c` `[(n - 1) stride + k - 2 padding, channels]`. k is at most 4096 times
+    ///   `stride`.
+    /// - Types: F32, F16 or BF16. Sums are computed in F32 and rounded once.
+    /// - Result: The type of `a`.
+    /// - `stride`: distance of neighbouring windows in the result. At least 1.
+    /// - `padding`: number of elements cut off at both ends of the result. At least 0.
+    /// - `channels`: number of channels of the result. At least 1.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // Two windows of two elements, of which the middle ones overlap.
+    /// let a = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?;
+    /// let c = a.col2im_1d(1, 0, 1)?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 5., 4.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn col2im_1d(&self, stride: i64, padding: i64, channels: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_col2im_1d(ctx, self.raw(), stride, padding, channels) },
         )
     }
 
@@ -4152,5 +4533,107 @@ impl Tensor {
     pub fn logical_not(&self) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_logical_not(ctx, self.raw()) })
+    }
+
+    /// Divides images into square windows.
+    ///
+    /// Computes `c[i, x, y, p + px q + px py n] = a[i, p w + x, q w + y, n], or 0 beyond the edges of `a``.
+    ///
+    /// px and py are the numbers of windows across and down, rounded up.
+    /// - Shapes: `a` `[n, w0, h0, images]`, `c` `[n, w, w, px py images]`, px = w0 / `w` and py = h0 / `w`, rounded up.
+    /// - Types: Any type without blocks. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `w`: width and height of a window. Range: 1 to 1048576.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // A row of three pixels becomes two windows.
+    /// let a = ctx.tensor([1, 3, 1], &[1f32, 2., 3.])?;
+    /// let c = a.win_part(2)?;
+    /// assert_eq!(c.shape(), [1, 2, 2, 2]);
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [1., 2., 0., 0., 3., 0., 0., 0.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn win_part(&self, w: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_win_part(ctx, self.raw(), w) })
+    }
+
+    /// Puts the windows of [`Tensor::win_part`] together.
+    ///
+    /// Computes `c[i, x, y, n] = a[i, x mod w, y mod w, floor(x / w) + px floor(y / w) + px py n]`.
+    ///
+    /// px = `w0` / `w` and py = `h0` / `w`, rounded up.
+    /// - Shapes: `a` `[n, w, w, px py images]`, `c` `[n, w0, h0, images]`.
+    /// - Types: Any type without blocks. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `w0`: width of the images. Range: 1 to 16777216.
+    /// - `h0`: height of the images. Range: 1 to 16777216.
+    /// - `w`: width and height of a window. Range: 1 to 1048576.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn win_unpart(&self, w0: i64, h0: i64, w: i64) -> Result<Tensor> {
+        self.node_context().construct(
+            || shapes(&[self]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_win_unpart(ctx, self.raw(), w0, h0, w) },
+        )
+    }
+
+    /// Gathers the rows of `a` that belong to the distances between queries and keys.
+    ///
+    /// Computes `c[i, k, q] = a[i, q - k + kh - 1]`.
+    /// - Shapes: `a` `[n, qh + kh - 1]`, `c` `[n, kh, qh]`.
+    /// - Types: F32, F16, BF16, F64, I32 or I64. Elements are copied exactly.
+    /// - Result: The type of `a`.
+    /// - `qh`: number of queries. Range: 1 to 1048576.
+    /// - `kh`: number of keys. Range: 1 to 1048576.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // Rows for the distances -1, 0 and 1.
+    /// let rows = ctx.tensor([1, 3], &[-1f32, 0., 1.])?;
+    /// let c = rows.get_rel_pos(2, 2)?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [0., -1., 1., 0.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn get_rel_pos(&self, qh: i64, kh: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_get_rel_pos(ctx, self.raw(), qh, kh) })
+    }
+
+    /// Adds to attention scores a term for the horizontal and one for the vertical distance.
+    ///
+    /// Computes `c[x + kw y, i, n] = a[x + kw y, i, n] + pw[x, i, n] + ph[y, i, n]`.
+    ///
+    /// i = qx + qw qy is a query, and x and y are the column and the row of a key.
+    /// - Shapes: `a` `[kw kh, qw qh, batch]`, `pw` `[kw, qw, qh, batch]`, `ph` `[kh, qw, qh, batch]`. `c` has the shape
+    ///   of `a`.
+    /// - Types: `a`, `pw` and `ph` are each F32, F16 or BF16. Each addition is computed in F32 and rounded once to the
+    ///   type of `a`.
+    /// - Result: The type of `a`.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn add_rel_pos(&self, pw: &Tensor, ph: &Tensor) -> Result<Tensor> {
+        self.with(&[pw, ph]).construct(
+            || shapes(&[self, pw, ph]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_add_rel_pos(ctx, self.raw(), pw.raw(), ph.raw()) },
+        )
     }
 }

@@ -99,25 +99,24 @@ impl Module for MaxPool1d {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Upsample {
-    factor: i64,
     options: UpscaleOptions,
 }
 
 impl Upsample {
     /// Repeats each pixel.
     pub fn nearest(factor: i64) -> Self {
-        Self { factor, options: UpscaleOptions::new().mode(UpscaleMode::Nearest) }
+        Self { options: UpscaleOptions::new().factor(factor).mode(UpscaleMode::Nearest) }
     }
 
     /// Interpolates between the four nearest pixels. Corners of images stay where they are, not the centres of the
     /// pixels in the corners: PyTorch calls this `align_corners=False`.
     pub fn bilinear(factor: i64) -> Self {
-        Self { factor, options: UpscaleOptions::new().mode(UpscaleMode::Bilinear) }
+        Self { options: UpscaleOptions::new().factor(factor).mode(UpscaleMode::Bilinear) }
     }
 }
 
 impl Module for Upsample {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
-        x.upscale(self.factor, self.options)
+        x.upscale(self.options)
     }
 }

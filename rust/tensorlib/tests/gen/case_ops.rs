@@ -163,11 +163,14 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
                 "" | "normal" => tensorlib::RopeMode::Normal,
                 "neox" => tensorlib::RopeMode::Neox,
                 "mrope" => tensorlib::RopeMode::Mrope,
+                "imrope" => tensorlib::RopeMode::Imrope,
+                "vision" => tensorlib::RopeMode::Vision,
                 other => panic!("mode: {other} is none of its words"),
             };
             let options = tensorlib::RopeOptions::new();
             let options = options.mode(mode);
             let options = options.n_dims(attrs.integer("n_dims"));
+            let options = options.offset(attrs.integer("offset"));
             let options = options.sections(attrs.list("sections"));
             let options = options.n_ctx_orig(attrs.integer("n_ctx_orig"));
             let options = options.freq_base(attrs.number("freq_base"));
@@ -240,7 +243,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "pad" => {
             let p = attrs.list("p");
-            s[0].pad(p)
+            let options = tensorlib::PadOptions::new();
+            let options = options.lp(attrs.list("lp"));
+            let options = options.circular(attrs.integer("circular") != 0);
+            s[0].pad(p, options)
         }
         "pad_reflect_1d" => {
             let p0 = attrs.integer("p0");
@@ -319,16 +325,25 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let n = attrs.integer("n");
             s.context.linspace(start, stop, n)
         }
+        "timestep_embedding" => {
+            let dim = attrs.integer("dim");
+            let max_period = attrs.integer("max_period");
+            s[0].timestep_embedding(dim, max_period)
+        }
         "upscale" => {
-            let factor = attrs.integer("factor");
             let mode = match attrs.text("mode") {
                 "" | "nearest" => tensorlib::UpscaleMode::Nearest,
                 "bilinear" => tensorlib::UpscaleMode::Bilinear,
+                "bicubic" => tensorlib::UpscaleMode::Bicubic,
                 other => panic!("mode: {other} is none of its words"),
             };
             let options = tensorlib::UpscaleOptions::new();
+            let options = options.factor(attrs.integer("factor"));
             let options = options.mode(mode);
-            s[0].upscale(factor, options)
+            let options = options.shape(attrs.list("ne"));
+            let options = options.align_corners(attrs.integer("align_corners") != 0);
+            let options = options.antialias(attrs.integer("antialias") != 0);
+            s[0].upscale(options)
         }
         "pool_1d" => {
             let op = match attrs.text("op") {
@@ -427,6 +442,47 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.d1(attrs.integer("d1"));
             s[0].conv_transpose_2d(&s[1], options)
         }
+        "im2col_3d" => {
+            let channels = attrs.integer("channels");
+            let to = match attrs.text("to") {
+                "" | "f32" => tensorlib::Im2col3dTo::F32,
+                "f16" => tensorlib::Im2col3dTo::F16,
+                "bf16" => tensorlib::Im2col3dTo::Bf16,
+                other => panic!("to: {other} is none of its words"),
+            };
+            let options = tensorlib::Im2col3dOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.s2(attrs.integer("s2"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.p2(attrs.integer("p2"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            let options = options.d2(attrs.integer("d2"));
+            let options = options.to(to);
+            s[0].im2col_3d(&s[1], channels, options)
+        }
+        "conv_3d" => {
+            let channels = attrs.integer("channels");
+            let options = tensorlib::Conv3dOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.s2(attrs.integer("s2"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.p2(attrs.integer("p2"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            let options = options.d2(attrs.integer("d2"));
+            s[0].conv_3d(&s[1], channels, options)
+        }
+        "col2im_1d" => {
+            let stride = attrs.integer("stride");
+            let padding = attrs.integer("padding");
+            let channels = attrs.integer("channels");
+            s[0].col2im_1d(stride, padding, channels)
+        }
         "random_uniform" => {
             let shape = attrs.ints("ne");
             let low = attrs.number("low");
@@ -515,6 +571,22 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "logical_or" => s[0].logical_or(&s[1]),
         "logical_xor" => s[0].logical_xor(&s[1]),
         "logical_not" => s[0].logical_not(),
+        "win_part" => {
+            let w = attrs.integer("w");
+            s[0].win_part(w)
+        }
+        "win_unpart" => {
+            let w0 = attrs.integer("w0");
+            let h0 = attrs.integer("h0");
+            let w = attrs.integer("w");
+            s[0].win_unpart(w0, h0, w)
+        }
+        "get_rel_pos" => {
+            let qh = attrs.integer("qh");
+            let kh = attrs.integer("kh");
+            s[0].get_rel_pos(qh, kh)
+        }
+        "add_rel_pos" => s[0].add_rel_pos(&s[1], &s[2]),
         _ => return None,
     })
 }
