@@ -35,7 +35,7 @@ __global__ void rope(View a, View c, DType type, View positions, DType position_
                 cosine = static_cast<float>(::cos(angle)) * rotation.size;
                 sine = static_cast<float>(::sin(angle)) * rotation.size;
             }
-            // Elements that are not rotated lie before and behind the others.
+            // Elements that are not rotated lie before the others and after them.
             const std::int64_t other = k - rotation.pairs, copied = other < rotation.first ? other : other + 2 * rotation.pairs;
             const std::int64_t first = !turned ? copied : rotation.first + (rotation.neighbours ? 2 * k : k);
             const std::int64_t second = !turned || rotation.neighbours ? first + 1 : first + rotation.pairs;
