@@ -205,7 +205,8 @@ std::vector<Tensor *> some_operands(CallBuilder &build, const Call &call, const 
     const bool gate = std::string_view(call.def->name) == "glu", add1 = std::string_view(call.def->name) == "add1";
     std::vector<Ne> shapes(call.operands(), ne);
     for (std::size_t i = 0; i < shapes.size(); i++) {
-        if (call.halves) shapes[i][0] *= 2;
+        // The last element of an odd row is not read.
+        if (call.halves) shapes[i][0] = 2 * shapes[i][0] + (random() % 4 == 0 ? 1 : 0);
         if (i != call.like() && !gate) shapes[i] = add1 ? Ne{1, 1, 1, 1} : some_part(ne, random);
     }
     for (std::size_t d = 0; d < ne.size() && !gate && shapes.size() > 1; d++) {
@@ -533,7 +534,6 @@ TEST_F(Refusals, shapes) {
                 refused(tl::Status::shape_mismatch, words, call, src, call.attrs);
             }
         }
-        if (call.halves) refused(tl::Status::shape_mismatch, {"a is [7, 2] f32", "even"}, call, {build.leaf({7, 2, 1, 1})}, call.attrs);
     }
 }
 

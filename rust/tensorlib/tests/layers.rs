@@ -336,7 +336,15 @@ fn convolutional_layers_refuse_what_does_not_fit() {
         assert!(error.contains(words), "{error}");
     };
     refused_by(MaxPool2d::new(0).forward(&images, &pass()), "k0");
-    refused_by(MaxPool2d::new(2).padding(2).forward(&images, &pass()), "pool_2d");
+    refused(
+        MaxPool2d::new(2).padding(2).forward(&images, &pass()),
+        "MaxPool2d: k = 2, padding = 2: less padding than k",
+    );
+    let signals = leaf(&ctx, &[4, 3, 1], 1);
+    refused(
+        MaxPool1d::new(3).padding(3).forward(&signals, &pass()),
+        "MaxPool1d: k = 3, padding = 3: less padding than k",
+    );
     refused_by(MaxPool1d::new(2).stride(-1).forward(&images, &pass()), "pool_1d");
     refused_by(Upsample::nearest(0).forward(&images, &pass()), "upscale");
     let layer = ConvTranspose2d::new(&p.scope("2d"), 2, 3, 3).unwrap();

@@ -1,6 +1,6 @@
 //! Pooling and upsampling layers.
 
-use super::{Module, Pass};
+use super::{invalid, Module, Pass};
 use crate::{Pool1dOptions, Pool2dOptions, PoolOp, Result, Tensor, UpscaleMode, UpscaleOptions};
 
 /// The maximum of each k x k window of images `[w, h, channels, n]`.
@@ -16,13 +16,14 @@ use crate::{Pool1dOptions, Pool2dOptions, PoolOp, Result, Tensor, UpscaleMode, U
 #[derive(Clone, Copy, Debug)]
 pub struct MaxPool2d {
     k: i64,
+    padding: i64,
     options: Pool2dOptions,
 }
 
 impl MaxPool2d {
     /// Windows of k x k elements, side by side.
     pub fn new(k: i64) -> Self {
-        Self { k, options: Pool2dOptions::new() }
+        Self { k, padding: 0, options: Pool2dOptions::new() }
     }
 
     /// The distance between windows, in both dimensions; k by default.
@@ -35,6 +36,7 @@ impl MaxPool2d {
     /// How far windows reach beyond each edge, less than k. What lies there is never the maximum.
     #[must_use]
     pub fn padding(mut self, padding: i64) -> Self {
+        self.padding = padding;
         self.options = self.options.p0(padding).p1(padding);
         self
     }
@@ -42,6 +44,7 @@ impl MaxPool2d {
 
 impl Module for MaxPool2d {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        check_padding("MaxPool2d", self.k, self.padding)?;
         x.pool_2d(PoolOp::Max, self.k, self.k, self.options)
     }
 }
@@ -58,13 +61,14 @@ impl Module for MaxPool2d {
 #[derive(Clone, Copy, Debug)]
 pub struct MaxPool1d {
     k: i64,
+    padding: i64,
     options: Pool1dOptions,
 }
 
 impl MaxPool1d {
     /// Windows of k elements, side by side.
     pub fn new(k: i64) -> Self {
-        Self { k, options: Pool1dOptions::new() }
+        Self { k, padding: 0, options: Pool1dOptions::new() }
     }
 
     /// The distance between windows; k by default.
@@ -77,6 +81,7 @@ impl MaxPool1d {
     /// How far windows reach beyond both ends, less than k. What lies there is never the maximum.
     #[must_use]
     pub fn padding(mut self, padding: i64) -> Self {
+        self.padding = padding;
         self.options = self.options.p(padding);
         self
     }
@@ -84,7 +89,16 @@ impl MaxPool1d {
 
 impl Module for MaxPool1d {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        check_padding("MaxPool1d", self.k, self.padding)?;
         x.pool_1d(PoolOp::Max, self.k, self.options)
+    }
+}
+
+/// A window in the padding alone would have no maximum.
+fn check_padding(layer: &str, k: i64, padding: i64) -> Result<()> {
+    match k > 0 && padding >= k {
+        true => Err(invalid(format!("{layer}: k = {k}, padding = {padding}: less padding than k is valid"))),
+        false => Ok(()),
     }
 }
 
