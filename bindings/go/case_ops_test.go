@@ -27,6 +27,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"masked_fill":        2,
 		"out_prod":           2,
 		"out_prod_id":        3,
+		"solve_tri":          2,
 		"transpose":          1,
 		"stop_gradient":      1,
 		"expand":             1,
@@ -34,6 +35,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"squeeze":            1,
 		"flatten":            1,
 		"select":             1,
+		"result":             1,
 		"cont":               1,
 		"cpy":                2,
 		"dup":                1,
@@ -131,6 +133,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"im2col_3d":          2,
 		"conv_3d":            2,
 		"col2im_1d":          1,
+		"ssm_conv":           4,
 		"random_uniform":     1,
 		"random_normal":      1,
 		"dropout":            2,
@@ -155,6 +158,11 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"win_unpart":         1,
 		"get_rel_pos":        1,
 		"add_rel_pos":        3,
+		"gated_delta_net":    6,
+		"ssm_scan":           7,
+		"rwkv_wkv6":          6,
+		"rwkv_wkv7":          7,
+		"gated_linear_attn":  5,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -205,6 +213,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.OutProd(src[0], src[1])
 	case "out_prod_id":
 		made, err = c.OutProdID(src[0], src[1], src[2], s.integer("experts"))
+	case "solve_tri":
+		made, err = c.SolveTri(src[0], src[1], s.integer("left") != 0, s.integer("lower") != 0, s.integer("unit") != 0)
 	case "transpose":
 		made, err = c.Transpose(src[0])
 	case "stop_gradient":
@@ -219,6 +229,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Flatten(src[0], s.integer("first"), s.integer("last"))
 	case "select":
 		made, err = c.Select(src[0], s.integer("dim"), s.integer("index"))
+	case "result":
+		made, err = c.Result(src[0], s.integer("number"))
 	case "cont":
 		made, err = c.Cont(src[0])
 	case "cpy":
@@ -557,6 +569,11 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Conv3d(src[0], src[1], s.integer("channels"), options)
 	case "col2im_1d":
 		made, err = c.Col2im1d(src[0], s.integer("stride"), s.integer("padding"), s.integer("channels"))
+	case "ssm_conv":
+		options := &SsmConvOptions{
+			Silu: s.integer("silu") != 0,
+		}
+		made, err = c.SsmConv(src[0], src[1], src[2], src[3], options)
 	case "random_uniform":
 		made, err = c.RandomUniform(src[0], s.ints("ne"), s.number("low"), s.number("high"), s.integer("stream"))
 	case "random_normal":
@@ -624,6 +641,22 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.GetRelPos(src[0], s.integer("qh"), s.integer("kh"))
 	case "add_rel_pos":
 		made, err = c.AddRelPos(src[0], src[1], src[2])
+	case "gated_delta_net":
+		options := &GatedDeltaNetOptions{
+			NStates: s.integer("n_states"),
+		}
+		made, err = c.GatedDeltaNet(src[0], src[1], src[2], src[3], src[4], src[5], options)
+	case "ssm_scan":
+		options := &SsmScanOptions{
+			NStates: s.integer("n_states"),
+		}
+		made, err = c.SsmScan(src[0], src[1], src[2], src[3], src[4], src[5], src[6], options)
+	case "rwkv_wkv6":
+		made, err = c.RwkvWkv6(src[0], src[1], src[2], src[3], src[4], src[5])
+	case "rwkv_wkv7":
+		made, err = c.RwkvWkv7(src[0], src[1], src[2], src[3], src[4], src[5], src[6])
+	case "gated_linear_attn":
+		made, err = c.GatedLinearAttn(src[0], src[1], src[2], src[3], src[4], s.number("scale"))
 	}
 	return made, true, err
 }

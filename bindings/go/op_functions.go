@@ -408,6 +408,27 @@ func (c *Context) OutProdID(a, b, ids *Tensor, experts int64) (*Tensor, error) {
 	})
 }
 
+// SolveTri solves systems of equations with triangular matrices.
+//
+// Computes sum over k of a[k, r] c[i, k] = b[i, r].
+//
+// Row r of a has the coefficients of equation r, and c the unknowns of one
+// system in each column. Elements of a on the other side of the diagonal are
+// not read. The unknowns follow one after the other (substitution). A 0 on the
+// diagonal gives infinities and NaN. For X a = b solve the transposed system.
+//
+//   - Shapes: a (n, n, x, y), b and c (m, n, x, y).
+//   - Types: a and b are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
+//   - left: must be true: a is left of the unknowns.
+//   - lower: whether the lower triangle of a is read, else the upper one.
+//   - unit: whether 1 takes the place of the diagonal, which is then not read.
+func (c *Context) SolveTri(a, b *Tensor, left bool, lower bool, unit bool) (*Tensor, error) {
+	return c.construct("solve_tri", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_solve_tri(c.ptr, a.ptr, b.ptr, C.bool(left), C.bool(lower), C.bool(unit))
+	})
+}
+
 // Transpose swaps dimensions 0 and 1 of a.
 //
 // Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
@@ -517,6 +538,23 @@ func (c *Context) Flatten(a *Tensor, first int64, last int64) (*Tensor, error) {
 func (c *Context) Select(a *Tensor, dim int64, index int64) (*Tensor, error) {
 	return c.construct("select", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_select(c.ptr, a.ptr, C.int64_t(dim), C.int64_t(index))
+	})
+}
+
+// Result returns another result of the operation that made a.
+//
+// c is result number n of the operation whose first result is a.
+//
+// An operation with several results returns the first one. Its description says
+// what the others are. All are computed together.
+//
+//   - Shapes: Those of the operation's description.
+//   - Types: Any type.
+//   - Result: A view of a. Nothing is computed.
+//   - n: which result. 0 is a itself. Range: 0 to 9.
+func (c *Context) Result(a *Tensor, n int64) (*Tensor, error) {
+	return c.construct("result", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_result(c.ptr, a.ptr, C.int64_t(n))
 	})
 }
 
@@ -3020,6 +3058,41 @@ func (c *Context) Col2im1d(a *Tensor, stride int64, padding int64, channels int6
 	})
 }
 
+// SsmConvOptions holds the optional attributes of [Context.SsmConv]. A field
+// that is zero has its default.
+type SsmConvOptions struct {
+	// If true, Silu is applied to the sums. Default: false.
+	Silu bool
+}
+
+// SsmConv convolves each channel of sequences with its own short kernel,
+// without looking ahead, as state space models do.
+//
+// Computes c[i, t, s] = f(sum over j < k of kernel[j, i] x[t + j, i, s] +
+// bias[i]); x is `state` followed by `a`, or `a`.
+//
+// f is Silu if that is true, otherwise nothing. The first tokens need k - 1
+// elements before them: these are the state, which are the last k - 1 elements
+// of x when the next tokens come, or a begins with them. A [Context.Conv1dDw],
+// transposed.
+//
+//   - Shapes: a (t, channels, sequences) with a state
+//     (k - 1, channels, sequences), or (k - 1 + t, channels, sequences) without
+//     one. kernel (k, channels), bias (channels), c (channels, t, sequences).
+//   - Types: All operands are each F32, F16 or BF16. Computed in F32.
+//   - Result: F32.
+//   - state and bias are optional: nil leaves one out.
+func (c *Context) SsmConv(a, kernel, state, bias *Tensor, options *SsmConvOptions) (*Tensor, error) {
+	state, bias = orNone(state), orNone(bias)
+	params := C.tl_ssm_conv_params{struct_size: C.sizeof_tl_ssm_conv_params}
+	if options != nil {
+		params.silu = C.bool(options.Silu)
+	}
+	return c.construct("ssm_conv", []*Tensor{a, kernel, state, bias}, func() *C.tl_tensor {
+		return C.tl_ssm_conv(c.ptr, a.ptr, kernel.ptr, state.ptr, bias.ptr, &params)
+	})
+}
+
 // RandomUniform draws random numbers that are uniformly distributed between two
 // bounds.
 //
@@ -3635,5 +3708,156 @@ func (c *Context) GetRelPos(a *Tensor, qh int64, kh int64) (*Tensor, error) {
 func (c *Context) AddRelPos(a, pw, ph *Tensor) (*Tensor, error) {
 	return c.construct("add_rel_pos", []*Tensor{a, pw, ph}, func() *C.tl_tensor {
 		return C.tl_add_rel_pos(c.ptr, a.ptr, pw.ptr, ph.ptr)
+	})
+}
+
+// GatedDeltaNetOptions holds the optional attributes of
+// [Context.GatedDeltaNet]. A field that is zero has its default.
+type GatedDeltaNetOptions struct {
+	// Number of states that the second result has for each sequence, the
+	// newest first. Range: 1 to 1048576. Default: 1.
+	NStates int64
+}
+
+// GatedDeltaNet runs the gated delta rule over the tokens of sequences (Yang
+// and others, Gated Delta Networks, 2024).
+//
+// Computes M[j, i] = e^g M[j, i] + beta (v[j] - sum over i of e^g M[j, i] k[i])
+// k[i]; c[j] = sum over i of M[j, i] q[i] / sqrt(S).
+//
+// This is for a token of a head, and M is the state that the token before it
+// left: state for the first one. g is a number for each head, or one for each
+// i. Head h uses head h mod heads' of q and k, and sequence n uses theirs
+// number n sequences' / sequences. The second result are the states after the
+// last token, and after those before it with NStates above 1: state s of that
+// many is the one s tokens before the end, behind those of all sequences for
+// s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0
+// is state.
+//
+//   - Shapes: q and k (S, heads', tokens, sequences'), v and c
+//     (S, heads, tokens, sequences), g (1 or S, heads, tokens, sequences), beta
+//     (1, heads, tokens, sequences), state (S, S, heads, sequences) with index
+//     i first. heads' divides heads and sequences' divides sequences.
+//   - Types: All F32, as is what is computed. e^x is computed to within 1e-6.
+//   - Result: F32.
+//   - Result 1, by [Context.Result]: the states,
+//     (S, S, heads, sequences NStates).
+func (c *Context) GatedDeltaNet(q, k, v, g, beta, state *Tensor, options *GatedDeltaNetOptions) (*Tensor, error) {
+	params := C.tl_gated_delta_net_params{struct_size: C.sizeof_tl_gated_delta_net_params}
+	if options != nil {
+		params.n_states = C.int64_t(options.NStates)
+	}
+	return c.construct("gated_delta_net", []*Tensor{q, k, v, g, beta, state}, func() *C.tl_tensor {
+		return C.tl_gated_delta_net(c.ptr, q.ptr, k.ptr, v.ptr, g.ptr, beta.ptr, state.ptr, &params)
+	})
+}
+
+// SsmScanOptions holds the optional attributes of [Context.SsmScan]. A field
+// that is zero has its default.
+type SsmScanOptions struct {
+	// Number of states that the second result has for each sequence, the
+	// newest first. Range: 1 to 1048576. Default: 1.
+	NStates int64
+}
+
+// SsmScan runs a selective state space model over the tokens of sequences (Gu
+// and Dao, Mamba, 2023).
+//
+// Computes M[j, i] = e^(d a[i]) M[j, i] + d x[j] b[i]; y[j] = sum over i of
+// M[j, i] c[i]; d = log(1 + e^dt).
+//
+// This is for a token of a head, and M is the state that the token before it
+// left. Sequence n begins with state number ids[n] of state. a is a number for
+// each head (Mamba 2), or one for each i (Mamba). Head h uses group h / (heads
+// / groups) of b and out. The second result are the states after the last
+// token, and after those before it with NStates above 1: state s of that many
+// is the one s tokens before the end, behind those of all sequences for s - 1.
+// It is 0 if there are fewer tokens than that. Without tokens, state 0 is
+// state.
+//
+//   - Shapes: state (d_state, dim, heads, any) with index i first, x and y
+//     (dim, heads, tokens, sequences), dt (heads, tokens, sequences), a
+//     (1 or d_state, heads), b and out (d_state, groups, tokens, sequences),
+//     ids (sequences). groups divides heads.
+//   - Types: ids is I32 or I64, the others are F32, as is what is computed. e^x
+//     is computed to within 1e-6.
+//   - Result: F32.
+//   - Result 1, by [Context.Result]: the states,
+//     (d_state, dim, heads, sequences NStates).
+//   - Computing fails with [StatusInvalidArgument] for an id that is no state.
+//     The message names the first such element.
+func (c *Context) SsmScan(state, x, dt, a, b, out, ids *Tensor, options *SsmScanOptions) (*Tensor, error) {
+	params := C.tl_ssm_scan_params{struct_size: C.sizeof_tl_ssm_scan_params}
+	if options != nil {
+		params.n_states = C.int64_t(options.NStates)
+	}
+	return c.construct("ssm_scan", []*Tensor{state, x, dt, a, b, out, ids}, func() *C.tl_tensor {
+		return C.tl_ssm_scan(c.ptr, state.ptr, x.ptr, dt.ptr, a.ptr, b.ptr, out.ptr, ids.ptr, &params)
+	})
+}
+
+// RwkvWkv6 runs the time mixing of RWKV 6 over the tokens of sequences (Peng
+// and others, Eagle and Finch, 2024).
+//
+// Computes c[j] = sum over i of r[i] (M[i, j] + tf[i] k[i] v[j]); M[i, j] =
+// td[i] M[i, j] + k[i] v[j].
+//
+// This is for a token of a head, and M is the state that the token before it
+// left: state for the first one of a sequence. Sequences have as many tokens
+// each, one sequence after the other.
+//
+//   - Shapes: k, v, r and td (S, heads, tokens), tf (S, heads), state
+//     (S S heads, sequences) with index j first, c (S heads, tokens). sequences
+//     divides tokens.
+//   - Types: All F32, as is what is computed.
+//   - Result: F32.
+//   - Result 1, by [Context.Result]: the states, in the shape of state.
+func (c *Context) RwkvWkv6(k, v, r, tf, td, state *Tensor) (*Tensor, error) {
+	return c.construct("rwkv_wkv6", []*Tensor{k, v, r, tf, td, state}, func() *C.tl_tensor {
+		return C.tl_rwkv_wkv6(c.ptr, k.ptr, v.ptr, r.ptr, tf.ptr, td.ptr, state.ptr)
+	})
+}
+
+// RwkvWkv7 runs the time mixing of RWKV 7 over the tokens of sequences (Peng
+// and others, Goose, 2025).
+//
+// Computes M[j, i] = w[i] M[j, i] + v[j] k[i] + b[i] sum over l of M[j, l]
+// a[l]; c[j] = sum over i of M[j, i] r[i].
+//
+// This is for a token of a head, and M is the state that the token before it
+// left: state for the first one of a sequence. Sequences have as many tokens
+// each, one sequence after the other.
+//
+//   - Shapes: r, w, k, v, a and b (S, heads, tokens), state
+//     (S S heads, sequences) with index i first, c (S heads, tokens). sequences
+//     divides tokens.
+//   - Types: All F32, as is what is computed.
+//   - Result: F32.
+//   - Result 1, by [Context.Result]: the states, in the shape of state.
+func (c *Context) RwkvWkv7(r, w, k, v, a, b, state *Tensor) (*Tensor, error) {
+	return c.construct("rwkv_wkv7", []*Tensor{r, w, k, v, a, b, state}, func() *C.tl_tensor {
+		return C.tl_rwkv_wkv7(c.ptr, r.ptr, w.ptr, k.ptr, v.ptr, a.ptr, b.ptr, state.ptr)
+	})
+}
+
+// GatedLinearAttn runs gated linear attention over the tokens of sequences
+// (Yang and others, 2023).
+//
+// Computes M[i, j] = g[i] M[i, j] + k[i] v[j]; c[j] = scale sum over i of q[i]
+// M[i, j].
+//
+// This is for a token of a head, and M is the state that the token before it
+// left: state for the first one of a sequence. Sequences have as many tokens
+// each, one sequence after the other.
+//
+//   - Shapes: k, v, q and g (S, heads, tokens), state (S S heads, sequences)
+//     with index j first, c (S heads, tokens). sequences divides tokens.
+//   - Types: All F32, as is what is computed.
+//   - Result: F32.
+//   - Result 1, by [Context.Result]: the states, in the shape of state.
+//   - scale: factor of the result.
+func (c *Context) GatedLinearAttn(k, v, q, g, state *Tensor, scale float64) (*Tensor, error) {
+	return c.construct("gated_linear_attn", []*Tensor{k, v, q, g, state}, func() *C.tl_tensor {
+		return C.tl_gated_linear_attn(c.ptr, k.ptr, v.ptr, q.ptr, g.ptr, state.ptr, C.double(scale))
 	})
 }

@@ -127,14 +127,13 @@ Ref<PackedConstants> CpuBackend::new_packed_constants(DeviceMemory &memory) {
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
-    static const KernelTable<CpuKernel> all{kernels::tiles,     kernels::mul_mat, kernels::mul_mat_id, kernels::outer_products,
-                                            kernels::copies,    kernels::norms,   kernels::optimisers, kernels::rope,
-                                            kernels::attention, kernels::rows,    kernels::reductions, kernels::running_sums,
-                                            kernels::ordering,  kernels::counts,  kernels::custom,     kernels::losses,
-                                            kernels::layout,    kernels::bands,   kernels::windows,    kernels::numbers,
-                                            kernels::gather,    kernels::scatter, kernels::arange,     kernels::convolution,
-                                            kernels::depthwise, kernels::im2col,  kernels::pooling,    kernels::random,
-                                            kernels::upscale,   kernels::sparse,  kernels::axpy,       kernels::sparse_blocks};
+    static const KernelTable<CpuKernel> all{
+        kernels::tiles,      kernels::mul_mat,     kernels::mul_mat_id, kernels::outer_products, kernels::copies,     kernels::norms,
+        kernels::optimisers, kernels::rope,        kernels::attention,  kernels::rows,           kernels::reductions, kernels::running_sums,
+        kernels::ordering,   kernels::counts,      kernels::custom,     kernels::losses,         kernels::layout,     kernels::bands,
+        kernels::windows,    kernels::numbers,     kernels::gather,     kernels::scatter,        kernels::solve,      kernels::recurrent,
+        kernels::arange,     kernels::convolution, kernels::depthwise,  kernels::im2col,         kernels::pooling,    kernels::random,
+        kernels::upscale,    kernels::sparse,      kernels::axpy,       kernels::sparse_blocks};
     return all;
 }
 

@@ -32,8 +32,8 @@ struct CpuKernel : Kernel {
 // preference; the last one takes every legal input.
 namespace kernels {
 extern const std::span<const CpuKernel> arange, attention, axpy, bands, convolution, copies, counts, custom, depthwise, gather, im2col,
-    layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse,
-    sparse_blocks, reductions, running_sums, tiles, upscale, windows;
+    layout, losses, mul_mat, mul_mat_id, norms, numbers, optimisers, ordering, outer_products, pooling, random, recurrent, rope, rows,
+    scatter, solve, sparse, sparse_blocks, reductions, running_sums, tiles, upscale, windows;
 }
 
 // Rows with fewer bytes of work are not worth a second thread: waking one takes a few microseconds, in which a core

@@ -87,6 +87,8 @@ const KernelTable<CudaKernel> &table() noexcept {
                                              cuda_kernels::numbers,
                                              cuda_kernels::gather,
                                              cuda_kernels::scatter,
+                                             cuda_kernels::solve,
+                                             cuda_kernels::recurrent,
                                              cuda_kernels::arange,
                                              cuda_kernels::convolution,
                                              cuda_kernels::pooling,

@@ -25,8 +25,8 @@ struct CudaKernel : Kernel {
 // preference; the last one takes every legal input.
 namespace cuda_kernels {
 extern const std::span<const CudaKernel> arange, attention, axpy, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id,
-    norms, numbers, optimisers, ordering, outer_products, outer_products_by_expert, pooling, random, rope, rows, scatter, sparse,
-    sparse_blocks, reductions, running_sums, tiles, windows;
+    norms, numbers, optimisers, ordering, outer_products, outer_products_by_expert, pooling, random, recurrent, rope, rows, scatter, solve,
+    sparse, sparse_blocks, reductions, running_sums, tiles, windows;
 }
 
 }  // namespace tensorlib::core

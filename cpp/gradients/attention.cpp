@@ -55,5 +55,7 @@ constexpr GradientRule flash_attn_ext{[](Rule &r) {
 
 // Keys and values are rows of a cache.
 constexpr GradientRule paged_attention = no_gradient;
+constexpr GradientRule gated_delta_net = no_gradient, ssm_scan = no_gradient, rwkv_wkv6 = no_gradient, rwkv_wkv7 = no_gradient,
+                       gated_linear_attn = no_gradient, result = no_gradient;
 
 }  // namespace tensorlib::core::gradients::rules

@@ -57,4 +57,18 @@ constexpr GradientRule out_prod_id{[](Rule &r) {
     r.give(1, [&] { return g.op(Op::mul_mat_id, {r.source(0), ids}, {exact}); });
 }};
 
+// The transposed system for g, and its outer products with the unknowns.
+constexpr GradientRule solve_tri{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::SolveTriAttrs>();
+    const auto solved = [&] {
+        return r[0].transposed().op(
+            Op::solve_tri, r.g(), {Attr::of_int("left", 1), Attr::of_int("lower", attrs.lower ? 0 : 1), Attr::of_int("unit", attrs.unit)});
+    };
+    r.give(0, [&] {
+        const char *triangle = attrs.lower ? (attrs.unit ? "lower" : "lower_diag") : (attrs.unit ? "upper" : "upper_diag");
+        return (r.c().op(Op::mul_mat, solved(), {exact}) * -1.0).op(Op::tri, {}, {Attr::of_text("type", triangle)});
+    });
+    r.give(1, solved);
+}};
+
 }  // namespace tensorlib::core::gradients::rules

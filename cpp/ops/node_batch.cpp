@@ -7,7 +7,7 @@ NodeBatch::~NodeBatch() {
 }
 
 Tensor *NodeBatch::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
-    if (op_def(op).compose) return build_node(context_, op, src, attrs, this);
+    if (op_def(op).compose || op_def(op).n_results > 1) return build_node(context_, op, src, attrs, this);
     made_.push_back(nullptr);  // so that the new node cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
@@ -16,6 +16,15 @@ Tensor *NodeBatch::make(Op op, std::span<Tensor *const> src, std::span<const Att
         throw;
     }
     return made_.back();
+}
+
+void NodeBatch::adopt(Tensor &node) {
+    try {
+        made_.push_back(&node);
+    } catch (...) {
+        context_.take_back(node);
+        throw;
+    }
 }
 
 void NodeBatch::take(NodeBatch &other) {

@@ -25,6 +25,8 @@ public:
     // Those that were made since the last keep().
     std::span<Tensor *const> made() const noexcept { return made_; }
     void keep() noexcept { made_.clear(); }
+    // Takes over a node, which is taken back if that fails.
+    void adopt(Tensor &node);
     // Takes over the nodes of another batch in the same context.
     void take(NodeBatch &other);
 

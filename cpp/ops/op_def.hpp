@@ -56,6 +56,7 @@ struct OpFacts {
     // operation.
     bool repeats_last = false;
     std::span<const AttrDef> attrs{};
+    int n_results = 1;  // above 1: they lie one after the other in the node, which has one dimension (OpCode::part)
     ResultType result = ResultType::by_hand;
 };
 
@@ -73,6 +74,12 @@ struct Formula {
 };
 
 class NodeBatch;
+
+// A result of an operation with several: where it begins in its node, in bytes.
+struct ResultPart {
+    Layout layout;
+    std::size_t offset;
+};
 
 // An operation's code.
 struct OpCode {
@@ -92,6 +99,9 @@ struct OpCode {
     // For an elementwise operation, whose result is contiguous; null for others. Such an operation has no kernels of
     // its own: programs are made of formulas (runtime/program.hpp).
     Formula (*formula)(const Tensor &node) noexcept = nullptr;
+
+    // For an operation with several results: result i of a node, the first one at offset 0. Functions return a view of that.
+    ResultPart (*part)(const Tensor &node, int i) = nullptr;
 
     // For a composed operation, which makes nodes of other operations and is in no graph itself: returns the last one.
     // Sources and attributes are those of infer, which is null.

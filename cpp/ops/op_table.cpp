@@ -217,6 +217,18 @@ Tensor *composed(Context &context, const OpDef &def, std::span<Tensor *const> sr
     }
 }
 
+// A view of the first of several results, which takes the node back if there is no memory for it.
+Tensor *first_result(Context &context, Tensor &node, NodeBatch *batch) {
+    NodeBatch nodes(context);
+    nodes.adopt(node);
+    const ResultPart part = op_def(node.op).part(node, 0);
+    Tensor *first =
+        nodes.make(Op::view, {&node}, {Attr::of_ints("ne", std::span(part.layout.ne).first(static_cast<std::size_t>(part.layout.n_dims)))});
+    if (batch) batch->take(nodes);
+    nodes.keep();
+    return first;
+}
+
 }  // namespace
 
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs, NodeBatch *batch) {
@@ -250,7 +262,8 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
         if (role == Role::written) spec.written = static_cast<std::uint16_t>(spec.written | 1u << i);
     }
     def.infer(spec.src, given, spec);
-    return context.new_node(spec);
+    Tensor *made = context.new_node(spec);
+    return def.n_results == 1 ? made : first_result(context, *made, batch);
 }
 
 namespace ops {

@@ -200,6 +200,28 @@ void expand_infer(std::span<Tensor *const> src, const ExpandAttrs &attrs, NodeSp
     }
 }
 
+// The operation with several results whose first one this is, or null.
+const Tensor *several(const Tensor &a) noexcept {
+    const Tensor *made = a.op == Op::view ? a.src[0] : nullptr;
+    return made && op_def(made->op).n_results > 1 ? made : nullptr;
+}
+
+void result_infer(std::span<Tensor *const> src, const ResultAttrs &attrs, NodeSpec &result) {
+    const Tensor *made = several(*src[0]);
+    const int n_results = made ? op_def(made->op).n_results : 1;
+    if (attrs.number >= n_results) {
+        fail(Status::invalid_argument, "result: a is %s, number is %lld: %s has the results 0 to %d", tensor_text(*src[0]).c_str(),
+             static_cast<long long>(attrs.number), made ? op_name(made->op) : op_name(src[0]->op), n_results - 1);
+    }
+    if (!made || attrs.number == 0) {
+        result.layout = src[0]->layout;
+        return;
+    }
+    const ResultPart part = op_def(made->op).part(*made, static_cast<int>(attrs.number));
+    result.layout = part.layout;
+    result.view_offset = part.offset;
+}
+
 void stop_gradient_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) { result.layout = src[0]->layout; }
 
 }  // namespace
@@ -219,6 +241,8 @@ bool can_reshape(const Layout &a, const Extents &ne) noexcept {
     layout.ne = ne;
     return set_strides(a, layout);
 }
+
+constexpr OpDef result{facts::result, {.infer = with_attrs<ResultAttrs, result_infer>, .cost = no_cost}};
 
 constexpr OpDef stop_gradient{facts::stop_gradient, {.infer = stop_gradient_infer, .cost = no_cost}};
 

@@ -1,5 +1,5 @@
-// Operations on volumes, and the sum of windows that overlap, which are made of convolutions of images and of copies
-// (convolution.toml). They check their operands first, so that errors name them and not what they are made of.
+// Convolutions of volumes and of channels of sequences, and the sum of windows that overlap. They are made of other convolutions and of
+// copies (convolution.toml). They check their operands first, so that errors name them and not what they are made of.
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "ops/composed.hpp"
@@ -156,11 +156,46 @@ Tensor *col2im_1d_compose(NodeBatch &nodes, std::span<Tensor *const> src, const 
     return nodes.make(Op::cast, {part}, {Attr::of_text("to", traits(a.type).name)});
 }
 
+Tensor *ssm_conv_compose(NodeBatch &nodes, std::span<Tensor *const> src, const SsmConvAttrs &attrs) {
+    enum : std::size_t { sequences, kernel, state, bias };
+    const Extents &x = src[sequences]->layout.ne, &w = src[kernel]->layout.ne;
+    const auto refuse = [&] {
+        fail(Status::shape_mismatch,
+             "ssm_conv: %s: a {t, channels, sequences} with a state {k - 1, channels, sequences}, or {k - 1 + t, channels, sequences} "
+             "without "
+             "one, a kernel {k, channels} and a bias {channels} are valid",
+             operands_text(facts::ssm_conv, src).c_str());
+    };
+    for (const Tensor *tensor : src) {
+        if (tensor && !is_float(tensor->layout.type))
+            fail(Status::type_mismatch, "ssm_conv: %s: each must be f32, f16 or bf16", operands_text(facts::ssm_conv, src).c_str());
+    }
+    const std::int64_t taps = w[0], before = src[state] ? src[state]->layout.ne[0] : 0;
+    if (x[3] != 1 || w[1] != x[1] || w[2] != 1 || w[3] != 1 || taps < 1) refuse();
+    if (src[state] && src[state]->layout.ne != Extents{taps - 1, x[1], x[2], 1}) refuse();
+    if (src[bias] && src[bias]->layout.ne != Extents{x[1], 1, 1, 1}) refuse();
+    if (x[0] + before < taps) refuse();
+    const auto as_f32 = [&](Tensor *t) { return nodes.make(Op::cast, {t}, {Attr::of_text("to", "f32")}); };
+    Tensor *all = src[sequences];
+    if (before > 0) {
+        const Attr along = Attr::of_int("dim", 0);
+        const bool same = src[state]->layout.type == all->layout.type;
+        const std::array parts{same ? src[state] : as_f32(src[state]), same ? all : as_f32(all)};
+        all = nodes.make(Op::concat, parts, {&along, 1});
+    }
+    Tensor *sums = nodes.make(Op::conv_1d_dw, {shaped(nodes, src[kernel], Extents{taps, 1, w[1], 1}), all});
+    sums = nodes.make(Op::cont, {permuted(nodes, sums, {1, 0, 2, 3})});
+    if (src[bias]) sums = nodes.make(Op::add, {sums, src[bias]});
+    return attrs.silu ? nodes.make(Op::silu, {sums}) : sums;
+}
+
 }  // namespace
 
 constexpr OpDef conv_3d{facts::conv_3d, {.compose = composed<Conv3dAttrs, conv_3d_compose>}};
 
 constexpr OpDef im2col_3d{facts::im2col_3d, {.compose = composed<Im2col3dAttrs, im2col_3d_compose>}};
+
+constexpr OpDef ssm_conv{facts::ssm_conv, {.compose = composed<SsmConvAttrs, ssm_conv_compose>}};
 
 constexpr OpDef col2im_1d{facts::col2im_1d, {.compose = composed<Col2im1dAttrs, col2im_1d_compose>}};
 

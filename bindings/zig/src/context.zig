@@ -224,6 +224,7 @@ pub const Context = struct {
     pub const maskedFill = op_functions.maskedFill;
     pub const outProd = op_functions.outProd;
     pub const outProdId = op_functions.outProdId;
+    pub const solveTri = op_functions.solveTri;
     pub const transpose = op_functions.transpose;
     pub const stopGradient = op_functions.stopGradient;
     pub const expand = op_functions.expand;
@@ -231,6 +232,7 @@ pub const Context = struct {
     pub const squeeze = op_functions.squeeze;
     pub const flatten = op_functions.flatten;
     pub const select = op_functions.select;
+    pub const result = op_functions.result;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
     pub const dup = op_functions.dup;
@@ -328,6 +330,7 @@ pub const Context = struct {
     pub const im2col3d = op_functions.im2col3d;
     pub const conv3d = op_functions.conv3d;
     pub const col2im1d = op_functions.col2im1d;
+    pub const ssmConv = op_functions.ssmConv;
     pub const randomUniform = op_functions.randomUniform;
     pub const randomNormal = op_functions.randomNormal;
     pub const dropout = op_functions.dropout;
@@ -352,6 +355,11 @@ pub const Context = struct {
     pub const winUnpart = op_functions.winUnpart;
     pub const getRelPos = op_functions.getRelPos;
     pub const addRelPos = op_functions.addRelPos;
+    pub const gatedDeltaNet = op_functions.gatedDeltaNet;
+    pub const ssmScan = op_functions.ssmScan;
+    pub const rwkvWkv6 = op_functions.rwkvWkv6;
+    pub const rwkvWkv7 = op_functions.rwkvWkv7;
+    pub const gatedLinearAttn = op_functions.gatedLinearAttn;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot product of a

@@ -93,6 +93,17 @@ tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor
     });
 }
 
+tl_tensor *tl_solve_tri(tl_context *ctx, tl_tensor *a, tl_tensor *b, bool left, bool lower, bool unit) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("left", left),
+            Attr::of_int("lower", lower),
+            Attr::of_int("unit", unit),
+        };
+        return node<2>(context, Op::solve_tri, {a, b}, attrs);
+    });
+}
+
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
 tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::stop_gradient, {a}); }
@@ -141,6 +152,15 @@ tl_tensor *tl_select(tl_context *ctx, tl_tensor *a, int64_t dim, int64_t index) 
             Attr::of_int("index", index),
         };
         return node<1>(context, Op::select, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_result(tl_context *ctx, tl_tensor *a, int64_t number) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("number", number),
+        };
+        return node<1>(context, Op::result, {a}, attrs);
     });
 }
 
@@ -860,6 +880,17 @@ tl_tensor *tl_col2im_1d(tl_context *ctx, tl_tensor *a, int64_t stride, int64_t p
     });
 }
 
+tl_tensor *tl_ssm_conv(tl_context *ctx, tl_tensor *a, tl_tensor *kernel, tl_tensor *state, tl_tensor *bias,
+                       const tl_ssm_conv_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_ssm_conv_params options = options_of(params, "ssm_conv");
+        const Attr attrs[] = {
+            Attr::of_int("silu", capi::flag(options.silu, "ssm_conv", "silu")),
+        };
+        return node<4>(context, Op::ssm_conv, {a, kernel, state, bias}, attrs);
+    });
+}
+
 tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, int32_t n_dims, const int64_t *ne, double low, double high,
                              int64_t stream) {
     return constructed(ctx, [&](core::Context &context) {
@@ -1010,4 +1041,44 @@ tl_tensor *tl_get_rel_pos(tl_context *ctx, tl_tensor *a, int64_t qh, int64_t kh)
 
 tl_tensor *tl_add_rel_pos(tl_context *ctx, tl_tensor *a, tl_tensor *pw, tl_tensor *ph) {
     return build<3>(ctx, Op::add_rel_pos, {a, pw, ph});
+}
+
+tl_tensor *tl_gated_delta_net(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v, tl_tensor *g, tl_tensor *beta, tl_tensor *state,
+                              const tl_gated_delta_net_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_gated_delta_net_params options = options_of(params, "gated_delta_net");
+        const Attr attrs[] = {
+            Attr::of_int("n_states", options.n_states),
+        };
+        return node<6>(context, Op::gated_delta_net, {q, k, v, g, beta, state}, attrs);
+    });
+}
+
+tl_tensor *tl_ssm_scan(tl_context *ctx, tl_tensor *state, tl_tensor *x, tl_tensor *dt, tl_tensor *a, tl_tensor *b, tl_tensor *c,
+                       tl_tensor *ids, const tl_ssm_scan_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_ssm_scan_params options = options_of(params, "ssm_scan");
+        const Attr attrs[] = {
+            Attr::of_int("n_states", options.n_states),
+        };
+        return node<7>(context, Op::ssm_scan, {state, x, dt, a, b, c, ids}, attrs);
+    });
+}
+
+tl_tensor *tl_rwkv_wkv6(tl_context *ctx, tl_tensor *k, tl_tensor *v, tl_tensor *r, tl_tensor *tf, tl_tensor *td, tl_tensor *state) {
+    return build<6>(ctx, Op::rwkv_wkv6, {k, v, r, tf, td, state});
+}
+
+tl_tensor *tl_rwkv_wkv7(tl_context *ctx, tl_tensor *r, tl_tensor *w, tl_tensor *k, tl_tensor *v, tl_tensor *a, tl_tensor *b,
+                        tl_tensor *state) {
+    return build<7>(ctx, Op::rwkv_wkv7, {r, w, k, v, a, b, state});
+}
+
+tl_tensor *tl_gated_linear_attn(tl_context *ctx, tl_tensor *k, tl_tensor *v, tl_tensor *q, tl_tensor *g, tl_tensor *state, double scale) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("scale", scale),
+        };
+        return node<5>(context, Op::gated_linear_attn, {k, v, q, g, state}, attrs);
+    });
 }

@@ -75,6 +75,15 @@ Tensor ContextOps::out_prod_id(const Tensor &a, const Tensor &b, const Tensor &i
     return Nodes::make(*this, core::Op::out_prod_id, {&a, &b, &ids}, attrs);
 }
 
+Tensor ContextOps::solve_tri(const Tensor &a, const Tensor &b, bool left, bool lower, bool unit) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("left", left),
+        core::Attr::of_int("lower", lower),
+        core::Attr::of_int("unit", unit),
+    };
+    return Nodes::make(*this, core::Op::solve_tri, {&a, &b}, attrs);
+}
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::stop_gradient(const Tensor &a) const { return Nodes::make(*this, core::Op::stop_gradient, {&a}); }
@@ -114,6 +123,13 @@ Tensor ContextOps::select(const Tensor &a, std::int64_t dim, std::int64_t index)
         core::Attr::of_int("index", index),
     };
     return Nodes::make(*this, core::Op::select, {&a}, attrs);
+}
+
+Tensor ContextOps::result(const Tensor &a, std::int64_t number) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("number", number),
+    };
+    return Nodes::make(*this, core::Op::result, {&a}, attrs);
 }
 
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
@@ -697,6 +713,14 @@ Tensor ContextOps::col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t 
     return Nodes::make(*this, core::Op::col2im_1d, {&a}, attrs);
 }
 
+Tensor ContextOps::ssm_conv(const Tensor &a, const Tensor &kernel, const std::optional<Tensor> &state, const std::optional<Tensor> &bias,
+                            const SsmConvOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("silu", options.silu),
+    };
+    return Nodes::make(*this, core::Op::ssm_conv, {&a, &kernel, if_given(state), if_given(bias)}, attrs);
+}
+
 Tensor ContextOps::random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const {
     const core::Attr attrs[] = {
         shape_attr("random_uniform", shape),
@@ -825,6 +849,40 @@ Tensor ContextOps::add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &
     return Nodes::make(*this, core::Op::add_rel_pos, {&a, &pw, &ph});
 }
 
+Tensor ContextOps::gated_delta_net(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &g, const Tensor &beta,
+                                   const Tensor &state, const GatedDeltaNetOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_states", options.n_states),
+    };
+    return Nodes::make(*this, core::Op::gated_delta_net, {&q, &k, &v, &g, &beta, &state}, attrs);
+}
+
+Tensor ContextOps::ssm_scan(const Tensor &state, const Tensor &x, const Tensor &dt, const Tensor &a, const Tensor &b, const Tensor &c,
+                            const Tensor &ids, const SsmScanOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_states", options.n_states),
+    };
+    return Nodes::make(*this, core::Op::ssm_scan, {&state, &x, &dt, &a, &b, &c, &ids}, attrs);
+}
+
+Tensor ContextOps::rwkv_wkv6(const Tensor &k, const Tensor &v, const Tensor &r, const Tensor &tf, const Tensor &td,
+                             const Tensor &state) const {
+    return Nodes::make(*this, core::Op::rwkv_wkv6, {&k, &v, &r, &tf, &td, &state});
+}
+
+Tensor ContextOps::rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor &v, const Tensor &a, const Tensor &b,
+                             const Tensor &state) const {
+    return Nodes::make(*this, core::Op::rwkv_wkv7, {&r, &w, &k, &v, &a, &b, &state});
+}
+
+Tensor ContextOps::gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state,
+                                     double scale) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("scale", scale),
+    };
+    return Nodes::make(*this, core::Op::gated_linear_attn, {&k, &v, &q, &g, &state}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -873,6 +931,10 @@ Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int
     return Nodes::youngest_of({&a, &b, &ids}).out_prod_id(a, b, ids, experts);
 }
 
+Tensor solve_tri(const Tensor &a, const Tensor &b, bool left, bool lower, bool unit) {
+    return Nodes::youngest_of({&a, &b}).solve_tri(a, b, left, lower, unit);
+}
+
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
 Tensor stop_gradient(const Tensor &a) { return Nodes::youngest_of({&a}).stop_gradient(a); }
@@ -886,6 +948,8 @@ Tensor squeeze(const Tensor &a, std::int64_t dim) { return Nodes::youngest_of({&
 Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last) { return Nodes::youngest_of({&a}).flatten(a, first, last); }
 
 Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index) { return Nodes::youngest_of({&a}).select(a, dim, index); }
+
+Tensor result(const Tensor &a, std::int64_t number) { return Nodes::youngest_of({&a}).result(a, number); }
 
 Tensor cont(const Tensor &a) { return Nodes::youngest_of({&a}).cont(a); }
 
@@ -1127,6 +1191,11 @@ Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std
     return Nodes::youngest_of({&a}).col2im_1d(a, stride, padding, channels);
 }
 
+Tensor ssm_conv(const Tensor &a, const Tensor &kernel, const std::optional<Tensor> &state, const std::optional<Tensor> &bias,
+                const SsmConvOptions &options) {
+    return Nodes::youngest_of({&a, &kernel, if_given(state), if_given(bias)}).ssm_conv(a, kernel, state, bias, options);
+}
+
 Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) {
     return Nodes::youngest_of({&state}).random_uniform(state, shape, low, high, stream);
 }
@@ -1204,6 +1273,29 @@ Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph) {
     return Nodes::youngest_of({&a, &pw, &ph}).add_rel_pos(a, pw, ph);
 }
 
+Tensor gated_delta_net(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &g, const Tensor &beta, const Tensor &state,
+                       const GatedDeltaNetOptions &options) {
+    return Nodes::youngest_of({&q, &k, &v, &g, &beta, &state}).gated_delta_net(q, k, v, g, beta, state, options);
+}
+
+Tensor ssm_scan(const Tensor &state, const Tensor &x, const Tensor &dt, const Tensor &a, const Tensor &b, const Tensor &c,
+                const Tensor &ids, const SsmScanOptions &options) {
+    return Nodes::youngest_of({&state, &x, &dt, &a, &b, &c, &ids}).ssm_scan(state, x, dt, a, b, c, ids, options);
+}
+
+Tensor rwkv_wkv6(const Tensor &k, const Tensor &v, const Tensor &r, const Tensor &tf, const Tensor &td, const Tensor &state) {
+    return Nodes::youngest_of({&k, &v, &r, &tf, &td, &state}).rwkv_wkv6(k, v, r, tf, td, state);
+}
+
+Tensor rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor &v, const Tensor &a, const Tensor &b,
+                 const Tensor &state) {
+    return Nodes::youngest_of({&r, &w, &k, &v, &a, &b, &state}).rwkv_wkv7(r, w, k, v, a, b, state);
+}
+
+Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state, double scale) {
+    return Nodes::youngest_of({&k, &v, &q, &g, &state}).gated_linear_attn(k, v, q, g, state, scale);
+}
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -1229,6 +1321,8 @@ Tensor TensorOps::flatten(std::int64_t first, std::int64_t last) const {
 Tensor TensorOps::select(std::int64_t dim, std::int64_t index) const {
     return tensorlib::select(static_cast<const Tensor &>(*this), dim, index);
 }
+
+Tensor TensorOps::result(std::int64_t number) const { return tensorlib::result(static_cast<const Tensor &>(*this), number); }
 
 Tensor TensorOps::cont() const { return tensorlib::cont(static_cast<const Tensor &>(*this)); }
 

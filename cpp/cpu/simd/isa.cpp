@@ -17,6 +17,7 @@ void fill(SimdTable &table) {
     fill_numbers(table.numbers);
     fill_windows(table.windows);
     fill_optimisers(table.optimisers);
+    fill_recurrences(table.recurrences);
     fill_random(table.random);
     fill_copies(table.copies);
     fill_integer(table.integer);

@@ -21,6 +21,7 @@ void fill_comparisons(SimdTable::Comparisons &table);
 void fill_numbers(SimdTable::Numbers &table);
 void fill_windows(SimdTable::Windows &table);
 void fill_optimisers(SimdTable::Optimisers &table);
+void fill_recurrences(SimdTable::Recurrences &table);
 void fill_random(SimdTable::Random &table);
 void fill_copies(SimdTable::Copies &table);
 void fill_integer(SimdTable::Integer &table);

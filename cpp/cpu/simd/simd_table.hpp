@@ -26,6 +26,8 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 constexpr int max_weighted_columns = 4;
+// Rows that Recurrences::update takes.
+constexpr int max_updated_rows = 4;
 constexpr int max_summed_rows = 4;
 constexpr int64_t summed_unit = 1024;
 
@@ -286,6 +288,24 @@ struct SimdTable {
         int columns;
         Weighted f32[max_weighted_columns], f16[max_weighted_columns], bf16[max_weighted_columns];
     } attention;
+
+    // What a token does to the states of recurrent layers.
+    struct Recurrences {
+        // For each of `count` adjacent rows of n floats: row = decay row + add k (+ add_b b), where decay is a number for each element, or
+        // `all` for all of them if it is null; b may be null. out[row] = row . q.
+        struct Update {
+            int64_t n;
+            int count;  // 1 to max_updated_rows
+            float *rows;
+            const float *decay;
+            float all;
+            const float *k, *add, *b, *add_b, *q;
+            float *out;
+        };
+        void (*update)(const Update &update);
+        // out += of_row row + of_v v, then row = decay row + k v: n floats each.
+        void (*lane)(int64_t n, float *row, const float *v, float of_row, float of_v, float decay, float k, float *out);
+    } recurrences;
 
     // Sums in a fixed order, so that every ISA gives identical bits.
     struct Sums {

@@ -245,6 +245,20 @@ inline constexpr OpFacts einsum{
     .result = ResultType::f32,
 };
 
+inline constexpr Operand solve_tri_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef solve_tri_attrs[] = {
+    {.name = "left", .kind = AttrKind::ints, .required = true},
+    {.name = "lower", .kind = AttrKind::ints, .required = true},
+    {.name = "unit", .kind = AttrKind::ints, .required = true},
+};
+inline constexpr OpFacts solve_tri{
+    .op = Op::solve_tri,
+    .name = "solve_tri",
+    .operands = solve_tri_operands,
+    .attrs = solve_tri_attrs,
+    .result = ResultType::f32,
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -361,6 +375,19 @@ inline constexpr OpFacts select{
     .name = "select",
     .operands = select_operands,
     .attrs = select_attrs,
+    .result = ResultType::of_first,
+};
+
+inline constexpr Operand result_operands[] = {
+    {.name = "a", .role = Role::viewed, .no_gradient = "operations with several results have no gradients"}};
+inline constexpr AttrDef result_attrs[] = {
+    {.name = "number", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9},
+};
+inline constexpr OpFacts result{
+    .op = Op::result,
+    .name = "result",
+    .operands = result_operands,
+    .attrs = result_attrs,
     .result = ResultType::of_first,
 };
 
@@ -1556,6 +1583,21 @@ inline constexpr OpFacts col2im_1d{
     .result = ResultType::of_first,
 };
 
+inline constexpr Operand ssm_conv_operands[] = {{.name = "a", .role = Role::read},
+                                                {.name = "kernel", .role = Role::read},
+                                                {.name = "state", .role = Role::read, .optional = true},
+                                                {.name = "bias", .role = Role::read, .optional = true}};
+inline constexpr AttrDef ssm_conv_attrs[] = {
+    {.name = "silu", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts ssm_conv{
+    .op = Op::ssm_conv,
+    .name = "ssm_conv",
+    .operands = ssm_conv_operands,
+    .attrs = ssm_conv_attrs,
+    .result = ResultType::f32,
+};
+
 // ---- random
 
 inline constexpr Operand random_uniform_operands[] = {{.name = "state", .role = Role::integers, .no_gradient = "a seed and a counter"}};
@@ -1868,6 +1910,96 @@ inline constexpr OpFacts add_rel_pos{
     .result = ResultType::of_first,
 };
 
+// ---- recurrent
+
+inline constexpr Operand gated_delta_net_operands[] = {
+    {.name = "q", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "k", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "v", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "g", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "beta", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "state", .role = Role::read, .no_gradient = "it is for generating texts, token after token"}};
+inline constexpr AttrDef gated_delta_net_attrs[] = {
+    {.name = "n_states", .kind = AttrKind::ints, .required = false, .least = 1, .most = 1048576},
+};
+inline constexpr OpFacts gated_delta_net{
+    .op = Op::gated_delta_net,
+    .name = "gated_delta_net",
+    .operands = gated_delta_net_operands,
+    .attrs = gated_delta_net_attrs,
+    .n_results = 2,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand ssm_scan_operands[] = {
+    {.name = "state", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "x", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "dt", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "a", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "b", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "c", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "numbers of states"}};
+inline constexpr AttrDef ssm_scan_attrs[] = {
+    {.name = "n_states", .kind = AttrKind::ints, .required = false, .least = 1, .most = 1048576},
+};
+inline constexpr OpFacts ssm_scan{
+    .op = Op::ssm_scan,
+    .name = "ssm_scan",
+    .operands = ssm_scan_operands,
+    .attrs = ssm_scan_attrs,
+    .n_results = 2,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand rwkv_wkv6_operands[] = {
+    {.name = "k", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "v", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "r", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "tf", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "td", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "state", .role = Role::read, .no_gradient = "it is for generating texts, token after token"}};
+inline constexpr OpFacts rwkv_wkv6{
+    .op = Op::rwkv_wkv6,
+    .name = "rwkv_wkv6",
+    .operands = rwkv_wkv6_operands,
+    .n_results = 2,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand rwkv_wkv7_operands[] = {
+    {.name = "r", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "w", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "k", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "v", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "a", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "b", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "state", .role = Role::read, .no_gradient = "it is for generating texts, token after token"}};
+inline constexpr OpFacts rwkv_wkv7{
+    .op = Op::rwkv_wkv7,
+    .name = "rwkv_wkv7",
+    .operands = rwkv_wkv7_operands,
+    .n_results = 2,
+    .result = ResultType::f32,
+};
+
+inline constexpr Operand gated_linear_attn_operands[] = {
+    {.name = "k", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "v", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "q", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "g", .role = Role::read, .no_gradient = "it is for generating texts, token after token"},
+    {.name = "state", .role = Role::read, .no_gradient = "it is for generating texts, token after token"}};
+inline constexpr AttrDef gated_linear_attn_attrs[] = {
+    {.name = "scale", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts gated_linear_attn{
+    .op = Op::gated_linear_attn,
+    .name = "gated_linear_attn",
+    .operands = gated_linear_attn_operands,
+    .attrs = gated_linear_attn_attrs,
+    .n_results = 2,
+    .result = ResultType::f32,
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1938,6 +2070,17 @@ struct EinsumAttrs {
     explicit EinsumAttrs(const Attrs &given) : equation(given.text("equation")) {}
 };
 
+struct SolveTriAttrs {
+    static constexpr Op operation = Op::solve_tri;
+
+    bool left;
+    bool lower;
+    bool unit;
+
+    explicit SolveTriAttrs(const Attrs &given)
+        : left(given.flag("solve_tri", "left")), lower(given.flag("solve_tri", "lower")), unit(given.flag("solve_tri", "unit")) {}
+};
+
 struct ViewAttrs {
     static constexpr Op operation = Op::view;
 
@@ -2006,6 +2149,14 @@ struct SelectAttrs {
     std::int64_t index;
 
     explicit SelectAttrs(const Attrs &given) : dim(given.integer("dim", 0)), index(given.integer("index", 0)) {}
+};
+
+struct ResultAttrs {
+    static constexpr Op operation = Op::result;
+
+    std::int64_t number;
+
+    explicit ResultAttrs(const Attrs &given) : number(given.integer("number", 0)) {}
 };
 
 struct CastAttrs {
@@ -2717,6 +2868,14 @@ struct Col2im1dAttrs {
         : stride(given.integer("stride", 0)), padding(given.integer("padding", 0)), channels(given.integer("channels", 0)) {}
 };
 
+struct SsmConvAttrs {
+    static constexpr Op operation = Op::ssm_conv;
+
+    bool silu;
+
+    explicit SsmConvAttrs(const Attrs &given) : silu(given.flag("ssm_conv", "silu")) {}
+};
+
 struct RandomUniformAttrs {
     static constexpr Op operation = Op::random_uniform;
 
@@ -2839,6 +2998,30 @@ struct GetRelPosAttrs {
     std::int64_t kh;
 
     explicit GetRelPosAttrs(const Attrs &given) : qh(given.integer("qh", 0)), kh(given.integer("kh", 0)) {}
+};
+
+struct GatedDeltaNetAttrs {
+    static constexpr Op operation = Op::gated_delta_net;
+
+    std::int64_t n_states;
+
+    explicit GatedDeltaNetAttrs(const Attrs &given) : n_states(given.integer("n_states", 1)) {}
+};
+
+struct SsmScanAttrs {
+    static constexpr Op operation = Op::ssm_scan;
+
+    std::int64_t n_states;
+
+    explicit SsmScanAttrs(const Attrs &given) : n_states(given.integer("n_states", 1)) {}
+};
+
+struct GatedLinearAttnAttrs {
+    static constexpr Op operation = Op::gated_linear_attn;
+
+    double scale;
+
+    explicit GatedLinearAttnAttrs(const Attrs &given) : scale(given.number("scale", 0.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

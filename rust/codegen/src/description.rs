@@ -105,6 +105,8 @@ pub struct Op {
     pub types: String,
     /// The result's type, if it is one of `RESULTS`.
     pub result: Option<String>,
+    /// What results the operation has after the first one.
+    pub results: Vec<String>,
     /// Values that computing may refuse.
     pub refuses: Option<String>,
     pub gradient: String,
@@ -357,7 +359,7 @@ fn family_of(name: &str, mut table: Table, enumerations: &mut Enumerations) -> R
 }
 
 /// The keys of an operation.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "number",
     "class",
     "doc",
@@ -366,6 +368,7 @@ const KEYS: [&str; 17] = [
     "shapes",
     "types",
     "result",
+    "results",
     "refuses",
     "gradient",
     "signature",
@@ -397,6 +400,7 @@ fn operation(name: &str, fields: &Fields, enumerations: &mut Enumerations) -> Re
         shapes: fields.text("shapes")?,
         types: fields.text("types")?,
         result: fields.there("result").then(|| fields.one_of("result", &RESULTS)).transpose()?,
+        results: fields.there("results").then(|| fields.texts("results")).transpose()?.unwrap_or_default(),
         refuses: fields.there("refuses").then(|| fields.text("refuses")).transpose()?,
         gradient: fields.text("gradient")?,
         by_hand,

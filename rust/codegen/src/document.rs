@@ -56,6 +56,9 @@ fn points(op: &Op) -> Vec<String> {
     let labelled = |label: &str, text: &str| format!("{label}: {}.", capitalised(text));
     points.extend([labelled("Shapes", &op.shapes), labelled("Types", &op.types)]);
     points.extend(op.result_text().map(|result| labelled("Result", &result)));
+    points.extend(
+        op.results.iter().enumerate().map(|(i, text)| format!("Result {}, by [`result`](#resulta): {text}.", i + 1)),
+    );
     let listed = |operands: &[&Operand]| enumerated(operands.iter().map(|operand| format!("`{}`", operand.name)));
     let said = |operands: Vec<&Operand>, what: &str| match operands.len() {
         0 => None,

@@ -23,6 +23,8 @@ pub struct OpModel {
     pub since: String,
     pub doc: String,
     pub gradient: String,
+    /// How many results it has.
+    pub n_results: usize,
     /// The result's type as the engine calls it; none if the description has it in words.
     pub result: Option<String>,
     /// The function's name.
@@ -159,6 +161,7 @@ fn op_model(op: &Op, prose: &Prose) -> OpModel {
         since: op.since.clone(),
         doc: bare(&op.doc),
         gradient: bare(&op.gradient),
+        n_results: 1 + op.results.len(),
         result: op.result.as_deref().map(|result| result.replace(crate::description::OF_FIRST, "of_first")),
         function: op.function(prose.language),
         comment: prose.comment(op),

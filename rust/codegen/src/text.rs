@@ -43,6 +43,9 @@ impl Prose<'_> {
         for (label, text) in said {
             points.extend(text.map(|text| format!("{label}: {}.", self.translated(op, &capitalised(&text)))));
         }
+        for (i, text) in op.results.iter().enumerate() {
+            points.push(self.translated(op, &format!("Result {}, by `result`: {text}.", i + 1)));
+        }
         let listed = |operands: &[&Operand]| enumerated(operands.iter().map(|operand| self.operand(operand)));
         match &op.also_written()[..] {
             [] => {}

@@ -113,6 +113,12 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_out_prod_id(ctx, s[0], s[1], s[2], case_int(run, words, n, "experts"));
         return true;
     }
+    if (strcmp(op, "solve_tri") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_solve_tri(ctx, s[0], s[1], case_int(run, words, n, "left") != 0, case_int(run, words, n, "lower") != 0,
+                             case_int(run, words, n, "unit") != 0);
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);
@@ -148,6 +154,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "select") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_select(ctx, s[0], case_int(run, words, n, "dim"), case_int(run, words, n, "index"));
+        return true;
+    }
+    if (strcmp(op, "result") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_result(ctx, s[0], case_int(run, words, n, "number"));
         return true;
     }
     if (strcmp(op, "cont") == 0) {
@@ -809,6 +820,13 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
                              case_int(run, words, n, "channels"));
         return true;
     }
+    if (strcmp(op, "ssm_conv") == 0) {
+        operands(run, words, n, 4, s);
+        tl_ssm_conv_params params = {.struct_size = sizeof params};
+        params.silu = case_int(run, words, n, "silu") != 0;
+        *made = tl_ssm_conv(ctx, s[0], s[1], s[2], s[3], &params);
+        return true;
+    }
     if (strcmp(op, "random_uniform") == 0) {
         operands(run, words, n, 1, s);
         int64_t ne[4];
@@ -948,6 +966,35 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "add_rel_pos") == 0) {
         operands(run, words, n, 3, s);
         *made = tl_add_rel_pos(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "gated_delta_net") == 0) {
+        operands(run, words, n, 6, s);
+        tl_gated_delta_net_params params = {.struct_size = sizeof params};
+        params.n_states = case_int(run, words, n, "n_states");
+        *made = tl_gated_delta_net(ctx, s[0], s[1], s[2], s[3], s[4], s[5], &params);
+        return true;
+    }
+    if (strcmp(op, "ssm_scan") == 0) {
+        operands(run, words, n, 7, s);
+        tl_ssm_scan_params params = {.struct_size = sizeof params};
+        params.n_states = case_int(run, words, n, "n_states");
+        *made = tl_ssm_scan(ctx, s[0], s[1], s[2], s[3], s[4], s[5], s[6], &params);
+        return true;
+    }
+    if (strcmp(op, "rwkv_wkv6") == 0) {
+        operands(run, words, n, 6, s);
+        *made = tl_rwkv_wkv6(ctx, s[0], s[1], s[2], s[3], s[4], s[5]);
+        return true;
+    }
+    if (strcmp(op, "rwkv_wkv7") == 0) {
+        operands(run, words, n, 7, s);
+        *made = tl_rwkv_wkv7(ctx, s[0], s[1], s[2], s[3], s[4], s[5], s[6]);
+        return true;
+    }
+    if (strcmp(op, "gated_linear_attn") == 0) {
+        operands(run, words, n, 5, s);
+        *made = tl_gated_linear_attn(ctx, s[0], s[1], s[2], s[3], s[4], case_number(run, words, n, "scale"));
         return true;
     }
     return false;

@@ -310,6 +310,51 @@ def of_volumes():
     yield Windowed("im2col_3d").made("to_bf16", (3, 2, 2, 1), (5, 4, 4), channels=1, to="bf16")
 
 
+def of_sequences():
+    m = Windowed("ssm_conv")
+    for types in (("f16", "f32"), ("f32", "bf16")):
+        yield m.made("_".join(types), (9, 6), (4, 6), dtypes=types)
+    for label, a, kernel in [
+        ("plain", (12, 7, 2), (4, 7)),
+        ("one_token", (4, 33), (4, 33)),
+        ("three_taps", (7, 17, 2), (3, 17)),
+        ("one_tap", (5, 6), (1, 6)),
+        ("no_channels", (5, 0), (3, 0)),
+        ("no_sequences", (5, 4, 0), (3, 4)),
+        ("long", (300, 5), (4, 5)),
+    ]:
+        yield m.made(label, a, kernel)
+    yield m.made("silu", (12, 7, 2), (4, 7), silu=1)
+    for label, tokens, types, attrs in [
+        ("state", 5, ("f32",) * 4, {}),
+        ("state_of_one_token", 1, ("f32",) * 4, {"silu": 1}),
+        ("types", 3, ("f32", "bf16", "f16", "bf16"), {"silu": 1}),
+    ]:
+        c = m.case(label)
+        a, kernel, state, bias = (c.leaf(*ne, dtype=dtype) for ne, dtype in zip([(tokens, 6, 2), (4, 6), (3, 6, 2), (6,)], types))
+        yield c.out(c.windowed("ssm_conv", a, kernel, state, bias, **attrs))
+    c = m.case("bias_alone")
+    yield c.out(c.windowed("ssm_conv", c.leaf(8, 5), c.leaf(4, 5), None, c.leaf(5)))
+    c = m.case("state_of_one_tap")
+    yield c.out(c.windowed("ssm_conv", c.leaf(4, 5), c.leaf(1, 5), c.leaf(0, 5)))
+    c = m.case("transposed")
+    yield c.out(c.windowed("ssm_conv", c.permute(c.leaf(6, 5, 2), 1, 0, 2, 3), c.leaf(4, 6), c.permute(c.leaf(6, 3, 2), 1, 0, 2, 3)))
+    c = m.case("special")
+    yield c.out(c.windowed("ssm_conv", c.leaf(9, 3, put={2: NAN, 12: INF}), c.leaf(4, 3)))
+    for label, *shapes in [
+        ("channels", (9, 6), (4, 5)),
+        ("kernel", (9, 6), (4, 6, 2)),
+        ("tokens", (2, 6), (4, 6)),
+        ("taps", (2, 6), (0, 6)),
+        ("state", (5, 6), (4, 6), (4, 6)),
+        ("bias", (9, 6), (4, 6), None, (5,)),  # the state is left out
+    ]:
+        c = m.case(f"error_{label}")
+        yield c.fails("SHAPE_MISMATCH", ("ssm_conv", "a kernel {k, channels}"), "ssm_conv", *[ne and c.leaf(*ne) for ne in (*shapes, None, None)[:4]])
+    c = m.case("error_type")
+    yield c.fails("TYPE_MISMATCH", ("ssm_conv", "i32", "f32, f16 or bf16"), "ssm_conv", c.leaf(9, 6), c.leaf(4, 6, dtype="i32"), None, None)
+
+
 def overlapping():
     m = Windowed("col2im_1d")
     for dtype in ("f16", "bf16"):
@@ -336,5 +381,5 @@ def overlapping():
 
 
 def cases():
-    for part in (upscales, pools, columns, convolutions, transposed, of_volumes, overlapping):
+    for part in (upscales, pools, columns, convolutions, transposed, of_volumes, of_sequences, overlapping):
         yield from part()

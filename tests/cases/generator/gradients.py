@@ -449,6 +449,8 @@ def movement():
         one("col2im_1d", (10, 4), lambda c, a: c.windowed("col2im_1d", a, stride=2, padding=1, channels=2)),
         two("im2col_3d", (2, 2, 2, 2), (3, 4, 3, 2), lambda c, a, b: c.windowed("im2col_3d", a, b, channels=2, p0=1, s2=2)),
         two("conv_3d", (2, 2, 2, 4), (3, 3, 4, 2), lambda c, a, b: c.windowed("conv_3d", a, b, channels=2, p2=1, s0=2)),
+        two("ssm_conv", (6, 3, 2), (4, 3), lambda c, a, b: c.windowed("ssm_conv", a, b, silu=1)),
+        two("ssm_conv_state", (3, 2), (2, 2), lambda c, a, b: c.windowed("ssm_conv", a, c.leaf(3, 2), b, c.leaf(2))),
         two("add_rel_pos", (6, 4, 2), (2, 2, 2, 2), lambda c, a, b: c.moved("add_rel_pos", a, b, c.leaf(3, 2, 2, 2))),
         one("pad_reflect_1d", (5, 2), lambda c, a: c.moved("pad_reflect_1d", a, p0=3, p1=4)),
         one("roll", (4, 3), lambda c, a: c.moved("roll", a, shift=(1, -2, 0, 0))),
@@ -600,6 +602,16 @@ def attention():
     yield from attended("all", (3, 2, 3, 2), (3, 4, 1, 1), (2, 4, 1, 1), mask=(4, 2, 1, 2), sinks=True, scale=0.3, max_bias=4.0, logit_softcap=3.0).cases()
 
 
+def triangles():
+    for label, lower, unit in [("lower", 1, 0), ("upper_unit", 0, 1)]:
+
+        def make(c, lower=lower, unit=unit):
+            a, b = c.leaf(3, 3, 2, put={i * 4 + 9 * j: 5 for i in range(3) for j in range(2)}), c.leaf(2, 3, 2)
+            return c.solve_tri(a, b, lower=lower, unit=unit), a, b
+
+        yield from Differentiated(f"solve_tri_{label}", make).cases()
+
+
 def convolution():
     def made(label, op, a, b, **attrs):
         def make(c):
@@ -687,5 +699,5 @@ def refusals():
 
 
 def cases():
-    for part in (elementwise, chain, products, sparse, movement, rows, attention, convolution, refusals):
+    for part in (elementwise, chain, products, sparse, movement, rows, attention, triangles, convolution, refusals):
         yield from part()

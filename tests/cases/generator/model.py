@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import drawn, formats, masked, movements, reduced, shaping, steps, tensors, wide, windows
+from . import drawn, formats, masked, movements, recurrences, reduced, shaping, steps, tensors, wide, windows
 from .numbers import ROUND, text
 from .tensors import Tensor
 
@@ -81,6 +81,18 @@ class Case:
     def rope(self, a, positions, factors, **attrs):
         return tensors.rope(self._op("rope", a, positions, factors, **attrs), a, positions, factors, attrs)
 
+    def recurrent(self, op, *operands, **attrs):
+        return recurrences.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
+
+    def recurrent_unchecked(self, op, *operands, **attrs):
+        return Tensor(self._op(op, *operands, **attrs), "f32", (1,))
+
+    def result(self, a, number):
+        return tensors.result(self._op("result", a, number=number), a, number)
+
+    def solve_tri(self, a, b, lower, unit):
+        return tensors.solve_tri(self._op("solve_tri", a, b, left=1, lower=lower, unit=unit), a, b, lower, unit)
+
     def flash_attn_ext(self, q, k, v, mask=None, sinks=None, **attrs):
         return tensors.flash_attn_ext(self._op("flash_attn_ext", q, k, v, mask, sinks, **attrs), q, k, v, mask, sinks, attrs)
 
@@ -111,6 +123,8 @@ class Case:
         return drawn.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def windowed(self, op, /, *operands, **attrs):
+        if op == "ssm_conv":  # with what may be left out
+            operands += (None,) * (4 - len(operands))
         return windows.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def step(self, op, a, grad, state, settings, nesterov=None):

@@ -287,6 +287,48 @@ def rope(ident, a, positions, factors, attrs):
     return Tensor(ident, a.dtype, a.ne, [t for t in (a, positions, factors) if t], at)
 
 
+def result(ident, a, number):
+    """Number 0 is the tensor itself; recurrences.py keeps the others with the first."""
+    if number == 0:
+        return view_of(ident, a, a.ne, a.nb, a.offset)
+    return a.further(ident, number)
+
+
+def solve_tri(ident, a, b, lower, unit):
+    """Each unknown's error: those of the ones before it times their coefficients, and a rounding of each product and sum, of the
+    coefficients and of the quotient."""
+    n = a.ne[0]
+    solved = {}
+
+    def column(i, i2, i3):
+        if (i, i2, i3) not in solved:
+            x = {}
+            for r in range(n) if lower else reversed(range(n)):
+                known = [k for k in (range(r) if lower else range(r + 1, n))]
+                value, error = b.get((i, r, i2, i3))
+                size = abs(value)
+                for k in known:
+                    (coefficient, off), (unknown, part) = a.get((k, r, i2, i3)), x[k]
+                    value -= coefficient * unknown
+                    size += abs(coefficient * unknown)
+                    error += abs(coefficient) * part + off * (abs(unknown) + part)
+                error += (len(known) + 1) * U * size
+                if not unit:
+                    pivot, off = a.get((r, r, i2, i3))
+                    value /= pivot
+                    error = error / abs(pivot) + abs(value) * (off / abs(pivot) * 1.01 + 2 * U)
+                x[r] = value, error + TINY["f32"]
+            solved[i, i2, i3] = x
+        return solved[i, i2, i3]
+
+    def at(index):
+        i, r, i2, i3 = index
+        value, error = column(i, i2, i3)[r]
+        return (value, error * 1.01) if math.isfinite(value) else (value, 0.0)
+
+    return Tensor(ident, "f32", b.ne, [a, b], at)
+
+
 def flash_attn_ext(ident, q, k, v, mask, sinks, attrs):
     tokens, heads, batches = q.ne[1:]
     scale = ROUND["f32"](attrs.get("scale") or 1 / math.sqrt(q.ne[0]))

@@ -272,4 +272,27 @@ def col2im_1d(ident, a, stride, padding, channels):
 
 
 BY_NAME = {f.__name__: f for f in (upscale, pool_1d, pool_2d, im2col, conv_1d, conv_2d, conv_1d_dw, conv_2d_dw, conv_transpose_1d, conv_transpose_2d)}
+def ssm_conv(ident, a, kernel, state=None, bias=None, silu=0):
+    k, before = kernel.ne[0], state.ne[0] if state else 0
+    tokens = a.ne[0] + before - (k - 1)
+
+    def element(i, channel, n):
+        return state.get((i, channel, n, 0)) if i < before else a.get((i - before, channel, n, 0))
+
+    def at(index):
+        channel, t, n, _ = index
+        value, bound = summed((kernel.get((j, channel, 0, 0)), element(t + j, channel, n)) for j in range(k))
+        if bias:
+            value += bias.get((channel, 0, 0, 0))[0]
+            bound += U * (abs(value) + bound)
+        if not silu or not math.isfinite(value):
+            return value, bound
+        # silu's derivative is at most 1.1.
+        value = value / (1 + math.exp(-value)) if value > -700 else 0.0
+        return value, 1.1 * bound + 1e-6 * abs(value) + TINY["f32"]
+
+    return Tensor(ident, "f32", (kernel.ne[1], tokens, a.ne[2]), [t for t in (a, kernel, state, bias) if t], at)
+
+
+BY_NAME.update(ssm_conv=ssm_conv)
 BY_NAME.update(im2col_3d=im2col_3d, conv_3d=conv_3d, col2im_1d=col2im_1d)

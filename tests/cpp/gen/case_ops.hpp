@@ -33,6 +33,8 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "masked_fill") return tl::masked_fill(s.at(0), s.at(1), attrs.number("value"));
     if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "out_prod_id") return tl::out_prod_id(s.at(0), s.at(1), s.at(2), attrs.integer("experts"));
+    if (op == "solve_tri")
+        return tl::solve_tri(s.at(0), s.at(1), attrs.integer("left") != 0, attrs.integer("lower") != 0, attrs.integer("unit") != 0);
     if (op == "transpose") return s.at(0).transpose();
     if (op == "stop_gradient") return s.at(0).stop_gradient();
     if (op == "expand") return s.at(0).expand(attrs.ints("ne"));
@@ -40,6 +42,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "squeeze") return s.at(0).squeeze(attrs.integer("dim"));
     if (op == "flatten") return s.at(0).flatten(attrs.integer("first"), attrs.integer("last"));
     if (op == "select") return s.at(0).select(attrs.integer("dim"), attrs.integer("index"));
+    if (op == "result") return s.at(0).result(attrs.integer("number"));
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
     if (op == "dup") return s.at(0).dup();
@@ -365,6 +368,11 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         return tl::conv_3d(s.at(0), s.at(1), attrs.integer("channels"), options);
     }
     if (op == "col2im_1d") return s.at(0).col2im_1d(attrs.integer("stride"), attrs.integer("padding"), attrs.integer("channels"));
+    if (op == "ssm_conv") {
+        tl::SsmConvOptions options;
+        options.silu = attrs.integer("silu") != 0;
+        return tl::ssm_conv(s.at(0), s.at(1), s.at_if_given(2), s.at_if_given(3), options);
+    }
     if (op == "random_uniform")
         return s.at(0).random_uniform(attrs.ints("ne"), attrs.number("low"), attrs.number("high"), attrs.integer("stream"));
     if (op == "random_normal")
@@ -414,5 +422,18 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "win_unpart") return s.at(0).win_unpart(attrs.integer("w0"), attrs.integer("h0"), attrs.integer("w"));
     if (op == "get_rel_pos") return s.at(0).get_rel_pos(attrs.integer("qh"), attrs.integer("kh"));
     if (op == "add_rel_pos") return tl::add_rel_pos(s.at(0), s.at(1), s.at(2));
+    if (op == "gated_delta_net") {
+        tl::GatedDeltaNetOptions options;
+        options.n_states = attrs.integer("n_states");
+        return tl::gated_delta_net(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), options);
+    }
+    if (op == "ssm_scan") {
+        tl::SsmScanOptions options;
+        options.n_states = attrs.integer("n_states");
+        return tl::ssm_scan(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6), options);
+    }
+    if (op == "rwkv_wkv6") return tl::rwkv_wkv6(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5));
+    if (op == "rwkv_wkv7") return tl::rwkv_wkv7(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6));
+    if (op == "gated_linear_attn") return tl::gated_linear_attn(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), attrs.number("scale"));
     return std::nullopt;
 }

@@ -41,6 +41,14 @@ pub extern fn tl_out_prod_id(
     ids: ?*tl_tensor,
     experts: i64,
 ) ?*tl_tensor;
+pub extern fn tl_solve_tri(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    left: bool,
+    lower: bool,
+    unit: bool,
+) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_stop_gradient(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_expand(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, shape: ?[*]const i64) ?*tl_tensor;
@@ -48,6 +56,7 @@ pub extern fn tl_unsqueeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_ten
 pub extern fn tl_squeeze(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_flatten(ctx: ?*tl_context, a: ?*tl_tensor, first: i64, last: i64) ?*tl_tensor;
 pub extern fn tl_select(ctx: ?*tl_context, a: ?*tl_tensor, dim: i64, index: i64) ?*tl_tensor;
+pub extern fn tl_result(ctx: ?*tl_context, a: ?*tl_tensor, number: i64) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
@@ -544,6 +553,18 @@ pub extern fn tl_col2im_1d(
     padding: i64,
     channels: i64,
 ) ?*tl_tensor;
+pub const tl_ssm_conv_params = extern struct {
+    struct_size: usize = @sizeOf(tl_ssm_conv_params),
+    silu: bool = false,
+};
+pub extern fn tl_ssm_conv(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    kernel: ?*tl_tensor,
+    state: ?*tl_tensor,
+    bias: ?*tl_tensor,
+    params: ?*const tl_ssm_conv_params,
+) ?*tl_tensor;
 pub extern fn tl_random_uniform(
     ctx: ?*tl_context,
     state: ?*tl_tensor,
@@ -674,3 +695,60 @@ pub extern fn tl_win_part(ctx: ?*tl_context, a: ?*tl_tensor, w: i64) ?*tl_tensor
 pub extern fn tl_win_unpart(ctx: ?*tl_context, a: ?*tl_tensor, w0: i64, h0: i64, w: i64) ?*tl_tensor;
 pub extern fn tl_get_rel_pos(ctx: ?*tl_context, a: ?*tl_tensor, qh: i64, kh: i64) ?*tl_tensor;
 pub extern fn tl_add_rel_pos(ctx: ?*tl_context, a: ?*tl_tensor, pw: ?*tl_tensor, ph: ?*tl_tensor) ?*tl_tensor;
+pub const tl_gated_delta_net_params = extern struct {
+    struct_size: usize = @sizeOf(tl_gated_delta_net_params),
+    n_states: i64 = 0,
+};
+pub extern fn tl_gated_delta_net(
+    ctx: ?*tl_context,
+    q: ?*tl_tensor,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    g: ?*tl_tensor,
+    beta: ?*tl_tensor,
+    state: ?*tl_tensor,
+    params: ?*const tl_gated_delta_net_params,
+) ?*tl_tensor;
+pub const tl_ssm_scan_params = extern struct {
+    struct_size: usize = @sizeOf(tl_ssm_scan_params),
+    n_states: i64 = 0,
+};
+pub extern fn tl_ssm_scan(
+    ctx: ?*tl_context,
+    state: ?*tl_tensor,
+    x: ?*tl_tensor,
+    dt: ?*tl_tensor,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    out: ?*tl_tensor,
+    ids: ?*tl_tensor,
+    params: ?*const tl_ssm_scan_params,
+) ?*tl_tensor;
+pub extern fn tl_rwkv_wkv6(
+    ctx: ?*tl_context,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    r: ?*tl_tensor,
+    tf: ?*tl_tensor,
+    td: ?*tl_tensor,
+    state: ?*tl_tensor,
+) ?*tl_tensor;
+pub extern fn tl_rwkv_wkv7(
+    ctx: ?*tl_context,
+    r: ?*tl_tensor,
+    w: ?*tl_tensor,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    state: ?*tl_tensor,
+) ?*tl_tensor;
+pub extern fn tl_gated_linear_attn(
+    ctx: ?*tl_context,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    q: ?*tl_tensor,
+    g: ?*tl_tensor,
+    state: ?*tl_tensor,
+    factor: f64,
+) ?*tl_tensor;

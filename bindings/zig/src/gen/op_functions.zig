@@ -316,6 +316,23 @@ pub fn outProdId(self: Context, a: Tensor, b: Tensor, ids: Tensor, experts: i64)
     return self.construct(c.tl_out_prod_id, .{ a.handle, b.handle, ids.handle, experts });
 }
 
+/// Solves systems of equations with triangular matrices.
+///
+/// Computes `sum over k of a[k, r] c[i, k] = b[i, r]`.
+///
+/// Row r of `a` has the coefficients of equation r, and `c` the unknowns of one system in each column. Elements of
+/// `a` on the other side of the diagonal are not read. The unknowns follow one after the other (substitution). A 0
+/// on the diagonal gives infinities and NaN. For X a = b solve the transposed system.
+/// - Shapes: `a` {n, n, x, y}, `b` and `c` {m, n, x, y}.
+/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
+/// - `left`: must be true: `a` is left of the unknowns.
+/// - `lower`: whether the lower triangle of `a` is read, else the upper one.
+/// - `unit`: whether 1 takes the place of the diagonal, which is then not read.
+pub fn solveTri(self: Context, a: Tensor, b: Tensor, left: bool, lower: bool, unit: bool) Error!Tensor {
+    return self.construct(c.tl_solve_tri, .{ a.handle, b.handle, left, lower, unit });
+}
+
 /// Swaps dimensions 0 and 1 of `a`.
 ///
 /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
@@ -398,6 +415,20 @@ pub fn flatten(self: Context, a: Tensor, first: i64, last: i64) Error!Tensor {
 /// - `index`: the index. Negative ones count from the end: -1 is the last.
 pub fn select(self: Context, a: Tensor, dim: i64, index: i64) Error!Tensor {
     return self.construct(c.tl_select, .{ a.handle, dim, index });
+}
+
+/// Returns another result of the operation that made `a`.
+///
+/// c is result number `number` of the operation whose first result is `a`.
+///
+/// An operation with several results returns the first one. Its description says what the others are. All are
+/// computed together.
+/// - Shapes: Those of the operation's description.
+/// - Types: Any type.
+/// - Result: A view of `a`. Nothing is computed.
+/// - `number`: which result. 0 is `a` itself. Range: 0 to 9.
+pub fn result(self: Context, a: Tensor, number: i64) Error!Tensor {
+    return self.construct(c.tl_result, .{ a.handle, number });
 }
 
 /// Copies `a` into contiguous memory.
@@ -2393,6 +2424,40 @@ pub fn col2im1d(self: Context, a: Tensor, stride: i64, padding: i64, channels: i
     return self.construct(c.tl_col2im_1d, .{ a.handle, stride, padding, channels });
 }
 
+/// Optional attributes of `ssmConv`.
+pub const SsmConvOptions = struct {
+    /// If true, `silu` is applied to the sums. Default: false.
+    silu: bool = false,
+};
+
+/// Convolves each channel of sequences with its own short kernel, without looking ahead, as state space models do.
+///
+/// Computes `c[i, t, s] = f(sum over j < k of kernel[j, i] x[t + j, i, s] + bias[i])`; `x is `state` followed by
+/// `a`, or `a``.
+///
+/// f is `silu` if that is true, otherwise nothing. The first tokens need k - 1 elements before them: these are the
+/// `state`, which are the last k - 1 elements of x when the next tokens come, or `a` begins with them. A
+/// `conv1dDw`, transposed.
+/// - Shapes: `a` {t, channels, sequences} with a `state` {k - 1, channels, sequences}, or
+///   {k - 1 + t, channels, sequences} without one. `kernel` {k, channels}, `bias` {channels}, `c`
+///   {channels, t, sequences}.
+/// - Types: All operands are each f32, f16 or bf16. Computed in f32.
+/// - Result: f32.
+/// - `state` and `bias` are optional: `null` leaves one out.
+pub fn ssmConv(
+    self: Context,
+    a: Tensor,
+    kernel: Tensor,
+    state: ?Tensor,
+    bias: ?Tensor,
+    options: SsmConvOptions,
+) Error!Tensor {
+    const params: c.tl_ssm_conv_params = .{
+        .silu = options.silu,
+    };
+    return self.construct(c.tl_ssm_conv, .{ a.handle, kernel.handle, Tensor.handleOrNone(state), Tensor.handleOrNone(bias), &params });
+}
+
 /// Draws random numbers that are uniformly distributed between two bounds.
 ///
 /// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
@@ -2885,4 +2950,157 @@ pub fn getRelPos(self: Context, a: Tensor, qh: i64, kh: i64) Error!Tensor {
 /// - Result: The type of `a`.
 pub fn addRelPos(self: Context, a: Tensor, pw: Tensor, ph: Tensor) Error!Tensor {
     return self.construct(c.tl_add_rel_pos, .{ a.handle, pw.handle, ph.handle });
+}
+
+/// Optional attributes of `gatedDeltaNet`.
+pub const GatedDeltaNetOptions = struct {
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576.
+    /// Default: 1.
+    n_states: i64 = 1,
+};
+
+/// Runs the gated delta rule over the tokens of sequences (Yang and others, Gated Delta Networks, 2024).
+///
+/// Computes `M[j, i] = e^g M[j, i] + beta (v[j] - sum over i of e^g M[j, i] k[i]) k[i]`; `c[j] = sum over i of
+/// M[j, i] q[i] / sqrt(S)`.
+///
+/// This is for a token of a head, and M is the state that the token before it left: `state` for the first one. g
+/// is a number for each head, or one for each i. Head h uses head h mod heads' of `q` and `k`, and sequence n uses
+/// theirs number n sequences' / sequences. The second result are the states after the last token, and after those
+/// before it with `n_states` above 1: state s of that many is the one s tokens before the end, behind those of all
+/// sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is `state`.
+/// - Shapes: `q` and `k` {S, heads', tokens, sequences'}, `v` and `c` {S, heads, tokens, sequences}, `g`
+///   {1 or S, heads, tokens, sequences}, `beta` {1, heads, tokens, sequences}, `state` {S, S, heads, sequences}
+///   with index i first. heads' divides heads and sequences' divides sequences.
+/// - Types: All f32, as is what is computed. e^x is computed to within 1e-6.
+/// - Result: f32.
+/// - Result 1, by `result`: the states, {S, S, heads, sequences `n_states`}.
+pub fn gatedDeltaNet(
+    self: Context,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    state: Tensor,
+    options: GatedDeltaNetOptions,
+) Error!Tensor {
+    const params: c.tl_gated_delta_net_params = .{
+        .n_states = options.n_states,
+    };
+    return self.construct(c.tl_gated_delta_net, .{ q.handle, k.handle, v.handle, g.handle, beta.handle, state.handle, &params });
+}
+
+/// Optional attributes of `ssmScan`.
+pub const SsmScanOptions = struct {
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576.
+    /// Default: 1.
+    n_states: i64 = 1,
+};
+
+/// Runs a selective state space model over the tokens of sequences (Gu and Dao, Mamba, 2023).
+///
+/// Computes `M[j, i] = e^(d a[i]) M[j, i] + d x[j] b[i]`; `y[j] = sum over i of M[j, i] c[i]`; `d = log(1 +
+/// e^dt)`.
+///
+/// This is for a token of a head, and M is the state that the token before it left. Sequence n begins with state
+/// number ids[n] of `state`. `a` is a number for each head (Mamba 2), or one for each i (Mamba). Head h uses group
+/// h / (heads / groups) of `b` and `out`. The second result are the states after the last token, and after those
+/// before it with `n_states` above 1: state s of that many is the one s tokens before the end, behind those of all
+/// sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is `state`.
+/// - Shapes: `state` {d_state, dim, heads, any} with index i first, `x` and y {dim, heads, tokens, sequences},
+///   `dt` {heads, tokens, sequences}, `a` {1 or d_state, heads}, `b` and `out`
+///   {d_state, groups, tokens, sequences}, `ids` {sequences}. groups divides heads.
+/// - Types: `ids` is i32 or i64, the others are f32, as is what is computed. e^x is computed to within 1e-6.
+/// - Result: f32.
+/// - Result 1, by `result`: the states, {d_state, dim, heads, sequences `n_states`}.
+/// - Computing fails with `error.InvalidArgument` for an id that is no state. The message names the first such
+///   element.
+pub fn ssmScan(
+    self: Context,
+    state: Tensor,
+    x: Tensor,
+    dt: Tensor,
+    a: Tensor,
+    b: Tensor,
+    out: Tensor,
+    ids: Tensor,
+    options: SsmScanOptions,
+) Error!Tensor {
+    const params: c.tl_ssm_scan_params = .{
+        .n_states = options.n_states,
+    };
+    return self.construct(c.tl_ssm_scan, .{ state.handle, x.handle, dt.handle, a.handle, b.handle, out.handle, ids.handle, &params });
+}
+
+/// Runs the time mixing of RWKV 6 over the tokens of sequences (Peng and others, Eagle and Finch, 2024).
+///
+/// Computes `c[j] = sum over i of r[i] (M[i, j] + tf[i] k[i] v[j])`; `M[i, j] = td[i] M[i, j] + k[i] v[j]`.
+///
+/// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+/// sequence. Sequences have as many tokens each, one sequence after the other.
+/// - Shapes: `k`, `v`, `r` and `td` {S, heads, tokens}, `tf` {S, heads}, `state` {S S heads, sequences} with index
+///   j first, `c` {S heads, tokens}. sequences divides tokens.
+/// - Types: All f32, as is what is computed.
+/// - Result: f32.
+/// - Result 1, by `result`: the states, in the shape of `state`.
+pub fn rwkvWkv6(
+    self: Context,
+    k: Tensor,
+    v: Tensor,
+    r: Tensor,
+    tf: Tensor,
+    td: Tensor,
+    state: Tensor,
+) Error!Tensor {
+    return self.construct(c.tl_rwkv_wkv6, .{ k.handle, v.handle, r.handle, tf.handle, td.handle, state.handle });
+}
+
+/// Runs the time mixing of RWKV 7 over the tokens of sequences (Peng and others, Goose, 2025).
+///
+/// Computes `M[j, i] = w[i] M[j, i] + v[j] k[i] + b[i] sum over l of M[j, l] a[l]`; `c[j] = sum over i of M[j, i]
+/// r[i]`.
+///
+/// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+/// sequence. Sequences have as many tokens each, one sequence after the other.
+/// - Shapes: `r`, `w`, `k`, `v`, `a` and `b` {S, heads, tokens}, `state` {S S heads, sequences} with index i
+///   first, `c` {S heads, tokens}. sequences divides tokens.
+/// - Types: All f32, as is what is computed.
+/// - Result: f32.
+/// - Result 1, by `result`: the states, in the shape of `state`.
+pub fn rwkvWkv7(
+    self: Context,
+    r: Tensor,
+    w: Tensor,
+    k: Tensor,
+    v: Tensor,
+    a: Tensor,
+    b: Tensor,
+    state: Tensor,
+) Error!Tensor {
+    return self.construct(c.tl_rwkv_wkv7, .{ r.handle, w.handle, k.handle, v.handle, a.handle, b.handle, state.handle });
+}
+
+/// Runs gated linear attention over the tokens of sequences (Yang and others, 2023).
+///
+/// Computes `M[i, j] = g[i] M[i, j] + k[i] v[j]`; `c[j] = scale sum over i of q[i] M[i, j]`.
+///
+/// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+/// sequence. Sequences have as many tokens each, one sequence after the other.
+/// - Shapes: `k`, `v`, `q` and `g` {S, heads, tokens}, `state` {S S heads, sequences} with index j first, `c`
+///   {S heads, tokens}. sequences divides tokens.
+/// - Types: All f32, as is what is computed.
+/// - Result: f32.
+/// - Result 1, by `result`: the states, in the shape of `state`.
+/// - `factor`: factor of the result.
+pub fn gatedLinearAttn(
+    self: Context,
+    k: Tensor,
+    v: Tensor,
+    q: Tensor,
+    g: Tensor,
+    state: Tensor,
+    factor: f64,
+) Error!Tensor {
+    return self.construct(c.tl_gated_linear_attn, .{ k.handle, v.handle, q.handle, g.handle, state.handle, factor });
 }

@@ -26,6 +26,7 @@ const Name = enum {
     masked_fill,
     out_prod,
     out_prod_id,
+    solve_tri,
     transpose,
     stop_gradient,
     expand,
@@ -33,6 +34,7 @@ const Name = enum {
     squeeze,
     flatten,
     select,
+    result,
     cont,
     cpy,
     dup,
@@ -130,6 +132,7 @@ const Name = enum {
     im2col_3d,
     conv_3d,
     col2im_1d,
+    ssm_conv,
     random_uniform,
     random_normal,
     dropout,
@@ -154,6 +157,11 @@ const Name = enum {
     win_unpart,
     get_rel_pos,
     add_rel_pos,
+    gated_delta_net,
+    ssm_scan,
+    rwkv_wkv6,
+    rwkv_wkv7,
+    gated_linear_attn,
 };
 
 /// null where it is none of these.
@@ -181,6 +189,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .masked_fill => 2,
         .out_prod => 2,
         .out_prod_id => 3,
+        .solve_tri => 2,
         .transpose => 1,
         .stop_gradient => 1,
         .expand => 1,
@@ -188,6 +197,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .squeeze => 1,
         .flatten => 1,
         .select => 1,
+        .result => 1,
         .cont => 1,
         .cpy => 2,
         .dup => 1,
@@ -285,6 +295,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .im2col_3d => 2,
         .conv_3d => 2,
         .col2im_1d => 1,
+        .ssm_conv => 4,
         .random_uniform => 1,
         .random_normal => 1,
         .dropout => 2,
@@ -309,6 +320,11 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .win_unpart => 1,
         .get_rel_pos => 1,
         .add_rel_pos => 3,
+        .gated_delta_net => 6,
+        .ssm_scan => 7,
+        .rwkv_wkv6 => 6,
+        .rwkv_wkv7 => 7,
+        .gated_linear_attn => 5,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     var dims: [4]u2 = undefined;
@@ -336,6 +352,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .masked_fill => return try ctx.maskedFill(src[0].?, src[1].?, try op.number("value")),
         .out_prod => return try ctx.outProd(src[0].?, src[1].?),
         .out_prod_id => return try ctx.outProdId(src[0].?, src[1].?, src[2].?, try op.integer("experts")),
+        .solve_tri => return try ctx.solveTri(src[0].?, src[1].?, try op.integer("left") != 0, try op.integer("lower") != 0, try op.integer("unit") != 0),
         .transpose => return try ctx.transpose(src[0].?),
         .stop_gradient => return try ctx.stopGradient(src[0].?),
         .expand => return try ctx.expand(src[0].?, &try op.list(4, "ne")),
@@ -343,6 +360,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .squeeze => return try ctx.squeeze(src[0].?, try op.integer("dim")),
         .flatten => return try ctx.flatten(src[0].?, try op.integer("first"), try op.integer("last")),
         .select => return try ctx.select(src[0].?, try op.integer("dim"), try op.integer("index")),
+        .result => return try ctx.result(src[0].?, try op.integer("number")),
         .cont => return try ctx.cont(src[0].?),
         .cpy => return try ctx.cpy(src[0].?, src[1].?),
         .dup => return try ctx.dup(src[0].?),
@@ -599,6 +617,9 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .d2 = try op.integer("d2"),
         }),
         .col2im_1d => return try ctx.col2im1d(src[0].?, try op.integer("stride"), try op.integer("padding"), try op.integer("channels")),
+        .ssm_conv => return try ctx.ssmConv(src[0].?, src[1].?, src[2], src[3], .{
+            .silu = try op.integer("silu") != 0,
+        }),
         .random_uniform => return try ctx.randomUniform(src[0].?, &try op.list(4, "ne"), try op.number("low"), try op.number("high"), try op.integer("stream")),
         .random_normal => return try ctx.randomNormal(src[0].?, &try op.list(4, "ne"), try op.number("mean"), try op.number("deviation"), try op.integer("stream")),
         .dropout => return try ctx.dropout(src[0].?, src[1].?, try op.number("p"), try op.integer("stream")),
@@ -638,5 +659,14 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .win_unpart => return try ctx.winUnpart(src[0].?, try op.integer("w0"), try op.integer("h0"), try op.integer("w")),
         .get_rel_pos => return try ctx.getRelPos(src[0].?, try op.integer("qh"), try op.integer("kh")),
         .add_rel_pos => return try ctx.addRelPos(src[0].?, src[1].?, src[2].?),
+        .gated_delta_net => return try ctx.gatedDeltaNet(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?, .{
+            .n_states = try op.integer("n_states"),
+        }),
+        .ssm_scan => return try ctx.ssmScan(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?, src[6].?, .{
+            .n_states = try op.integer("n_states"),
+        }),
+        .rwkv_wkv6 => return try ctx.rwkvWkv6(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?),
+        .rwkv_wkv7 => return try ctx.rwkvWkv7(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, src[5].?, src[6].?),
+        .gated_linear_attn => return try ctx.gatedLinearAttn(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?, try op.number("scale")),
     }
 }

@@ -495,6 +495,12 @@ struct Conv3dOptions {
     std::int64_t d2 = 1;
 };
 
+// Optional attributes of ssm_conv().
+struct SsmConvOptions {
+    // If true, silu is applied to the sums. Default: false.
+    bool silu = false;
+};
+
 // Optional attributes of opt_step_momentum().
 struct OptStepMomentumOptions {
     // If true, the last term is rate (grad[i] + momentum velocity[i]) (Nesterov). Default: false.
@@ -551,6 +557,18 @@ struct SparseFfnOptions {
     SparseFfnFirst first = SparseFfnFirst::gate;
 };
 
+// Optional attributes of gated_delta_net().
+struct GatedDeltaNetOptions {
+    // Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576. Default: 1.
+    std::int64_t n_states = 1;
+};
+
+// Optional attributes of ssm_scan().
+struct SsmScanOptions {
+    // Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576. Default: 1.
+    std::int64_t n_states = 1;
+};
+
 // Methods of Context: the free functions of the same names, but the node is made in this context. So a node of one request can
 // have operands in the context of a model.
 class ContextOps {
@@ -576,6 +594,7 @@ public:
     Tensor masked_fill(const Tensor &a, const Tensor &mask, double value) const;
     Tensor out_prod(const Tensor &a, const Tensor &b) const;
     Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const;
+    Tensor solve_tri(const Tensor &a, const Tensor &b, bool left, bool lower, bool unit) const;
     Tensor transpose(const Tensor &a) const;
     Tensor stop_gradient(const Tensor &a) const;
     Tensor expand(const Tensor &a, const Shape &shape) const;
@@ -583,6 +602,7 @@ public:
     Tensor squeeze(const Tensor &a, std::int64_t dim) const;
     Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last) const;
     Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index) const;
+    Tensor result(const Tensor &a, std::int64_t number) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
     Tensor dup(const Tensor &a) const;
@@ -710,6 +730,8 @@ public:
     Tensor im2col_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Im2col3dOptions &options = {}) const;
     Tensor conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Conv3dOptions &options = {}) const;
     Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels) const;
+    Tensor ssm_conv(const Tensor &a, const Tensor &kernel, const std::optional<Tensor> &state, const std::optional<Tensor> &bias,
+                    const SsmConvOptions &options = {}) const;
     Tensor random_uniform(const Tensor &state, const Shape &shape, double low, double high, std::int64_t stream) const;
     Tensor random_normal(const Tensor &state, const Shape &shape, double mean, double deviation, std::int64_t stream) const;
     Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) const;
@@ -738,6 +760,14 @@ public:
     Tensor win_unpart(const Tensor &a, std::int64_t w0, std::int64_t h0, std::int64_t w) const;
     Tensor get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh) const;
     Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph) const;
+    Tensor gated_delta_net(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &g, const Tensor &beta, const Tensor &state,
+                           const GatedDeltaNetOptions &options = {}) const;
+    Tensor ssm_scan(const Tensor &state, const Tensor &x, const Tensor &dt, const Tensor &a, const Tensor &b, const Tensor &c,
+                    const Tensor &ids, const SsmScanOptions &options = {}) const;
+    Tensor rwkv_wkv6(const Tensor &k, const Tensor &v, const Tensor &r, const Tensor &tf, const Tensor &td, const Tensor &state) const;
+    Tensor rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor &v, const Tensor &a, const Tensor &b,
+                     const Tensor &state) const;
+    Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state, double scale) const;
 };
 
 // Methods of Tensor: the free functions of one operand.
@@ -753,6 +783,7 @@ public:
     Tensor squeeze(std::int64_t dim) const;
     Tensor flatten(std::int64_t first, std::int64_t last) const;
     Tensor select(std::int64_t dim, std::int64_t index) const;
+    Tensor result(std::int64_t number) const;
     Tensor cont() const;
     Tensor dup() const;
     Tensor abs() const;
@@ -1037,6 +1068,20 @@ Tensor out_prod(const Tensor &a, const Tensor &b);
 // - experts: number of experts. Range: 0 to 2^31 - 1.
 // - Computing fails with Error(invalid_argument) for an index that is neither an expert nor -1. The message names the first such element.
 Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts);
+// Solves systems of equations with triangular matrices.
+//
+// Computes sum over k of a[k, r] c[i, k] = b[i, r].
+//
+// Row r of a has the coefficients of equation r, and c the unknowns of one system in each column. Elements of a on the other side of the
+// diagonal are not read. The unknowns follow one after the other (substitution). A 0 on the diagonal gives infinities and NaN. For X a = b
+// solve the transposed system.
+// - Shapes: a {n, n, x, y}, b and c {m, n, x, y}.
+// - Types: a and b are each F32, F16 or BF16. Computed in F32.
+// - Result: F32.
+// - left: must be true: a is left of the unknowns.
+// - lower: whether the lower triangle of a is read, else the upper one.
+// - unit: whether 1 takes the place of the diagonal, which is then not read.
+Tensor solve_tri(const Tensor &a, const Tensor &b, bool left, bool lower, bool unit);
 // Swaps dimensions 0 and 1 of a.
 //
 // Computes c[i1, i0, i2, i3] = a[i0, i1, i2, i3].
@@ -1100,6 +1145,16 @@ Tensor flatten(const Tensor &a, std::int64_t first, std::int64_t last);
 // - dim: the dimension; 0 is the contiguous one. Range: 0 to 3.
 // - index: the index. Negative ones count from the end: -1 is the last.
 Tensor select(const Tensor &a, std::int64_t dim, std::int64_t index);
+// Returns another result of the operation that made a.
+//
+// c is result number number of the operation whose first result is a.
+//
+// An operation with several results returns the first one. Its description says what the others are. All are computed together.
+// - Shapes: Those of the operation's description.
+// - Types: Any type.
+// - Result: A view of a. Nothing is computed.
+// - number: which result. 0 is a itself. Range: 0 to 9.
+Tensor result(const Tensor &a, std::int64_t number);
 // Copies a into contiguous memory.
 //
 // Computes c[i] = a[i].
@@ -2028,6 +2083,19 @@ Tensor conv_3d(const Tensor &a, const Tensor &b, std::int64_t channels, const Co
 // - padding: number of elements cut off at both ends of the result. At least 0.
 // - channels: number of channels of the result. At least 1.
 Tensor col2im_1d(const Tensor &a, std::int64_t stride, std::int64_t padding, std::int64_t channels);
+// Convolves each channel of sequences with its own short kernel, without looking ahead, as state space models do.
+//
+// Computes c[i, t, s] = f(sum over j < k of kernel[j, i] x[t + j, i, s] + bias[i]); x is `state` followed by `a`, or `a`.
+//
+// f is silu if that is true, otherwise nothing. The first tokens need k - 1 elements before them: these are the state, which are the last
+// k - 1 elements of x when the next tokens come, or a begins with them. A conv_1d_dw(), transposed.
+// - Shapes: a {t, channels, sequences} with a state {k - 1, channels, sequences}, or {k - 1 + t, channels, sequences} without one. kernel
+//   {k, channels}, bias {channels}, c {channels, t, sequences}.
+// - Types: All operands are each F32, F16 or BF16. Computed in F32.
+// - Result: F32.
+// - state and bias are optional: std::nullopt leaves one out.
+Tensor ssm_conv(const Tensor &a, const Tensor &kernel, const std::optional<Tensor> &state, const std::optional<Tensor> &bias,
+                const SsmConvOptions &options = {});
 // Draws random numbers that are uniformly distributed between two bounds.
 //
 // Computes c[i] = low + (high - low) u[i]; u[i] = (the upper 24 bits of word i) 2^-24.
@@ -2303,5 +2371,74 @@ Tensor get_rel_pos(const Tensor &a, std::int64_t qh, std::int64_t kh);
 // - Types: a, pw and ph are each F32, F16 or BF16. Each addition is computed in F32 and rounded once to the type of a.
 // - Result: The type of a.
 Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph);
+// Runs the gated delta rule over the tokens of sequences (Yang and others, Gated Delta Networks, 2024).
+//
+// Computes M[j, i] = e^g M[j, i] + beta (v[j] - sum over i of e^g M[j, i] k[i]) k[i]; c[j] = sum over i of M[j, i] q[i] / sqrt(S).
+//
+// This is for a token of a head, and M is the state that the token before it left: state for the first one. g is a number for each head, or
+// one for each i. Head h uses head h mod heads' of q and k, and sequence n uses theirs number n sequences' / sequences. The second result
+// are the states after the last token, and after those before it with n_states above 1: state s of that many is the one s tokens before the
+// end, behind those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
+// - Shapes: q and k {S, heads', tokens, sequences'}, v and c {S, heads, tokens, sequences}, g {1 or S, heads, tokens, sequences}, beta
+//   {1, heads, tokens, sequences}, state {S, S, heads, sequences} with index i first. heads' divides heads and sequences' divides
+//   sequences.
+// - Types: All F32, as is what is computed. e^x is computed to within 1e-6.
+// - Result: F32.
+// - Result 1, by result(): the states, {S, S, heads, sequences n_states}.
+Tensor gated_delta_net(const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &g, const Tensor &beta, const Tensor &state,
+                       const GatedDeltaNetOptions &options = {});
+// Runs a selective state space model over the tokens of sequences (Gu and Dao, Mamba, 2023).
+//
+// Computes M[j, i] = e^(d a[i]) M[j, i] + d x[j] b[i]; y[j] = sum over i of M[j, i] c[i]; d = log(1 + e^dt).
+//
+// This is for a token of a head, and M is the state that the token before it left. Sequence n begins with state number ids[n] of state. a
+// is a number for each head (Mamba 2), or one for each i (Mamba). Head h uses group h / (heads / groups) of b and c. The second result are
+// the states after the last token, and after those before it with n_states above 1: state s of that many is the one s tokens before the
+// end, behind those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
+// - Shapes: state {d_state, dim, heads, any} with index i first, x and y {dim, heads, tokens, sequences}, dt {heads, tokens, sequences}, a
+//   {1 or d_state, heads}, b and c {d_state, groups, tokens, sequences}, ids {sequences}. groups divides heads.
+// - Types: ids is I32 or I64, the others are F32, as is what is computed. e^x is computed to within 1e-6.
+// - Result: F32.
+// - Result 1, by result(): the states, {d_state, dim, heads, sequences n_states}.
+// - Computing fails with Error(invalid_argument) for an id that is no state. The message names the first such element.
+Tensor ssm_scan(const Tensor &state, const Tensor &x, const Tensor &dt, const Tensor &a, const Tensor &b, const Tensor &c,
+                const Tensor &ids, const SsmScanOptions &options = {});
+// Runs the time mixing of RWKV 6 over the tokens of sequences (Peng and others, Eagle and Finch, 2024).
+//
+// Computes c[j] = sum over i of r[i] (M[i, j] + tf[i] k[i] v[j]); M[i, j] = td[i] M[i, j] + k[i] v[j].
+//
+// This is for a token of a head, and M is the state that the token before it left: state for the first one of a sequence. Sequences have as
+// many tokens each, one sequence after the other.
+// - Shapes: k, v, r and td {S, heads, tokens}, tf {S, heads}, state {S S heads, sequences} with index j first, c {S heads, tokens}.
+//   sequences divides tokens.
+// - Types: All F32, as is what is computed.
+// - Result: F32.
+// - Result 1, by result(): the states, in the shape of state.
+Tensor rwkv_wkv6(const Tensor &k, const Tensor &v, const Tensor &r, const Tensor &tf, const Tensor &td, const Tensor &state);
+// Runs the time mixing of RWKV 7 over the tokens of sequences (Peng and others, Goose, 2025).
+//
+// Computes M[j, i] = w[i] M[j, i] + v[j] k[i] + b[i] sum over l of M[j, l] a[l]; c[j] = sum over i of M[j, i] r[i].
+//
+// This is for a token of a head, and M is the state that the token before it left: state for the first one of a sequence. Sequences have as
+// many tokens each, one sequence after the other.
+// - Shapes: r, w, k, v, a and b {S, heads, tokens}, state {S S heads, sequences} with index i first, c {S heads, tokens}. sequences divides
+//   tokens.
+// - Types: All F32, as is what is computed.
+// - Result: F32.
+// - Result 1, by result(): the states, in the shape of state.
+Tensor rwkv_wkv7(const Tensor &r, const Tensor &w, const Tensor &k, const Tensor &v, const Tensor &a, const Tensor &b, const Tensor &state);
+// Runs gated linear attention over the tokens of sequences (Yang and others, 2023).
+//
+// Computes M[i, j] = g[i] M[i, j] + k[i] v[j]; c[j] = scale sum over i of q[i] M[i, j].
+//
+// This is for a token of a head, and M is the state that the token before it left: state for the first one of a sequence. Sequences have as
+// many tokens each, one sequence after the other.
+// - Shapes: k, v, q and g {S, heads, tokens}, state {S S heads, sequences} with index j first, c {S heads, tokens}. sequences divides
+//   tokens.
+// - Types: All F32, as is what is computed.
+// - Result: F32.
+// - Result 1, by result(): the states, in the shape of state.
+// - scale: factor of the result.
+Tensor gated_linear_attn(const Tensor &k, const Tensor &v, const Tensor &q, const Tensor &g, const Tensor &state, double scale);
 
 }  // namespace tensorlib

@@ -638,6 +638,16 @@ pub struct tl_conv_3d_params {
     pub d2: i64,
 }
 
+/// Optional attributes of tl_ssm_conv(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_ssm_conv_params {
+    /// sizeof(tl_ssm_conv_params).
+    pub struct_size: usize,
+    /// If true, `silu` is applied to the sums. Default: false.
+    pub silu: bool,
+}
+
 /// Optional attributes of tl_opt_step_momentum(). Since 0.1.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -740,6 +750,28 @@ pub struct tl_sparse_ffn_params {
     pub threshold: f64,
     /// The projection that is computed for all neurons and tested, if there are no `scores`. Default: gate.
     pub first: tl_sparse_ffn_first,
+}
+
+/// Optional attributes of tl_gated_delta_net(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_gated_delta_net_params {
+    /// sizeof(tl_gated_delta_net_params).
+    pub struct_size: usize,
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1
+    /// to 1048576. Default: 1.
+    pub n_states: i64,
+}
+
+/// Optional attributes of tl_ssm_scan(). Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_ssm_scan_params {
+    /// sizeof(tl_ssm_scan_params).
+    pub struct_size: usize,
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1
+    /// to 1048576. Default: 1.
+    pub n_states: i64,
 }
 
 extern "C" {
@@ -1061,6 +1093,31 @@ extern "C" {
         experts: i64,
     ) -> *mut tl_tensor;
 
+    /// Solves systems of equations with triangular matrices.
+    ///
+    /// Computes `sum over k of a[k, r] c[i, k] = b[i, r]`.
+    ///
+    /// Row r of `a` has the coefficients of equation r, and `c` the unknowns of one system in each column.
+    /// Elements of `a` on the other side of the diagonal are not read. The unknowns follow one after the
+    /// other (substitution). A 0 on the diagonal gives infinities and NaN. For X a = b solve the transposed
+    /// system.
+    /// - Shapes: `a` {n, n, x, y}, `b` and `c` {m, n, x, y}.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
+    /// - `left`: must be true: `a` is left of the unknowns.
+    /// - `lower`: whether the lower triangle of `a` is read, else the upper one.
+    /// - `unit`: whether 1 takes the place of the diagonal, which is then not read.
+    ///
+    /// Since 0.1.
+    pub fn tl_solve_tri(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        left: bool,
+        lower: bool,
+        unit: bool,
+    ) -> *mut tl_tensor;
+
     /// Swaps dimensions 0 and 1 of `a`.
     ///
     /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
@@ -1147,6 +1204,20 @@ extern "C" {
     ///
     /// Since 0.1.
     pub fn tl_select(ctx: *mut tl_context, a: *mut tl_tensor, dim: i64, index: i64) -> *mut tl_tensor;
+
+    /// Returns another result of the operation that made `a`.
+    ///
+    /// c is result number `number` of the operation whose first result is `a`.
+    ///
+    /// An operation with several results returns the first one. Its description says what the others are.
+    /// All are computed together.
+    /// - Shapes: Those of the operation's description.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `number`: which result. 0 is `a` itself. Range: 0 to 9.
+    ///
+    /// Since 0.1.
+    pub fn tl_result(ctx: *mut tl_context, a: *mut tl_tensor, number: i64) -> *mut tl_tensor;
 
     /// Copies `a` into contiguous memory.
     ///
@@ -2677,6 +2748,32 @@ extern "C" {
         channels: i64,
     ) -> *mut tl_tensor;
 
+    /// Convolves each channel of sequences with its own short kernel, without looking ahead, as state space
+    /// models do.
+    ///
+    /// Computes `c[i, t, s] = f(sum over j < k of kernel[j, i] x[t + j, i, s] + bias[i])`; `x is `state`
+    /// followed by `a`, or `a``.
+    ///
+    /// f is `silu` if that is true, otherwise nothing. The first tokens need k - 1 elements before them:
+    /// these are the `state`, which are the last k - 1 elements of x when the next tokens come, or `a`
+    /// begins with them. A tl_conv_1d_dw(), transposed.
+    /// - Shapes: `a` {t, channels, sequences} with a `state` {k - 1, channels, sequences}, or
+    ///   {k - 1 + t, channels, sequences} without one. `kernel` {k, channels}, `bias` {channels}, `c`
+    ///   {channels, t, sequences}.
+    /// - Types: All operands are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
+    /// - `state` and `bias` are optional: tl_none() leaves one out.
+    ///
+    /// Since 0.1.
+    pub fn tl_ssm_conv(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        kernel: *mut tl_tensor,
+        state: *mut tl_tensor,
+        bias: *mut tl_tensor,
+        params: *const tl_ssm_conv_params,
+    ) -> *mut tl_tensor;
+
     /// Draws random numbers that are uniformly distributed between two bounds.
     ///
     /// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
@@ -3134,5 +3231,145 @@ extern "C" {
         a: *mut tl_tensor,
         pw: *mut tl_tensor,
         ph: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// Runs the gated delta rule over the tokens of sequences (Yang and others, Gated Delta Networks,
+    /// 2024).
+    ///
+    /// Computes `M[j, i] = e^g M[j, i] + beta (v[j] - sum over i of e^g M[j, i] k[i]) k[i]`; `c[j] = sum
+    /// over i of M[j, i] q[i] / sqrt(S)`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the
+    /// first one. g is a number for each head, or one for each i. Head h uses head h mod heads' of `q` and
+    /// `k`, and sequence n uses theirs number n sequences' / sequences. The second result are the states
+    /// after the last token, and after those before it with `n_states` above 1: state s of that many is the
+    /// one s tokens before the end, behind those of all sequences for s - 1. It is 0 if there are fewer
+    /// tokens than that. Without tokens, state 0 is `state`.
+    /// - Shapes: `q` and `k` {S, heads', tokens, sequences'}, `v` and `c` {S, heads, tokens, sequences},
+    ///   `g` {1 or S, heads, tokens, sequences}, `beta` {1, heads, tokens, sequences}, `state`
+    ///   {S, S, heads, sequences} with index i first. heads' divides heads and sequences' divides
+    ///   sequences.
+    /// - Types: All F32, as is what is computed. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - Result 1, by tl_result(): the states, {S, S, heads, sequences `n_states`}.
+    ///
+    /// Since 0.1.
+    pub fn tl_gated_delta_net(
+        ctx: *mut tl_context,
+        q: *mut tl_tensor,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        g: *mut tl_tensor,
+        beta: *mut tl_tensor,
+        state: *mut tl_tensor,
+        params: *const tl_gated_delta_net_params,
+    ) -> *mut tl_tensor;
+
+    /// Runs a selective state space model over the tokens of sequences (Gu and Dao, Mamba, 2023).
+    ///
+    /// Computes `M[j, i] = e^(d a[i]) M[j, i] + d x[j] b[i]`; `y[j] = sum over i of M[j, i] c[i]`; `d =
+    /// log(1 + e^dt)`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left. Sequence n begins
+    /// with state number `ids[n]` of `state`. `a` is a number for each head (Mamba 2), or one for each i
+    /// (Mamba). Head h uses group h / (heads / groups) of `b` and `c`. The second result are the states
+    /// after the last token, and after those before it with `n_states` above 1: state s of that many is the
+    /// one s tokens before the end, behind those of all sequences for s - 1. It is 0 if there are fewer
+    /// tokens than that. Without tokens, state 0 is `state`.
+    /// - Shapes: `state` {d_state, dim, heads, any} with index i first, `x` and y
+    ///   {dim, heads, tokens, sequences}, `dt` {heads, tokens, sequences}, `a` {1 or d_state, heads}, `b`
+    ///   and `c` {d_state, groups, tokens, sequences}, `ids` {sequences}. groups divides heads.
+    /// - Types: `ids` is I32 or I64, the others are F32, as is what is computed. e^x is computed to within
+    ///   1e-6.
+    /// - Result: F32.
+    /// - Result 1, by tl_result(): the states, {d_state, dim, heads, sequences `n_states`}.
+    /// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an id that is no state. The message names the
+    ///   first such element.
+    ///
+    /// Since 0.1.
+    pub fn tl_ssm_scan(
+        ctx: *mut tl_context,
+        state: *mut tl_tensor,
+        x: *mut tl_tensor,
+        dt: *mut tl_tensor,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        c: *mut tl_tensor,
+        ids: *mut tl_tensor,
+        params: *const tl_ssm_scan_params,
+    ) -> *mut tl_tensor;
+
+    /// Runs the time mixing of RWKV 6 over the tokens of sequences (Peng and others, Eagle and Finch,
+    /// 2024).
+    ///
+    /// Computes `c[j] = sum over i of r[i] (M[i, j] + tf[i] k[i] v[j])`; `M[i, j] = td[i] M[i, j] + k[i]
+    /// v[j]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the
+    /// first one of a sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `k`, `v`, `r` and `td` {S, heads, tokens}, `tf` {S, heads}, `state` {S S heads, sequences}
+    ///   with index j first, `c` {S heads, tokens}. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by tl_result(): the states, in the shape of `state`.
+    ///
+    /// Since 0.1.
+    pub fn tl_rwkv_wkv6(
+        ctx: *mut tl_context,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        r: *mut tl_tensor,
+        tf: *mut tl_tensor,
+        td: *mut tl_tensor,
+        state: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// Runs the time mixing of RWKV 7 over the tokens of sequences (Peng and others, Goose, 2025).
+    ///
+    /// Computes `M[j, i] = w[i] M[j, i] + v[j] k[i] + b[i] sum over l of M[j, l] a[l]`; `c[j] = sum over i
+    /// of M[j, i] r[i]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the
+    /// first one of a sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `r`, `w`, `k`, `v`, `a` and `b` {S, heads, tokens}, `state` {S S heads, sequences} with
+    ///   index i first, `c` {S heads, tokens}. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by tl_result(): the states, in the shape of `state`.
+    ///
+    /// Since 0.1.
+    pub fn tl_rwkv_wkv7(
+        ctx: *mut tl_context,
+        r: *mut tl_tensor,
+        w: *mut tl_tensor,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        state: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// Runs gated linear attention over the tokens of sequences (Yang and others, 2023).
+    ///
+    /// Computes `M[i, j] = g[i] M[i, j] + k[i] v[j]`; `c[j] = scale sum over i of q[i] M[i, j]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the
+    /// first one of a sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `k`, `v`, `q` and `g` {S, heads, tokens}, `state` {S S heads, sequences} with index j
+    ///   first, `c` {S heads, tokens}. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by tl_result(): the states, in the shape of `state`.
+    /// - `scale`: factor of the result.
+    ///
+    /// Since 0.1.
+    pub fn tl_gated_linear_attn(
+        ctx: *mut tl_context,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        q: *mut tl_tensor,
+        g: *mut tl_tensor,
+        state: *mut tl_tensor,
+        scale: f64,
     ) -> *mut tl_tensor;
 }

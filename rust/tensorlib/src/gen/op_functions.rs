@@ -989,6 +989,20 @@ impl Conv3dOptions {
 }
 
 options! {
+    /// Optional attributes of [`Tensor::ssm_conv`].
+    SsmConvOptions(tl_ssm_conv_params { silu: false })
+}
+
+impl SsmConvOptions {
+    /// If true, `silu` is applied to the sums. Default: false.
+    #[must_use]
+    pub fn silu(mut self, silu: bool) -> Self {
+        self.raw.silu = silu;
+        self
+    }
+}
+
+options! {
     /// Optional attributes of [`Tensor::opt_step_momentum`].
     OptStepMomentumOptions(tl_opt_step_momentum_params { nesterov: false })
 }
@@ -1126,6 +1140,36 @@ impl SparseFfnOptions {
     #[must_use]
     pub fn first(mut self, first: SparseFfnFirst) -> Self {
         self.raw.first = first as i32;
+        self
+    }
+}
+
+options! {
+    /// Optional attributes of [`Tensor::gated_delta_net`].
+    GatedDeltaNetOptions(tl_gated_delta_net_params { n_states: 0 })
+}
+
+impl GatedDeltaNetOptions {
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576.
+    /// Default: 1.
+    #[must_use]
+    pub fn n_states(mut self, n_states: i64) -> Self {
+        self.raw.n_states = n_states;
+        self
+    }
+}
+
+options! {
+    /// Optional attributes of [`Tensor::ssm_scan`].
+    SsmScanOptions(tl_ssm_scan_params { n_states: 0 })
+}
+
+impl SsmScanOptions {
+    /// Number of states that the second result has for each sequence, the newest first. Range: 1 to 1048576.
+    /// Default: 1.
+    #[must_use]
+    pub fn n_states(mut self, n_states: i64) -> Self {
+        self.raw.n_states = n_states;
         self
     }
 }
@@ -1684,6 +1728,43 @@ impl Tensor {
         )
     }
 
+    /// Solves systems of equations with triangular matrices.
+    ///
+    /// Computes `sum over k of a[k, r] c[i, k] = b[i, r]`.
+    ///
+    /// Row r of `a` has the coefficients of equation r, and `c` the unknowns of one system in each column. Elements of
+    /// `a` on the other side of the diagonal are not read. The unknowns follow one after the other (substitution). A 0
+    /// on the diagonal gives infinities and NaN. For X a = b solve the transposed system.
+    /// - Shapes: `a` `[n, n, x, y]`, `b` and `c` `[m, n, x, y]`.
+    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
+    /// - `left`: must be true: `a` is left of the unknowns.
+    /// - `lower`: whether the lower triangle of `a` is read, else the upper one.
+    /// - `unit`: whether 1 takes the place of the diagonal, which is then not read.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // 2 x = 4 and 3 x + y = 7.
+    /// let (a, b) = (ctx.tensor([2, 2], &[2f32, 0., 3., 1.])?, ctx.tensor([1, 2], &[4f32, 7.])?);
+    /// let c = a.solve_tri(&b, true, true, false)?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [2., 1.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn solve_tri(&self, b: &Tensor, left: bool, lower: bool, unit: bool) -> Result<Tensor> {
+        self.with(&[b]).construct(
+            || shapes(&[self, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_solve_tri(ctx, self.raw(), b.raw(), left, lower, unit) },
+        )
+    }
+
     /// Swaps dimensions 0 and 1 of `a`.
     ///
     /// Computes `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`.
@@ -1832,6 +1913,25 @@ impl Tensor {
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_select(ctx, self.raw(), dim, index) })
+    }
+
+    /// Returns another result of the operation that made `a`.
+    ///
+    /// c is result number `number` of the operation whose first result is `a`.
+    ///
+    /// An operation with several results returns the first one. Its description says what the others are. All are
+    /// computed together.
+    /// - Shapes: Those of the operation's description.
+    /// - Types: Any type.
+    /// - Result: A view of `a`. Nothing is computed.
+    /// - `number`: which result. 0 is `a` itself. Range: 0 to 9.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn result(&self, number: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.node_context().construct(|| shapes(&[self]), |ctx| unsafe { sys::tl_result(ctx, self.raw(), number) })
     }
 
     /// Copies `a` into contiguous memory.
@@ -3961,6 +4061,52 @@ impl Tensor {
         )
     }
 
+    /// Convolves each channel of sequences with its own short kernel, without looking ahead, as state space models do.
+    ///
+    /// Computes `c[i, t, s] = f(sum over j < k of kernel[j, i] x[t + j, i, s] + bias[i])`; `x is `state` followed by
+    /// `a`, or `a``.
+    ///
+    /// f is `silu` if that is true, otherwise nothing. The first tokens need k - 1 elements before them: these are the
+    /// `state`, which are the last k - 1 elements of x when the next tokens come, or `a` begins with them. A
+    /// [`Tensor::conv_1d_dw`], transposed.
+    /// - Shapes: `a` `[t, channels, sequences]` with a `state` `[k - 1, channels, sequences]`, or
+    ///   `[k - 1 + t, channels, sequences]` without one. `kernel` `[k, channels]`, `bias` `[channels]`, `c`
+    ///   `[channels, t, sequences]`.
+    /// - Types: All operands are each F32, F16 or BF16. Computed in F32.
+    /// - Result: F32.
+    /// - `state` and `bias` are optional: `None` leaves one out.
+    ///
+    /// `a` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, SsmConvOptions};
+    /// let ctx = Context::new();
+    /// // Each element and half of the one before it, which is 8 for the first one.
+    /// let (a, state) = (ctx.tensor([3, 1], &[1f32, 2., 3.])?, ctx.tensor([1, 1], &[8f32])?);
+    /// let c = a.ssm_conv(&ctx.tensor([2, 1], &[0.5f32, 1.])?, Some(&state), None, SsmConvOptions::new())?;
+    /// assert_eq!(c.eval(&Backend::cpu()?)?.to_vec::<f32>()?, [5., 2.5, 4.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn ssm_conv(
+        &self,
+        kernel: &Tensor,
+        state: Option<&Tensor>,
+        bias: Option<&Tensor>,
+        options: SsmConvOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(kernel), state, bias]).construct(
+            || shapes(&[Some(self), Some(kernel), state, bias]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_ssm_conv(ctx, self.raw(), kernel.raw(), raw_or_none(state), raw_or_none(bias), &options.raw)
+            },
+        )
+    }
+
     /// Draws random numbers that are uniformly distributed between two bounds.
     ///
     /// Computes `c[i] = low + (high - low) u[i]`; `u[i] = (the upper 24 bits of word i) 2^-24`.
@@ -4634,6 +4780,196 @@ impl Tensor {
             || shapes(&[self, pw, ph]),
             // SAFETY: context and operands are live.
             |ctx| unsafe { sys::tl_add_rel_pos(ctx, self.raw(), pw.raw(), ph.raw()) },
+        )
+    }
+
+    /// Runs the gated delta rule over the tokens of sequences (Yang and others, Gated Delta Networks, 2024).
+    ///
+    /// Computes `M[j, i] = e^g M[j, i] + beta (v[j] - sum over i of e^g M[j, i] k[i]) k[i]`; `c[j] = sum over i of
+    /// M[j, i] q[i] / sqrt(S)`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the first one. g is
+    /// a number for each head, or one for each i. Head h uses head h mod heads' of `q` and `k`, and sequence n uses
+    /// theirs number n sequences' / sequences. The second result are the states after the last token, and after those
+    /// before it with `n_states` above 1: state s of that many is the one s tokens before the end, behind those of all
+    /// sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is `state`.
+    /// - Shapes: `q` and `k` `[S, heads', tokens, sequences']`, `v` and `c` `[S, heads, tokens, sequences]`, `g`
+    ///   `[1 or S, heads, tokens, sequences]`, `beta` `[1, heads, tokens, sequences]`, `state`
+    ///   `[S, S, heads, sequences]` with index i first. heads' divides heads and sequences' divides sequences.
+    /// - Types: All F32, as is what is computed. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - Result 1, by [`Tensor::result`]: the states, `[S, S, heads, sequences `n_states`]`.
+    ///
+    /// `q` is this tensor.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, DType, GatedDeltaNetOptions};
+    /// let ctx = Context::new();
+    /// // One head of one element: the state becomes 2 + (10 - 2) / 2, as the gate is 1 and beta 1/2.
+    /// let [one, v, g, beta] = [1f32, 10., 0., 0.5].map(|x| ctx.tensor([1, 1, 1, 1], &[x]));
+    /// let (one, state) = (one?, ctx.tensor([1, 1, 1, 1], &[2f32])?);
+    /// let c = one.gated_delta_net(&one, &v?, &g?, &beta?, &state, GatedDeltaNetOptions::new())?;
+    /// let states = c.result(1)?;
+    /// Backend::cpu()?.compute(&[&c, &states])?;
+    /// assert_eq!((c.to_vec::<f32>()?, states.to_vec::<f32>()?), (vec![6.], vec![6.]));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn gated_delta_net(
+        &self,
+        k: &Tensor,
+        v: &Tensor,
+        g: &Tensor,
+        beta: &Tensor,
+        state: &Tensor,
+        options: GatedDeltaNetOptions,
+    ) -> Result<Tensor> {
+        self.with(&[k, v, g, beta, state]).construct(
+            || shapes(&[self, k, v, g, beta, state]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_gated_delta_net(
+                    ctx,
+                    self.raw(),
+                    k.raw(),
+                    v.raw(),
+                    g.raw(),
+                    beta.raw(),
+                    state.raw(),
+                    &options.raw,
+                )
+            },
+        )
+    }
+
+    /// Runs a selective state space model over the tokens of sequences (Gu and Dao, Mamba, 2023).
+    ///
+    /// Computes `M[j, i] = e^(d a[i]) M[j, i] + d x[j] b[i]`; `y[j] = sum over i of M[j, i] c[i]`; `d = log(1 + e^dt)`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left. Sequence n begins with state
+    /// number `ids[n]` of `state`. `a` is a number for each head (Mamba 2), or one for each i (Mamba). Head h uses
+    /// group h / (heads / groups) of `b` and `c`. The second result are the states after the last token, and after
+    /// those before it with `n_states` above 1: state s of that many is the one s tokens before the end, behind those
+    /// of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is `state`.
+    /// - Shapes: `state` `[d_state, dim, heads, any]` with index i first, `x` and y `[dim, heads, tokens, sequences]`,
+    ///   `dt` `[heads, tokens, sequences]`, `a` `[1 or d_state, heads]`, `b` and `c`
+    ///   `[d_state, groups, tokens, sequences]`, `ids` `[sequences]`. groups divides heads.
+    /// - Types: `ids` is I32 or I64, the others are F32, as is what is computed. e^x is computed to within 1e-6.
+    /// - Result: F32.
+    /// - Result 1, by [`Tensor::result`]: the states, `[d_state, dim, heads, sequences `n_states`]`.
+    /// - Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an id that is no state. The
+    ///   message names the first such element.
+    ///
+    /// `state` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    #[allow(clippy::too_many_arguments)]
+    pub fn ssm_scan(
+        &self,
+        x: &Tensor,
+        dt: &Tensor,
+        a: &Tensor,
+        b: &Tensor,
+        c: &Tensor,
+        ids: &Tensor,
+        options: SsmScanOptions,
+    ) -> Result<Tensor> {
+        self.with(&[x, dt, a, b, c, ids]).construct(
+            || shapes(&[self, x, dt, a, b, c, ids]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_ssm_scan(ctx, self.raw(), x.raw(), dt.raw(), a.raw(), b.raw(), c.raw(), ids.raw(), &options.raw)
+            },
+        )
+    }
+
+    /// Runs the time mixing of RWKV 6 over the tokens of sequences (Peng and others, Eagle and Finch, 2024).
+    ///
+    /// Computes `c[j] = sum over i of r[i] (M[i, j] + tf[i] k[i] v[j])`; `M[i, j] = td[i] M[i, j] + k[i] v[j]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+    /// sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `k`, `v`, `r` and `td` `[S, heads, tokens]`, `tf` `[S, heads]`, `state` `[S S heads, sequences]` with
+    ///   index j first, `c` `[S heads, tokens]`. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by [`Tensor::result`]: the states, in the shape of `state`.
+    ///
+    /// `k` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn rwkv_wkv6(&self, v: &Tensor, r: &Tensor, tf: &Tensor, td: &Tensor, state: &Tensor) -> Result<Tensor> {
+        self.with(&[v, r, tf, td, state]).construct(
+            || shapes(&[self, v, r, tf, td, state]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_rwkv_wkv6(ctx, self.raw(), v.raw(), r.raw(), tf.raw(), td.raw(), state.raw()) },
+        )
+    }
+
+    /// Runs the time mixing of RWKV 7 over the tokens of sequences (Peng and others, Goose, 2025).
+    ///
+    /// Computes `M[j, i] = w[i] M[j, i] + v[j] k[i] + b[i] sum over l of M[j, l] a[l]`; `c[j] = sum over i of M[j, i]
+    /// r[i]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+    /// sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `r`, `w`, `k`, `v`, `a` and `b` `[S, heads, tokens]`, `state` `[S S heads, sequences]` with index i
+    ///   first, `c` `[S heads, tokens]`. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by [`Tensor::result`]: the states, in the shape of `state`.
+    ///
+    /// `r` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`].
+    pub fn rwkv_wkv7(
+        &self,
+        w: &Tensor,
+        k: &Tensor,
+        v: &Tensor,
+        a: &Tensor,
+        b: &Tensor,
+        state: &Tensor,
+    ) -> Result<Tensor> {
+        self.with(&[w, k, v, a, b, state]).construct(
+            || shapes(&[self, w, k, v, a, b, state]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe {
+                sys::tl_rwkv_wkv7(ctx, self.raw(), w.raw(), k.raw(), v.raw(), a.raw(), b.raw(), state.raw())
+            },
+        )
+    }
+
+    /// Runs gated linear attention over the tokens of sequences (Yang and others, 2023).
+    ///
+    /// Computes `M[i, j] = g[i] M[i, j] + k[i] v[j]`; `c[j] = scale sum over i of q[i] M[i, j]`.
+    ///
+    /// This is for a token of a head, and M is the state that the token before it left: `state` for the first one of a
+    /// sequence. Sequences have as many tokens each, one sequence after the other.
+    /// - Shapes: `k`, `v`, `q` and `g` `[S, heads, tokens]`, `state` `[S S heads, sequences]` with index j first, `c`
+    ///   `[S heads, tokens]`. sequences divides tokens.
+    /// - Types: All F32, as is what is computed.
+    /// - Result: F32.
+    /// - Result 1, by [`Tensor::result`]: the states, in the shape of `state`.
+    /// - `scale`: factor of the result.
+    ///
+    /// `k` is this tensor.
+    ///
+    /// # Errors
+    /// Those of [`Context::op`]. [`Error::InvalidArgument`](crate::Error::InvalidArgument) if an attribute is out of
+    /// range.
+    pub fn gated_linear_attn(&self, v: &Tensor, q: &Tensor, g: &Tensor, state: &Tensor, scale: f64) -> Result<Tensor> {
+        self.with(&[v, q, g, state]).construct(
+            || shapes(&[self, v, q, g, state]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_gated_linear_attn(ctx, self.raw(), v.raw(), q.raw(), g.raw(), state.raw(), scale) },
         )
     }
 }

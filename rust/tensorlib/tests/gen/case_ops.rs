@@ -45,6 +45,12 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let experts = attrs.integer("experts");
             s[0].out_prod_id(&s[1], &s[2], experts)
         }
+        "solve_tri" => {
+            let left = attrs.integer("left") != 0;
+            let lower = attrs.integer("lower") != 0;
+            let unit = attrs.integer("unit") != 0;
+            s[0].solve_tri(&s[1], left, lower, unit)
+        }
         "transpose" => s[0].transpose(),
         "stop_gradient" => s[0].stop_gradient(),
         "expand" => {
@@ -68,6 +74,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let dim = attrs.integer("dim");
             let index = attrs.integer("index");
             s[0].select(dim, index)
+        }
+        "result" => {
+            let number = attrs.integer("number");
+            s[0].result(number)
         }
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
@@ -483,6 +493,11 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let channels = attrs.integer("channels");
             s[0].col2im_1d(stride, padding, channels)
         }
+        "ssm_conv" => {
+            let options = tensorlib::SsmConvOptions::new();
+            let options = options.silu(attrs.integer("silu") != 0);
+            s[0].ssm_conv(&s[1], s.if_given(2), s.if_given(3), options)
+        }
         "random_uniform" => {
             let shape = attrs.ints("ne");
             let low = attrs.number("low");
@@ -587,6 +602,22 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].get_rel_pos(qh, kh)
         }
         "add_rel_pos" => s[0].add_rel_pos(&s[1], &s[2]),
+        "gated_delta_net" => {
+            let options = tensorlib::GatedDeltaNetOptions::new();
+            let options = options.n_states(attrs.integer("n_states"));
+            s[0].gated_delta_net(&s[1], &s[2], &s[3], &s[4], &s[5], options)
+        }
+        "ssm_scan" => {
+            let options = tensorlib::SsmScanOptions::new();
+            let options = options.n_states(attrs.integer("n_states"));
+            s[0].ssm_scan(&s[1], &s[2], &s[3], &s[4], &s[5], &s[6], options)
+        }
+        "rwkv_wkv6" => s[0].rwkv_wkv6(&s[1], &s[2], &s[3], &s[4], &s[5]),
+        "rwkv_wkv7" => s[0].rwkv_wkv7(&s[1], &s[2], &s[3], &s[4], &s[5], &s[6]),
+        "gated_linear_attn" => {
+            let scale = attrs.number("scale");
+            s[0].gated_linear_attn(&s[1], &s[2], &s[3], &s[4], scale)
+        }
         _ => return None,
     })
 }
