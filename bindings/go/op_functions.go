@@ -3730,7 +3730,7 @@ type GatedDeltaNetOptions struct {
 // i. Head h uses head h mod heads' of q and k, and sequence n uses theirs
 // number n sequences' / sequences. The second result are the states after the
 // last token, and after those before it with NStates above 1: state s of that
-// many is the one s tokens before the end, behind those of all sequences for
+// many is the one s tokens before the end, after those of all sequences for
 // s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0
 // is state.
 //
@@ -3771,7 +3771,7 @@ type SsmScanOptions struct {
 // each head (Mamba 2), or one for each i (Mamba). Head h uses group h / (heads
 // / groups) of b and out. The second result are the states after the last
 // token, and after those before it with NStates above 1: state s of that many
-// is the one s tokens before the end, behind those of all sequences for s - 1.
+// is the one s tokens before the end, after those of all sequences for s - 1.
 // It is 0 if there are fewer tokens than that. Without tokens, state 0 is
 // state.
 //

@@ -7,8 +7,8 @@
 namespace tensorlib::core::ops {
 
 struct Recurrent {
-    // Of each sequence. A state has `rows` rows of `columns` elements for each head. The row is that of an element of the result,
-    // except in rwkv_wkv6 and gated_linear_attn, whose columns are.
+    // Each sequence has `tokens` tokens. A state has `rows` rows of `columns` elements for each head. The row is that of an element of the
+    // result, except in rwkv_wkv6 and gated_linear_attn, whose columns are.
     std::int64_t tokens, sequences, heads, rows, columns;
     std::int64_t n_states = 1;
     bool results_are_rows = true;

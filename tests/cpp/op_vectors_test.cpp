@@ -199,7 +199,7 @@ protected:
             attrs.clear();
         }
         EXPECT_EQ(tl_tensor_type(got), tl_tensor_type(want));
-        // The first file's states lie behind the outputs, as more rows.
+        // The first file's states follow the outputs, as more rows.
         const bool packed = !given.has("dst1") && tensorlib::core::find_op(ops_of(given).back())->n_results > 1;
         for (std::int32_t d = 0; d < 4 && !packed; d++) EXPECT_EQ(tl_tensor_ne(got, d), tl_tensor_ne(want, d)) << "dimension " << d;
         if (HasFailure()) return true;

@@ -54,7 +54,7 @@ struct Row {
             for (std::int64_t i = 0; i < elements(); i++) element(i, slot) = 0;
         }
     }
-    // Of the operands {S, heads, tokens}: this sequence's token.
+    // Element i of an operand {S, heads, tokens}, for a token of this sequence.
     __device__ float mixed(int operand, std::int64_t i, std::int64_t token) const {
         return at(o.src[operand], i, head, sequence * o.sizes.tokens + token);
     }

@@ -2378,7 +2378,7 @@ Tensor add_rel_pos(const Tensor &a, const Tensor &pw, const Tensor &ph);
 // This is for a token of a head, and M is the state that the token before it left: state for the first one. g is a number for each head, or
 // one for each i. Head h uses head h mod heads' of q and k, and sequence n uses theirs number n sequences' / sequences. The second result
 // are the states after the last token, and after those before it with n_states above 1: state s of that many is the one s tokens before the
-// end, behind those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
+// end, after those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
 // - Shapes: q and k {S, heads', tokens, sequences'}, v and c {S, heads, tokens, sequences}, g {1 or S, heads, tokens, sequences}, beta
 //   {1, heads, tokens, sequences}, state {S, S, heads, sequences} with index i first. heads' divides heads and sequences' divides
 //   sequences.
@@ -2394,7 +2394,7 @@ Tensor gated_delta_net(const Tensor &q, const Tensor &k, const Tensor &v, const 
 // This is for a token of a head, and M is the state that the token before it left. Sequence n begins with state number ids[n] of state. a
 // is a number for each head (Mamba 2), or one for each i (Mamba). Head h uses group h / (heads / groups) of b and c. The second result are
 // the states after the last token, and after those before it with n_states above 1: state s of that many is the one s tokens before the
-// end, behind those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
+// end, after those of all sequences for s - 1. It is 0 if there are fewer tokens than that. Without tokens, state 0 is state.
 // - Shapes: state {d_state, dim, heads, any} with index i first, x and y {dim, heads, tokens, sequences}, dt {heads, tokens, sequences}, a
 //   {1 or d_state, heads}, b and c {d_state, groups, tokens, sequences}, ids {sequences}. groups divides heads.
 // - Types: ids is I32 or I64, the others are F32, as is what is computed. e^x is computed to within 1e-6.
