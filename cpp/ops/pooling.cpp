@@ -73,8 +73,8 @@ void upscale_infer(std::span<Tensor *const> src, const UpscaleAttrs &attrs, Node
             refuse("an image of more than 2^63 - 1 pixels");
         if (ne[d] > 0 && a.ne[d] == 0) refuse("an image without pixels stays one");
     }
-    result.layout = contiguous_layout("upscale", a.type, {ne.data(), static_cast<std::size_t>(std::max(2, a.n_dims))});
-    if (attrs.ne.n > 0) result.layout = contiguous_layout("upscale", a.type, ne);
+    const std::size_t n_dims = attrs.ne.n > 0 ? max_dims : static_cast<std::size_t>(std::max(2, a.n_dims));
+    result.layout = contiguous_layout("upscale", a.type, {ne.data(), n_dims});
 }
 
 // For each tap a multiplication and an addition, between rows and between columns.

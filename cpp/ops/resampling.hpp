@@ -53,7 +53,7 @@ struct Resampling {
         const std::int64_t i = taps.first + tap;
         return i < 0 ? 0 : i < from ? i : from - 1;
     }
-    // A tap's weight. Those of a triangle must be divided by their sum.
+    // A tap's weight, before it is divided by total_of().
     TL_HOST_DEVICE double weight(const Taps &taps, std::int64_t tap) const noexcept {
         if (filter == Filter::nearest) return 1;
         const double distance = ::fabs(static_cast<double>(taps.first + tap) - taps.centre) * taps.scale;
@@ -62,6 +62,13 @@ struct Resampling {
         constexpr double a = -0.75;
         if (distance <= 1) return ((a + 2) * distance - (a + 3)) * distance * distance + 1;
         return distance < 2 ? ((distance - 5) * distance + 8) * distance * a - 4 * a : 0;
+    }
+    // What the weights of a pixel's taps are divided by: their sum for a triangle; other filters' weights add up to 1.
+    TL_HOST_DEVICE double total_of(const Taps &taps) const noexcept {
+        if (filter != Filter::triangle) return 1;
+        double total = 0;
+        for (std::int64_t tap = 0; tap < taps.n; tap++) total += weight(taps, tap);
+        return total;
     }
 
 private:

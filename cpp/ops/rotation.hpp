@@ -32,15 +32,16 @@ struct Rotation {
         }
         return direction * (frequency / factor) * (scale * (1 - mix) + mix);
     }
+    // The pairs after which the sections begin again; 0 without sections.
+    TL_HOST_DEVICE std::int64_t period() const noexcept { return sections[0] + sections[1] + sections[2] + sections[3]; }
     // Which of the token's positions a pair uses, and the power of step that is its frequency.
     struct Use {
         int position;
         std::int64_t exponent;
     };
     TL_HOST_DEVICE Use use_of(std::int64_t pair) const noexcept {
-        const std::int64_t all = sections[0] + sections[1] + sections[2] + sections[3];
-        if (all == 0) return {0, pair};
-        std::int64_t at = pair % all;
+        if (period() == 0) return {0, pair};
+        std::int64_t at = pair % period();
         if (interleaved) {
             const int turn = static_cast<int>(at % 3);
             return {at / 3 < sections[turn] ? turn : 3, pair};

@@ -104,7 +104,7 @@ Tensor *im2col_3d_compose(NodeBatch &nodes, std::span<Tensor *const> src, const 
     const auto form = of_images(attrs);
     std::vector<Attr> all(form.begin(), form.end());
     all.push_back(Attr::of_int("is_2D", 1));
-    all.push_back(Attr::of_text("to", attrs.to == Im2col3dTo::f32 ? "f32" : attrs.to == Im2col3dTo::f16 ? "f16" : "bf16"));
+    all.push_back(Attr::of_text("to", facts::im2col_3d_to_values[static_cast<std::size_t>(attrs.to)]));
     const Extents &a = src[0]->layout.ne;
     std::vector<Tensor *> parts;
     Extents ne{};
@@ -162,8 +162,7 @@ Tensor *ssm_conv_compose(NodeBatch &nodes, std::span<Tensor *const> src, const S
     const auto refuse = [&] {
         fail(Status::shape_mismatch,
              "ssm_conv: %s: a {t, channels, sequences} with a state {k - 1, channels, sequences}, or {k - 1 + t, channels, sequences} "
-             "without "
-             "one, a kernel {k, channels} and a bias {channels} are valid",
+             "without one, a kernel {k, channels} and a bias {channels} are valid",
              operands_text(facts::ssm_conv, src).c_str());
     };
     for (const Tensor *tensor : src) {

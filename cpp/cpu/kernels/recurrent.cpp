@@ -108,7 +108,7 @@ void run_delta(const Unit &u) noexcept {
                  u.simd);
     const std::int64_t head = u.head % q_operand.ne[1], sequence = u.sequence * q_operand.ne[3] / sizes.sequences;
     const float scale = 1 / std::sqrt(static_cast<float>(sizes.columns));
-    const bool each = g.ne[0] > 1 || sizes.columns == 1;
+    const bool each = g.ne[0] > 1;
     for (std::int64_t t = 0; t < sizes.tokens; t++) {
         const RowIndex own{u.head, t, u.sequence}, shared{head, t, sequence};
         const float *q = u.vector(q_at, shared, 0), *k = u.vector(k_at, shared, 1), *v = u.vector(v_at, own, 2);

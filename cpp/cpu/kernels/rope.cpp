@@ -56,13 +56,10 @@ public:
     // Computes the angles of a token.
     void at(std::int64_t i2, std::int64_t i3) noexcept {
         const std::int64_t n = rotation_.pairs;
-        // Pairs with the same position: all of them, for text.
-        const auto own = [&](std::int64_t k) { return position(i2 + n_tokens_ * rotation_.use_of(k).position, i3); };
-        for (std::int64_t k = 0, end; k < n; k = end) {
-            const double at = own(k);
-            end = k + 1;
-            while (end < n && own(end) == at) end++;
-            simd_.angles(end - k, at, rates_ + k, rotation_.size, cos_ + k, sin_ + k);
+        if (rotation_.period() == 0) {
+            simd_.angles(n, position(i2, i3), rates_, rotation_.size, cos_, sin_);
+        } else {
+            angles_of_sections(i2, i3);
         }
         if (!rotation_.neighbours) return;
         for (std::int64_t k = n; k-- > 0;) {
@@ -76,6 +73,17 @@ public:
     }
 
 private:
+    // Pairs with equal positions are computed together: all of them, for text.
+    void angles_of_sections(std::int64_t i2, std::int64_t i3) noexcept {
+        double positions[4];
+        for (int s = 0; s < 4; s++) positions[s] = position(i2 + n_tokens_ * s, i3);
+        const auto own = [&](std::int64_t k) { return positions[rotation_.use_of(k).position]; };
+        for (std::int64_t k = 0, end; k < rotation_.pairs; k = end) {
+            end = k + 1;
+            while (end < rotation_.pairs && own(end) == own(k)) end++;
+            simd_.angles(end - k, own(k), rates_ + k, rotation_.size, cos_ + k, sin_ + k);
+        }
+    }
     double position(std::int64_t i, std::int64_t i3) const noexcept {
         const std::size_t batch = positions_.ne[1] == 1 ? 0 : static_cast<std::size_t>(i3) * positions_.nb[1];
         return static_cast<double>(

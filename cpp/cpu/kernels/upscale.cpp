@@ -184,12 +184,8 @@ void plan_resample(const Problem &p, KernelPlan &plan) noexcept {
 
 // Sets the weights of a pixel.
 void find_weights(const ops::Resampling &dim, const ops::Resampling::Taps &taps, float *weights) noexcept {
-    double sum = 1;
-    if (dim.filter == ops::Filter::triangle) {
-        sum = 0;
-        for (std::int64_t i = 0; i < taps.n; i++) sum += dim.weight(taps, i);
-    }
-    for (std::int64_t i = 0; i < taps.n; i++) weights[i] = static_cast<float>(dim.weight(taps, i) / sum);
+    const double total = dim.total_of(taps);
+    for (std::int64_t i = 0; i < taps.n; i++) weights[i] = static_cast<float>(dim.weight(taps, i) / total);
 }
 
 void find_columns(const ops::Resampling &x, const Columns &columns, const Step &step, Range part) noexcept {
@@ -205,12 +201,10 @@ const float *mix_taps(const Step &step, const ops::Resampling &y, const RowIndex
     const TensorRef &a = step.src[0];
     const std::int64_t n = a.ne[0];
     const ops::Resampling::Taps taps = y.taps_of(row.i1);
-    double sum = 0;
-    for (std::int64_t i = 0; i < taps.n; i++) sum += y.weight(taps, i);
-    if (y.filter != ops::Filter::triangle) sum = 1;
+    const double total = y.total_of(taps);
     bool begun = false;
     for (std::int64_t i = 0; i < taps.n; i++) {
-        const auto weight = static_cast<float>(y.weight(taps, i) / sum);
+        const auto weight = static_cast<float>(y.weight(taps, i) / total);
         if (weight == 0) continue;
         const float *from = floats_of(a, row_address(a, {y.pixel_of(taps, i), row.i2, row.i3}), 0, n, read, simd);
         if (begun) {

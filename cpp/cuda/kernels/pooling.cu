@@ -87,15 +87,11 @@ __global__ void resample_image(View a, ops::Resized all, View c, DType type, std
         const ops::Resampling &x = all.dims[0], &y = all.dims[1];
         const ops::Resampling::Taps ys = y.taps_of(index.i1);
         const std::int64_t i2 = all.dims[2].taps_of(index.i2).first, i3 = all.dims[3].taps_of(index.i3).first;
-        double all_rows = 0;
-        for (std::int64_t j = 0; j < ys.n; j++) all_rows += y.weight(ys, j);
-        if (y.filter != ops::Filter::triangle) all_rows = 1;
+        const double all_rows = y.total_of(ys);
         char *to = c.at(index);
         device::for_each_unit(c.ne[0], [&](std::int64_t i) {
             const ops::Resampling::Taps xs = x.taps_of(i);
-            double all_columns = 0;
-            for (std::int64_t j = 0; j < xs.n; j++) all_columns += x.weight(xs, j);
-            if (x.filter != ops::Filter::triangle) all_columns = 1;
+            const double all_columns = x.total_of(xs);
             float sum = 0;
             for (std::int64_t k = 0; k < xs.n; k++) {
                 const auto weight = static_cast<float>(x.weight(xs, k) / all_columns);

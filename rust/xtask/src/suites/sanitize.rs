@@ -32,7 +32,7 @@ const RANDOM_CALLS: &str = "random_calls_test";
 const VECTORS: &str = "op_vectors_test";
 
 /// Whether a target is built for every change.
-pub fn is_quick(target: &str) -> bool {
+fn is_quick(target: &str) -> bool {
     target.starts_with("tl_c_") || ["tensorlib", RANDOM_CALLS, VECTORS].contains(&target)
 }
 
