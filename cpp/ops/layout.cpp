@@ -28,12 +28,6 @@ std::int64_t extent_sum(const OpFacts &def, std::span<Tensor *const> src, std::i
          shown(a), shown(b));
 }
 
-void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src) {
-    if (traits(src[0]->layout.type).block_size == 1) return;
-    fail(Status::type_mismatch, "%s: %s: a type without blocks is valid, as those would be taken apart", def.name,
-         operands_text(def, src).c_str());
-}
-
 void repeat_infer(std::span<Tensor *const> src, const RepeatAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
     const Extents ne = attrs.ne.extents();

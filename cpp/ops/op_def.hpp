@@ -146,6 +146,9 @@ void check_operand_count(const OpDef &def, std::size_t count);
 // an operand was left out.
 std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, const char *null = "left out");
 
+// Throws Error(type_mismatch) if the first operand's type has blocks, which the operation would take apart.
+void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src);
+
 // Converts a call's attributes to the kinds that the definition requires, without those that equal the default. The
 // result is in `room`. Throws Error(invalid_argument), naming operation, attribute, value and what is valid.
 Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Attr, Attrs::most> room);

@@ -158,6 +158,12 @@ std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, cons
     return text;
 }
 
+void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src) {
+    if (traits(src[0]->layout.type).block_size == 1) return;
+    fail(Status::type_mismatch, "%s: %s: a type without blocks is valid, as those would be taken apart", def.name,
+         operands_text(def, src).c_str());
+}
+
 void check_operand_count(const OpDef &def, std::size_t count) {
     std::size_t least = def.operands.size();
     while (least > 0 && def.operands[least - 1].optional) least--;

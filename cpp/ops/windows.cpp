@@ -11,11 +11,6 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src) {
-    if (traits(src[0]->layout.type).block_size == 1) return;
-    fail(Status::type_mismatch, "%s: %s: a type without blocks is valid", def.name, operands_text(def, src).c_str());
-}
-
 Tensor *win_part_compose(NodeBatch &nodes, std::span<Tensor *const> src, const WinPartAttrs &attrs) {
     const Extents &a = src[0]->layout.ne;
     check_without_blocks(facts::win_part, src);
