@@ -1,6 +1,6 @@
 // Measures a GPU through the C++ API: a Markdown table, each row with a limit that was measured in turn with it.
 //
-//     tl_bench_gpu [--device cuda:0] [--seconds 2] [--tiny]
+//     tl_bench_gpu [--device cuda:0] [--seconds 1] [--tiny]
 //
 // --seconds is the time for each row. --tiny takes sizes for a simulated GPU; its output only shows that the program
 // works.
@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
     std::string device = "cuda:0";
-    double seconds = 2;
+    double seconds = 1;
     bool tiny = false;
 };
 
@@ -70,11 +70,13 @@ void run(const Options &options) {
     }
     for (const tl::Type type : {tl::Type::f16, tl::Type::q8_0, tl::Type::q4_K, tl::Type::iq4_nl}) {
         for (const std::int64_t n : {1, 8, 512}) {
-            bench::weights_row(gpu, type, options.tiny ? 256 : k, options.tiny ? 16 : 4 * k, options.tiny && n > 8 ? 9 : n);
+            bench::weights_row(gpu, type, options.tiny ? 256 : k, options.tiny ? 16 : 2 * k, options.tiny && n > 8 ? 9 : n);
         }
     }
     bench::attention_row(gpu, 1, options.tiny ? 64 : 8192);
     bench::attention_row(gpu, options.tiny ? 2 : 512, options.tiny ? 64 : 4096);
+    bench::delta_row(gpu, 1, options.tiny ? 8 : 128);
+    bench::delta_row(gpu, options.tiny ? 2 : 1024, options.tiny ? 8 : 128);
     bench::row_rows(gpu, options.tiny ? 64 : 4096, elements);
     bench::add_row(gpu, elements);
     bench::program_row(gpu, elements);

@@ -160,6 +160,35 @@ void attention_row(Gpu &gpu, std::int64_t n, std::int64_t keys) {
     rate_row(gpu, operation, graph, layers, 4.0 * static_cast<double>(head * heads * n * keys));
 }
 
+void delta_row(Gpu &gpu, std::int64_t tokens, std::int64_t size) {
+    constexpr std::int64_t heads = 32;
+    const Context ctx(gpu.as_is);
+    std::uint64_t seed = 0;
+    // Small numbers, so that states stay finite over thousands of tokens.
+    const auto tensor = [&](std::initializer_list<std::int64_t> shape, std::int64_t n) {
+        std::vector<float> values = filled(n, seed++);
+        for (float &value : values) value *= 0.01f;
+        return ctx.tensor<float>(shape, values);
+    };
+    const Tensor q = tensor({size, heads, tokens}, size * heads * tokens), k = tensor({size, heads, tokens}, size * heads * tokens),
+                 v = tensor({size, heads, tokens}, size * heads * tokens), g = tensor({1, heads, tokens}, heads * tokens),
+                 beta = tensor({1, heads, tokens}, heads * tokens);
+    std::vector<Tensor> results;
+    // States of several layers, more than the L2.
+    const int layers = tokens == 1 ? 64 : 1;
+    for (int i = 0; i < layers; i++) results.push_back(gated_delta_net(q, k, v, g, beta, tensor({size, size, heads}, size * size * heads)));
+    const Graph graph(results);
+    graph.compute(gpu.built_in);
+    const std::string operation =
+        "gated_delta_net, " + std::to_string(heads) + " heads of " + std::to_string(size) + ", tokens: " + std::to_string(tokens);
+    const auto elements = static_cast<double>(size * size * heads);
+    if (tokens == 1) {
+        memory_row(gpu, operation, graph, layers, 2 * 4 * elements);
+        return;
+    }
+    rate_row(gpu, operation, graph, layers, 7 * elements * static_cast<double>(tokens));
+}
+
 void row_rows(Gpu &gpu, std::int64_t row, std::int64_t elements) {
     const Context ctx(gpu.as_is);
     const Tensor a = ctx.tensor<float>({row, elements / row}, filled(elements, 1));

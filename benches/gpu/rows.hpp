@@ -36,6 +36,9 @@ void weights_row(Gpu &gpu, Type type, std::int64_t k, std::int64_t m, std::int64
 // is limited by reading keys and values.
 void attention_row(Gpu &gpu, std::int64_t n, std::int64_t keys);
 
+// gated_delta_net of a sequence, with 32 heads of `size` elements. One token is limited by reading and writing the state.
+void delta_row(Gpu &gpu, std::int64_t tokens, std::int64_t size);
+
 // rms_norm, soft_max and sum over rows of `row` F32, `elements` in all, compared with the copy.
 void row_rows(Gpu &gpu, std::int64_t row, std::int64_t elements);
 

@@ -13,10 +13,10 @@ export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TENSORLIB
 unset TENSORLIB_ISA TENSORLIB_DEVICE
 
 total=460 # seconds
-tiny=() programs=(bin/cuda_*) with_cases=(c cpp rust go zig)
+tiny=() of_cuda='bin/cuda_*' with_cases=(c cpp rust go zig)
 case "${1-}" in
 '') ;;
---tiny) tiny=(--tiny) programs=(bin/cuda_backend_test) with_cases=(c zig) ;;
+--tiny) tiny=(--tiny) of_cuda=bin/cuda_backend_test with_cases=(c zig) ;;
 *) echo "usage: ./run.sh [--tiny]" >&2 && exit 2 ;;
 esac
 mkdir -p logs || exit 2
@@ -24,6 +24,14 @@ mkdir -p logs || exit 2
 # Each time: a later package may have come into the same folder.
 if ! { [[ -f contents.tar.xz ]] && rm -rf bin lib cases && tar -xJf contents.tar.xz; }; then
     echo "contents.tar.xz is not here or cannot be unpacked: cargo xtask gpu packs it" >&2
+    exit 2
+fi
+# After the archive is unpacked, which has them.
+shopt -s nullglob
+programs=($of_cuda)
+shopt -u nullglob
+if ((${#programs[@]} == 0)); then
+    echo "the package has no $of_cuda: cargo xtask gpu packs them" >&2
     exit 2
 fi
 passed=0 failed=0 skipped=0
@@ -138,7 +146,7 @@ say "- devices: ${gpus[*]}"
 
 say "" "## Tests" "" "| program | passed | failed | skipped | seconds | |" "|---|---|---|---|---|---|"
 for program in "${programs[@]}"; do
-    [[ -x $program ]] && tests 90 "${program#bin/}" "$program" --gtest_color=no
+    tests 90 "${program#bin/}" "$program" --gtest_color=no
 done
 tests 60 c_bad_input bin/c_bad_input
 uneven=
@@ -173,21 +181,22 @@ for gpu in "${gpus[@]}"; do
 done
 
 say "" "## compute-sanitizer" ""
-sanitizer=
-if [[ -f sanitizer.tar.gz && ! -d sanitizer ]]; then
-    mkdir sanitizer && step 30 unpack tar -C sanitizer -xzf sanitizer.tar.gz
-    ((status == 0)) || say "It was packed, but could not be unpacked: $(why unpack)" ""
-fi
-for place in "$PWD/sanitizer/bin" /usr/local/cuda/bin /opt/cuda/bin; do
+# The machine's own goes with its driver, so it comes first.
+sanitizer=$(command -v compute-sanitizer)
+for place in /usr/local/cuda/bin /usr/local/cuda/compute-sanitizer /opt/cuda/bin; do
     [[ -z $sanitizer && -x $place/compute-sanitizer ]] && sanitizer=$place/compute-sanitizer
 done
-[[ -z $sanitizer ]] && sanitizer=$(command -v compute-sanitizer)
+if [[ -z $sanitizer && -f sanitizer.tar.gz ]]; then
+    rm -rf sanitizer && step 30 unpack tar -xzf sanitizer.tar.gz
+    ((status == 0)) || say "It was packed, but could not be unpacked: $(why unpack)" ""
+fi
+[[ -z $sanitizer && -x sanitizer/compute-sanitizer ]] && sanitizer=$PWD/sanitizer/compute-sanitizer
 if [[ -z $sanitizer ]]; then
     say "It is not on this machine and was not packed, so none of its tools ran: \`cargo xtask gpu --with-sanitizer\`."
 else
     export TENSORLIB_DEVICE=${gpus[0]}
     for tool in memcheck racecheck initcheck synccheck; do
-        step 60 "sanitizer-$tool" "$sanitizer" --tool "$tool" --error-exitcode 9 bin/c_cases "$PWD/cases"
+        step 90 "sanitizer-$tool" "$sanitizer" --tool "$tool" --error-exitcode 9 bin/c_cases "$PWD/cases"
         if [[ $status == 0 ]] && counts "sanitizer-$tool" && ((n_failed == 0)); then
             check "$tool over the cases in C, $seconds s" ""
         else
@@ -197,7 +206,7 @@ else
 fi
 
 say "" "## Benchmark" ""
-step 120 bench bin/bench --device "${gpus[0]}" --seconds 2 "${tiny[@]}"
+step 150 bench bin/bench --device "${gpus[0]}" --seconds 1 "${tiny[@]}"
 while IFS= read -r line; do say "$line"; done <logs/bench.log
 outcome=
 ((status != 0)) && outcome=$(why bench)

@@ -185,16 +185,18 @@ pub fn clang_format() -> Result<Cmd, String> {
     Ok(Cmd::new(python.with_file_name("clang-format")))
 }
 
-/// The folder of compute-sanitizer's Python package: `bin/compute-sanitizer` and the libraries that it injects.
+/// compute-sanitizer's folder in its Python package. Before 13.5, packages lacked the programs with which it starts others.
 pub fn compute_sanitizer() -> Result<PathBuf, String> {
-    let python = python::package("nvidia-cuda-sanitizer-api==13.0.85", "nvidia")?;
+    let python = python::package("nvidia-cuda-sanitizer-api==13.5.25", "nvidia")?;
     let code = "import nvidia; print(list(nvidia.__path__)[0])";
     let found = Cmd::new(python).args(["-c", code]).capture()?;
-    let root = Path::new(found.trim()).join("cu13");
-    if root.join("bin/compute-sanitizer").is_file() {
-        return Ok(root);
+    let root = Path::new(found.trim()).join("cu13/compute-sanitizer");
+    for program in ["compute-sanitizer", "TreeLauncherSubreaper"] {
+        if !root.join(program).is_file() {
+            return Err(format!("nvidia-cuda-sanitizer-api left no {program} in {}", root.display()));
+        }
     }
-    Err(format!("nvidia-cuda-sanitizer-api left no bin/compute-sanitizer in {}", root.display()))
+    Ok(root)
 }
 
 /// nvcc with the files that it needs for linking: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
