@@ -72,13 +72,28 @@ namespace {
 constexpr struct {
     const char *name;
     void (*report)(const Bench &);
-} sections[] = {{"chain", report_chain},           {"kernels", report_kernels},     {"packing", report_packing},
-                {"codes", report_codes},           {"products", report_products},   {"weights", report_weights},
-                {"experts", report_experts},       {"sparse", report_sparse},       {"add", report_add},
-                {"copies", report_copies},         {"tiles", report_tiles},         {"elementwise", report_elementwise},
-                {"reductions", report_reductions}, {"norms", report_norms},         {"steps", report_steps},
-                {"joined", report_joined},         {"attention", report_attention}, {"convolutions", report_convolutions},
-                {"formats", report_formats},       {"accuracy", report_accuracy},   {"threads", report_threads}};
+} sections[] = {{"chain", report_chain},
+                {"kernels", report_kernels},
+                {"packing", report_packing},
+                {"codes", report_codes},
+                {"products", report_products},
+                {"weights", report_weights},
+                {"experts", report_experts},
+                {"sparse", report_sparse},
+                {"add", report_add},
+                {"copies", report_copies},
+                {"tiles", report_tiles},
+                {"elementwise", report_elementwise},
+                {"reductions", report_reductions},
+                {"norms", report_norms},
+                {"steps", report_steps},
+                {"joined", report_joined},
+                {"attention", report_attention},
+                {"recurrent", report_recurrent},
+                {"convolutions", report_convolutions},
+                {"formats", report_formats},
+                {"accuracy", report_accuracy},
+                {"threads", report_threads}};
 
 std::string section_names() {
     std::string names;

@@ -59,6 +59,7 @@ void report_elementwise(const Bench &bench);
 void report_convolutions(const Bench &bench);
 void report_reductions(const Bench &bench);
 void report_attention(const Bench &bench);
+void report_recurrent(const Bench &bench);
 void report_norms(const Bench &bench);
 void report_steps(const Bench &bench);
 void report_joined(const Bench &bench);

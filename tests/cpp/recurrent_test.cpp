@@ -48,6 +48,25 @@ TEST(Recurrent, has_the_same_bits_at_any_number_of_threads_and_in_parts) {
     }
 }
 
+// Rows of adjacent floats are read where they are, others are copied first.
+TEST(Recurrent, reads_states_of_any_strides) {
+    for (const std::int64_t size : {5, 33}) {
+        for (const Layer &layer : layers(size)) {
+            for (const std::string &isa : support::isas()) {
+                tl::Context ctx;
+                std::vector<std::int64_t> wide{2};
+                wide.insert(wide.end(), layer.state.begin(), layer.state.end());
+                wide.resize(4, 1);  // the last dimension of a state is 1
+                const tl::Tensor apart = small(ctx, wide, 9).narrow(0, 1, 1).permute({3, 0, 1, 2});
+                const tl::Tensor want = layer.run(ctx, 0, tokens, cont(apart)), got = layer.run(ctx, 0, tokens, apart);
+                for (const std::int32_t number : {0, 1})
+                    EXPECT_TRUE(same_bits(computed(got.result(number), isa, 2), computed(want.result(number), isa, 2)))
+                        << layer.name << " of " << size << " on " << isa << ", result " << number;
+            }
+        }
+    }
+}
+
 // ISAs add in different orders: each agrees with the first as closely as sums of so few numbers can.
 TEST(Recurrent, agrees_on_every_isa) {
     for (const std::int64_t size : {5, 16, 31, 64, 100}) {

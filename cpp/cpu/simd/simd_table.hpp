@@ -27,7 +27,6 @@ constexpr int max_formats = 64;
 constexpr int max_integer_columns = 8;
 constexpr int max_weighted_columns = 4;
 // Rows that Recurrences::update takes.
-constexpr int max_updated_rows = 4;
 constexpr int max_summed_rows = 4;
 constexpr int64_t summed_unit = 1024;
 
@@ -291,20 +290,32 @@ struct SimdTable {
 
     // What a token does to the states of recurrent layers.
     struct Recurrences {
-        // For each of `count` adjacent rows of n floats: row = decay row + add k (+ add_b b), where decay is a number for each element, or
-        // `all` for all of them if it is null; b may be null. out[row] = row . q.
-        struct Update {
-            int64_t n;
-            int count;  // 1 to max_updated_rows
-            float *rows;
-            const float *decay;
-            float all;
-            const float *k, *add, *b, *add_b, *q;
+        // For each of `count` rows of n floats: row = decay row + k add (+ b add_b), where decay is a number for each element, or `all` for
+        // all of them if it is null; b may be null. Then firsts[row] = row . first and seconds[row] = row . second.
+        struct Advance {
+            int64_t n = 0;
+            int count = 0;
+            const float *from = nullptr;
+            int64_t stride = 0;   // of `from`, in floats
+            float *to = nullptr;  // adjacent rows, also those of `from`; null: rows stay as they are, for two products only
+            const float *decay = nullptr;
+            float all = 1;
+            const float *k = nullptr, *add = nullptr, *b = nullptr, *add_b = nullptr;
+            const float *first = nullptr, *second = nullptr;  // null: not wanted; there is no `first` without `second`
+            float *firsts = nullptr, *seconds = nullptr;
+        };
+        void (*advance)(const Advance &advance);
+        // For `width` columns of `rows` rows: out = of_v v + the sum over rows of row of_row[row]; row = decay[row] row + k[row] v.
+        struct Columns {
+            int64_t rows, width;
+            const float *from;
+            float *to;                       // may be `from`
+            int64_t from_stride, to_stride;  // in floats
+            const float *v, *of_row, *decay, *k;
+            float of_v;
             float *out;
         };
-        void (*update)(const Update &update);
-        // out += of_row row + of_v v, then row = decay row + k v: n floats each.
-        void (*lane)(int64_t n, float *row, const float *v, float of_row, float of_v, float decay, float k, float *out);
+        void (*columns)(const Columns &columns);
     } recurrences;
 
     // Sums in a fixed order, so that every ISA gives identical bits.
