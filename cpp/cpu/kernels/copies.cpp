@@ -3,11 +3,17 @@
 // Both sides are walked as runs of contiguous elements. A run ends at the end of a row of either side, or after each
 // element (or block) of a row with gaps. If the types differ and one is quantised, its rows need not match whole blocks
 // of the other: elements are gathered into runs of the longer block, converted, and scattered.
+//
+// A copy between sides of one shape and type, whose rows of adjacent elements are different dimensions, is one of transposed matrices. Its
+// units are blocks of them, which registers transpose.
+#include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
 #include "cpu/kernels/convert.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <optional>
 
 namespace tensorlib::core {
 
@@ -113,6 +119,72 @@ void run_same_type(const Step &step, const Slice &slice) noexcept {
     });
 }
 
+// The matrices of a transposed copy: `across` is the dimension of the source's adjacent elements, or 0, and then `along` is the one of the
+// target's.
+struct Transposed {
+    std::size_t along, across;
+};
+
+// Whether dimension d has elements, side by side.
+bool is_row(const Layout &l, std::size_t d) noexcept { return l.ne[d] > 1 && l.nb[d] == traits(l.type).size; }
+
+std::optional<Transposed> transposed(const Problem &p) noexcept {
+    const Layout &from = p.node.src[0]->layout, &to = p.node.layout;
+    if (from.type != to.type || traits(to.type).block_size != 1 || from.ne != to.ne) return std::nullopt;
+    for (std::size_t d = 1; d < max_dims; d++) {
+        if (is_row(from, d) && !is_row(from, 0) && is_row(to, 0)) return Transposed{0, d};
+        if (is_row(to, d) && !is_row(to, 0) && is_row(from, 0)) return Transposed{d, 0};
+    }
+    return std::nullopt;
+}
+const char *refuse_untransposed(const Problem &p) noexcept { return transposed(p) ? nullptr : "not a transposed matrix"; }
+
+// Rows of a block are few enough for the pages that they are in, which the columns of a line share.
+constexpr std::int64_t block_rows = 256, block_columns = 512;
+
+std::int64_t blocks_of(const Extents &ne, const Transposed &t) noexcept {
+    const std::int64_t others = ne[1] * ne[2] * ne[3] * ne[0] / (ne[t.along] * ne[t.across]);
+    return ceil_div(ne[t.along], block_rows) * ceil_div(ne[t.across], block_columns) * others;
+}
+
+void plan_transposed(const Problem &p, KernelPlan &plan) noexcept {
+    const Transposed t = *transposed(p);
+    plan.keep(t);
+    plan.chunks(Stage::compute) = 0;
+    if (p.node.layout.n_elements() == 0) return;
+    plan.chunks(Stage::compute) =
+        chunks_for(blocks_of(p.node.layout.ne, t), 2 * static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
+}
+
+void run_transposed(const Step &step, const Slice &slice) noexcept {
+    const auto t = step.plan.kept<Transposed>();
+    const TensorRef &from = step.src[0], &to = step.dst;
+    const Extents &ne = to.ne;
+    const std::size_t size = traits(to.type).size;
+    std::size_t others[2], n_others = 0;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (d != t.along && d != t.across) others[n_others++] = d;
+    }
+    const std::int64_t down = ceil_div(ne[t.along], block_rows), side_by_side = ceil_div(ne[t.across], block_columns);
+    const Range part = part_of(blocks_of(ne, t), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t block = part.begin; block < part.end; block++) {
+        Extents at{};
+        at[t.across] = block % side_by_side * block_columns;
+        at[t.along] = block / side_by_side % down * block_rows;
+        const std::int64_t matrix = block / side_by_side / down;
+        at[others[0]] = matrix % ne[others[0]];
+        at[others[1]] = matrix / ne[others[0]];
+        const auto address = [&](const TensorRef &of) {
+            std::byte *p = of.data;
+            for (std::size_t d = 0; d < max_dims; d++) p += static_cast<std::size_t>(at[d]) * of.nb[d];
+            return reinterpret_cast<char *>(p);
+        };
+        slice.simd.copies.transpose[std::countr_zero(size)](
+            std::min(block_rows, ne[t.along] - at[t.along]), std::min(block_columns, ne[t.across] - at[t.across]), address(from),
+            static_cast<std::ptrdiff_t>(from.nb[t.along]), address(to), static_cast<std::ptrdiff_t>(to.nb[t.across]));
+    }
+}
+
 void run_convert(const Step &step, const Slice &slice) noexcept {
     const Converter convert(step.src[0].type, step.dst.type, slice.simd, streams(*step.node));
     for_each_run(step, slice, 1, [&](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t position) {
@@ -173,11 +245,15 @@ void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
+    {{.op = Op::cont, .name = "copy_transposed", .plan = plan_unless<refuse_untransposed, plan_transposed>}, run_transposed},
     {{.op = Op::cont, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::dup, .name = "copy_transposed", .plan = plan_unless<refuse_untransposed, plan_transposed>}, run_transposed},
     {{.op = Op::dup, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::cpy, .name = "copy_transposed", .plan = plan_unless<refuse_untransposed, plan_transposed>}, run_transposed},
     {{.op = Op::cpy, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
     {{.op = Op::cpy, .name = "copy_convert", .plan = plan_unless<refuse_elements, plan_copy>}, run_convert},
     {{.op = Op::cpy, .name = "copy_convert_blocks", .plan = plan_always<plan_convert>}, run_convert_blocks},
+    {{.op = Op::cast, .name = "copy_transposed", .plan = plan_unless<refuse_untransposed, plan_transposed>}, run_transposed},
     {{.op = Op::cast, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
     {{.op = Op::cast, .name = "copy_convert", .plan = plan_unless<refuse_elements, plan_copy>}, run_convert},
     {{.op = Op::cast, .name = "copy_convert_blocks", .plan = plan_always<plan_convert>}, run_convert_blocks},

@@ -424,6 +424,10 @@ struct SimdTable {
         // Writes n bytes past the caches. Other threads see them in order only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);
         void (*stream_end)();
+        // to[column][row] = from[row][column], whose rows are adjacent elements on both sides; strides in bytes. By size of an element:
+        // 1, 2, 4 and 8 bytes. The sides do not overlap.
+        using Transpose = void (*)(int64_t rows, int64_t columns, const char *from, ptrdiff_t from_stride, char *to, ptrdiff_t to_stride);
+        Transpose transpose[4];
     } copies;
 
     // The storage types, in the order of dtype_list.inc. decode: n elements, whole blocks. encode: as
