@@ -9,7 +9,7 @@ namespace tensorlib::core::simd::baseline {
 void fill_formats(SimdTable &table);
 
 void fill_formats(SimdTable &table) {
-    for (std::size_t i = 0; i < dtype_count(); i++) table.formats[i] = {dtype_at(i).decode, dtype_at(i).encode};
+    for (std::size_t i = 0; i < dtype_count(); i++) table.formats[i] = {dtype_at(i).decode, dtype_at(i).encode, dtype_at(i).encode_by_rule};
 }
 
 }  // namespace tensorlib::core::simd::baseline

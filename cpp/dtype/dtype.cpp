@@ -27,9 +27,19 @@ std::int64_t encode(const float *values, const float *weights, void *blocks, std
 }
 
 template <class Format>
+std::int64_t encode_by_rule(const float *values, void *blocks, std::int64_t n) noexcept {
+    if constexpr (encoding::HasRule<Format>) {
+        const auto search = [](const float *x, void *block) { encode<Format>(x, nullptr, block, Format::block_size); };
+        return encoding::encode_blocks_by_rule<Format>(values, blocks, n, search);
+    } else {
+        return encode<Format>(values, nullptr, blocks, n);
+    }
+}
+
+template <class Format>
 constexpr DTypeTraits make_traits() {
-    DTypeTraits t{dtype_of<Format>, Format::name,     Format::block_size, sizeof(typename Format::Block),
-                  Format::kind,     dtype_of<Format>, decode<Format>,     encode<Format>};
+    DTypeTraits t{dtype_of<Format>, Format::name,   Format::block_size, sizeof(typename Format::Block), Format::kind,
+                  dtype_of<Format>, decode<Format>, encode<Format>,     encode_by_rule<Format>};
     if constexpr (requires { typename Format::Partner; }) t.partner = dtype_of<typename Format::Partner>;
     return t;
 }

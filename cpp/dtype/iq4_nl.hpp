@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dtype/codebooks.hpp"
+#include "dtype/encode/rules.hpp"
 #include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
@@ -47,6 +48,40 @@ struct IQ4_NL {
         int codes[32];
         for (int i = 0; i < 32; i++) codes[i] = block.d == 0 ? 0 : encoding::Nonlinear::code(levels[i]);
         store_nibbles<32>(block.qs, codes);
+    }
+    // At first the largest magnitude is -127 of the table; then, three times, levels are the nearest ones, and the scale is the best one
+    // for them.
+    static bool encode_by_rule(const float *values, float largest, Block &block) {
+        float scale = (encoding::has_value(values, -largest) ? largest : -largest) / 127;
+        constexpr int table[] = {TL_IQ4NL_VALUES};
+        int codes[32];
+        for (int turn = 0; turn < 3; turn++) {
+            if (!encoding::keeps_digits_as_half(scale)) return false;
+            const float inverse = 1.0f / scale;
+            float levels[32];
+            for (int i = 0; i < 32; i++) {
+                const float at = values[i] * inverse;
+                int code = 0, level = table[0];
+                for (int k = 1; k < 16; k++) {
+                    const bool beyond = at > static_cast<float>(table[k - 1] + table[k]) * 0.5f;
+                    code += beyond;
+                    level += beyond ? table[k] - table[k - 1] : 0;
+                }
+                codes[i] = code;
+                levels[i] = static_cast<float>(level);
+            }
+            encoding::Lanes products = encoding::all(0), squares = encoding::all(0);
+            for (int i = 0; i < 32; i += encoding::n_lanes) {
+                const encoding::Lanes level = encoding::load(levels + i);
+                products = products + encoding::load(values + i) * level;
+                squares = squares + level * level;
+            }
+            scale = encoding::sum(products) / encoding::sum(squares);
+        }
+        if (!encoding::keeps_digits_as_half(scale)) return false;
+        F16::encode(&scale, block.d);
+        store_nibbles<32>(block.qs, codes);
+        return true;
     }
 };
 

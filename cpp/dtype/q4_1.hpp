@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dtype/encode/affine_search.hpp"
+#include "dtype/encode/rules.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_1.hpp"
@@ -42,6 +43,12 @@ struct Q4_1 {
         const encoding::ScaleAndOffset best = encoding::search_line<15>(in, 1.0f / 15, levels);
         block.d = encoding::half_bits(in, best.d), block.m = encoding::half_bits(in, best.m);
         store_nibbles<32>(block.qs, levels);
+    }
+    static bool encode_by_rule(const float *values, float, Block &block) {
+        std::uint8_t codes[32];
+        const bool fits = encoding::line_by_rule<15>(values, block.d, block.m, codes);
+        if (fits) store_codes(block, codes);
+        return fits;
     }
 };
 

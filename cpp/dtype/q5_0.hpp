@@ -7,6 +7,7 @@
 // y = (q - 16) * d
 #pragma once
 
+#include "dtype/encode/rules.hpp"
 #include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
@@ -43,6 +44,12 @@ struct Q5_0 {
         std::uint8_t codes[32];
         for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(levels[i]) + zero);
         store_codes(block, codes);
+    }
+    static bool encode_by_rule(const float *values, float largest, Block &block) {
+        std::uint8_t codes[32];
+        const bool fits = encoding::codes_by_rule<zero>(values, largest, block.d, codes);
+        if (fits) store_codes(block, codes);
+        return fits;
     }
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dtype/encode/affine_search.hpp"
+#include "dtype/encode/rules.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_1.hpp"
@@ -46,6 +47,12 @@ struct Q5_1 {
         std::uint8_t codes[32];
         for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(levels[i]);
         store_codes(block, codes);
+    }
+    static bool encode_by_rule(const float *values, float, Block &block) {
+        std::uint8_t codes[32];
+        const bool fits = encoding::line_by_rule<31>(values, block.d, block.m, codes);
+        if (fits) store_codes(block, codes);
+        return fits;
     }
 };
 

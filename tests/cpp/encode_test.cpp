@@ -18,15 +18,21 @@ namespace {
 
 using Encode = std::int64_t (*)(const float *, const float *, void *, std::int64_t);
 
+using EncodeByRule = std::int64_t (*)(const float *values, void *blocks, std::int64_t n);
+
 struct Encoder {
     std::string isa;
     Encode encode;
+    EncodeByRule encode_by_rule;
 };
 
 // Each way to encode a type: the traits', and every ISA's.
 std::vector<Encoder> encoders(DType type) {
-    std::vector<Encoder> all{{"traits", traits(type).encode}};
-    for (const std::string &isa : support::isas()) all.push_back({isa, choose_isa(isa).kernels.formats[dtype_index(type)].encode});
+    std::vector<Encoder> all{{"traits", traits(type).encode, traits(type).encode_by_rule}};
+    for (const std::string &isa : support::isas()) {
+        const auto &loops = choose_isa(isa).kernels.formats[dtype_index(type)];
+        all.push_back({isa, loops.encode, loops.encode_by_rule});
+    }
     return all;
 }
 
@@ -397,6 +403,122 @@ TEST(Encode, refuses_what_is_not_finite_and_says_where) {
                 }
             }
         }
+    }
+}
+
+// ---- Plain rules (dtype/encode/rules.hpp), as cpy, cast and set_rows encode
+
+constexpr DType ruled[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::iq4_nl};
+
+std::vector<std::uint8_t> encoded_by_rule(const DTypeTraits &type, const std::vector<float> &values) {
+    std::vector<std::uint8_t> blocks(values.size() / static_cast<std::size_t>(type.block_size) * type.size);
+    EXPECT_EQ(type.encode_by_rule(values.data(), blocks.data(), static_cast<std::int64_t>(values.size())), -1) << type.name;
+    return blocks;
+}
+
+std::vector<float> round_trip_by_rule(const DTypeTraits &type, const std::vector<float> &values) {
+    std::vector<float> decoded(values.size());
+    type.decode(encoded_by_rule(type, values).data(), decoded.data(), static_cast<std::int64_t>(values.size()));
+    return decoded;
+}
+
+TEST(EncodeByRule, has_the_same_bytes_on_every_isa) {
+    for (const DType ruled_type : ruled) {
+        const DTypeTraits *type = &traits(ruled_type);
+        const auto n = static_cast<std::size_t>(type->block_size);
+        // More blocks at once than a register has lanes, and hard ones among them and alone.
+        std::vector<float> x = normal(41 * n, 3);
+        for (std::size_t i = 0; i < n; i++) x[7 * n + i] = static_cast<float>(i % 16) + 0.5f;  // ties
+        for (const auto &[name, values] : extremes(n)) {
+            x.insert(x.end(), values.begin(), values.end());
+            const std::vector<float> more = normal(37 * n, static_cast<unsigned>(x.size()));
+            if (x.size() % 5 == 0) x.insert(x.end(), more.begin(), more.end());
+        }
+        const std::vector<std::uint8_t> want = encoded_by_rule(*type, x);
+        for (const Encoder &encoder : encoders(type->type)) {
+            std::vector<std::uint8_t> got(want.size() + 1, 0xee);
+            // At an odd address.
+            EXPECT_EQ(encoder.encode_by_rule(x.data(), got.data() + 1, static_cast<std::int64_t>(x.size())), -1);
+            for (std::size_t i = 0; i < want.size(); i++)
+                ASSERT_EQ(got[i + 1], want[i]) << type->name << " on " << encoder.isa << ", block " << i / type->size;
+        }
+    }
+}
+
+TEST(EncodeByRule, is_the_search_for_types_without_one) {
+    for (const DTypeTraits *type : block_types()) {
+        if (std::find(std::begin(ruled), std::end(ruled), type->type) != std::end(ruled)) continue;
+        const std::vector<float> x = normal(2 * static_cast<std::size_t>(type->block_size), 6);
+        EXPECT_EQ(encoded_by_rule(*type, x), encoded(*type, x)) << type->name;
+    }
+}
+
+TEST(EncodeByRule, has_the_errors_of_the_reference) {
+    const support::Vectors &vectors = support::quant_vectors();
+    TL_SKIP_WITHOUT_VECTORS(vectors);
+    const std::vector<float> x = vectors.get<float>("x");
+    const std::size_t columns = 1024;
+    for (const DType type : ruled) {
+        const std::string name = traits(type).name;
+        const std::vector<float> reference = vectors.get<float>(name + ".y"), own = round_trip_by_rule(traits(type), x);
+        for (std::size_t r = 0; r < x.size() / columns; r++) {
+            const double mine = squared_error(&x[r * columns], &own[r * columns], columns);
+            const double theirs = squared_error(&x[r * columns], &reference[r * columns], columns);
+            // The reference's values of iq4_nl are from a search.
+            EXPECT_LE(mine, (type == DType::iq4_nl ? 1.05 : 1.02) * theirs) << name << ", row " << r;
+        }
+    }
+}
+
+TEST(EncodeByRule, keeps_hard_values_finite_and_no_worse_than_zeros) {
+    for (const DType type : ruled) {
+        for (const auto &[name, x] : extremes(32)) {
+            const std::vector<float> y = round_trip_by_rule(traits(type), x);
+            double zeros = 0, error = 0;
+            for (std::size_t i = 0; i < x.size(); i++) {
+                EXPECT_TRUE(std::isfinite(y[i])) << traits(type).name << ", " << name;
+                zeros += double{x[i]} * double{x[i]};
+                error += (double{x[i]} - double{y[i]}) * (double{x[i]} - double{y[i]});
+            }
+            EXPECT_LE(error, zeros) << traits(type).name << ", " << name;
+        }
+    }
+}
+
+TEST(EncodeByRule, refuses_what_is_not_finite_and_says_where) {
+    for (const DType type : ruled) {
+        for (const Encoder &encoder : encoders(type)) {
+            for (const std::size_t at : {std::size_t{0}, std::size_t{31}, std::size_t{32 * 18 + 5}, std::size_t{32 * 40 - 1}}) {
+                for (const float bad : {INFINITY, -INFINITY, NAN, -NAN}) {
+                    std::vector<float> x = normal(32 * 40, 5);
+                    x[at] = bad;
+                    x.back() = NAN;  // the first one counts
+                    std::vector<std::uint8_t> blocks(40 * traits(type).size);
+                    ASSERT_EQ(encoder.encode_by_rule(x.data(), blocks.data(), 32 * 40), static_cast<std::int64_t>(at))
+                        << traits(type).name << " on " << encoder.isa;
+                }
+            }
+        }
+    }
+}
+
+TEST(EncodeByRule, of_halves_is_exact_on_every_isa) {
+    std::vector<float> x;
+    for (std::uint32_t i = 0; i < 0x10000; i++) {
+        for (const std::uint32_t low : {0u, 0x0fffu, 0x1000u, 0x1001u, 0x8000u}) {
+            const std::uint32_t bits = i << 16 | low;
+            float value;
+            std::memcpy(&value, &bits, sizeof value);
+            x.push_back(value);
+        }
+    }
+    std::vector<std::uint16_t> want(x.size()), got(x.size());
+    for (std::size_t i = 0; i < x.size(); i++) traits(DType::f16).encode(&x[i], nullptr, &want[i], 1);
+    for (const Encoder &encoder : encoders(DType::f16)) {
+        ASSERT_EQ(encoder.encode(x.data(), nullptr, got.data(), static_cast<std::int64_t>(x.size())), -1);
+        EXPECT_EQ(got, want) << encoder.isa;
+        ASSERT_EQ(encoder.encode_by_rule(x.data(), got.data(), static_cast<std::int64_t>(x.size())), -1);
+        EXPECT_EQ(got, want) << encoder.isa;
     }
 }
 

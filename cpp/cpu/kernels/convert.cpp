@@ -56,7 +56,7 @@ std::int64_t Converter::encode(const float *values, std::byte *to, std::int64_t 
     std::int64_t bad = -1;
     for (std::int64_t done = 0; done < n;) {
         const std::int64_t wrong =
-            to_loops_.encode(values + done, nullptr, to + static_cast<std::size_t>(done / to_.block_size) * to_.size, n - done);
+            to_loops_.encode_by_rule(values + done, to + static_cast<std::size_t>(done / to_.block_size) * to_.size, n - done);
         if (wrong < 0) break;
         if (bad < 0) bad = done + wrong;
         const std::int64_t block = (done + wrong) / to_.block_size;

@@ -100,7 +100,8 @@ void transpose(int64_t rows, int64_t columns, const char *from, ptrdiff_t from_s
                 transpose_square<Size>(row + (c - first) * Size, from_stride, to + c * to_stride + r * Size, to_stride);
         }
     }
-    transpose_rest<Size>(whole_rows, columns - whole_columns, from + whole_columns * Size, from_stride, to + whole_columns * to_stride, to_stride);
+    transpose_rest<Size>(whole_rows, columns - whole_columns, from + whole_columns * Size, from_stride, to + whole_columns * to_stride,
+                         to_stride);
     transpose_rest<Size>(rows - whole_rows, columns, from + whole_rows * from_stride, from_stride, to + whole_rows * Size, to_stride);
 }
 

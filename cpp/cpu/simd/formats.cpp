@@ -5,6 +5,8 @@
 
 #include "dtype/formats.hpp"
 
+#include <stddef.h>
+
 namespace tensorlib::core::simd::TL_ISA {
 
 namespace {
@@ -69,9 +71,91 @@ int64_t encode(const float *values, const float *weights, void *blocks, int64_t 
     return encoding::encode_blocks<Format>(values, weights, blocks, n);
 }
 
+#if defined(TL_HAS_HALVES)
+// The processor's own conversion gives identical bits but for NaNs, so vectors with one do not take it.
+template <>
+int64_t encode<F16>(const float *values, const float *, void *blocks, int64_t n) {
+    auto *halves = static_cast<uint16_t *>(blocks);
+    int64_t i = 0;
+    for (; i + Vec::width <= n; i += Vec::width) {
+        const Vec::Reg v = Vec::load(values + i);
+        if (Vec::all(Vec::equal(v, v))) {
+            Vec::store_f16(halves + i, v);
+        } else {
+            encoding::encode_blocks<F16>(values + i, nullptr, halves + i, Vec::width);
+        }
+    }
+    return encoding::encode_blocks<F16>(values + i, nullptr, halves + i, n - i);
+}
+#endif
+
+template <class Format>
+int64_t encode_by_rule(const float *values, void *blocks, int64_t n) {
+    if constexpr (encoding::HasRule<Format>) {
+        const auto search = [](const float *x, void *block) { encode<Format>(x, nullptr, block, Format::block_size); };
+        return encoding::encode_blocks_by_rule<Format>(values, blocks, n, search);
+    } else {
+        return encode<Format>(values, nullptr, blocks, n);
+    }
+}
+
+#if defined(TL_HAS_INTS)
+// Q8_0's rule in registers; identical bytes. As many blocks at a time as a register has lanes: their scales are divided and converted
+// together, which is most of the work of a block alone.
+template <>
+int64_t encode_by_rule<Q8_0>(const float *values, void *blocks, int64_t n) {
+    constexpr int W = Vec::width, parts = 32 / W;
+    constexpr int64_t together = 32 * W;
+    // To nearest, ties away from zero: the whole part of a code and the largest float below a half.
+    const Vec::Whole sign = Vec::whole(static_cast<int32_t>(0x80000000u)), half = Vec::bits(Vec::broadcast(0x0.ffffffp-1f));
+    const auto search = [](const float *x, void *block) { encode<Q8_0>(x, nullptr, block, 32); };
+    auto *to = static_cast<unsigned char *>(blocks);
+    int64_t at = 0;
+    for (; at + together <= n; at += together, to += W * sizeof(Q8_0::Block)) {
+        const float *x = values + at;
+        Vec::Reg tops[W], nothing = Vec::zero();
+        for (int b = 0; b < W; b++) {
+            tops[b] = Vec::zero();
+            for (int i = 0; i < parts; i++) {
+                const Vec::Reg v = Vec::load(x + b * 32 + i * W);
+                tops[b] = Vec::max(tops[b], Vec::floats(Vec::bit_and(Vec::bits(v), Vec::whole(0x7fffffff))));
+                nothing = Vec::add(nothing, Vec::mul(v, Vec::zero()));  // NaN if a value is not finite
+            }
+        }
+        Vec::transpose(tops);
+        for (int b = 1; b < W; b++) tops[0] = Vec::max(tops[0], tops[b]);
+        const Vec::Reg scale = Vec::div(tops[0], Vec::broadcast(127.0f));
+        const Vec::Mask digits =
+            Vec::both(Vec::less_equal(Vec::broadcast(0x1p-14f), scale), Vec::less_equal(scale, Vec::broadcast(65504.0f)));
+        if (!Vec::all(Vec::both(digits, Vec::equal(nothing, nothing)))) {
+            const int64_t bad = encoding::encode_blocks_by_rule<Q8_0>(x, to, together, search);
+            if (bad >= 0) return at + bad;
+            continue;
+        }
+        uint16_t halves[W];
+        float inverses[W];
+        Vec::store_f16(halves, scale);
+        Vec::store(inverses, Vec::div(Vec::broadcast(1.0f), scale));
+        for (int b = 0; b < W; b++) {
+            // Codes go to their place: a block made elsewhere would be copied in wider pieces than it was stored in, which stalls.
+            unsigned char *block = to + b * sizeof(Q8_0::Block);
+            __builtin_memcpy(block, halves + b, sizeof halves[b]);
+            auto *codes = reinterpret_cast<int8_t *>(block + offsetof(Q8_0::Block, qs));
+            const Vec::Reg inverse = Vec::broadcast(inverses[b]);
+            for (int i = 0; i < parts; i++) {
+                const Vec::Reg code = Vec::mul(Vec::load(x + b * 32 + i * W), inverse);
+                Ints::store_whole(codes + i * W, Vec::add(code, Vec::floats(Vec::bit_or(Vec::bit_and(Vec::bits(code), sign), half))));
+            }
+        }
+    }
+    const int64_t bad = encoding::encode_blocks_by_rule<Q8_0>(values + at, to, n - at, search);
+    return bad < 0 ? bad : at + bad;
+}
+#endif
+
 template <class Format>
 constexpr SimdTable::FormatLoops loops() {
-    return {decode<Format>, encode<Format>};
+    return {decode<Format>, encode<Format>, encode_by_rule<Format>};
 }
 
 }  // namespace

@@ -431,10 +431,11 @@ struct SimdTable {
     } copies;
 
     // The storage types, in the order of dtype_list.inc. decode: n elements, whole blocks. encode: as
-    // DTypeTraits::encode, which gives identical bytes.
+    // DTypeTraits::encode, which gives identical bytes. encode_by_rule: the same without a search, for types that have a rule.
     struct FormatLoops {
         void (*decode)(const void *blocks, float *values, int64_t n);
         int64_t (*encode)(const float *values, const float *weights, void *blocks, int64_t n);
+        int64_t (*encode_by_rule)(const float *values, void *blocks, int64_t n);
     };
     FormatLoops formats[max_formats];
 };

@@ -28,6 +28,9 @@ struct Vec {
     static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm256_set1_ps(x); }
     static inline Reg load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
+    static inline void store_f16(uint16_t *p, Reg v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
     static inline Reg load_bf16(const uint16_t *p) {
         const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
         return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
@@ -141,8 +144,10 @@ struct Ints {
     static inline Reg load(const uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
     static inline void store(uint8_t *p, Reg v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
     // Stores 8 floats, whose rounded values are bytes, as bytes.
-    static inline void store_rounded(int8_t *p, __m256 v) {
-        const __m256i words = _mm256_cvtps_epi32(v);
+    static inline void store_rounded(int8_t *p, __m256 v) { store_bytes(p, _mm256_cvtps_epi32(v)); }
+    // The same of their whole parts.
+    static inline void store_whole(int8_t *p, __m256 v) { store_bytes(p, _mm256_cvttps_epi32(v)); }
+    static inline void store_bytes(int8_t *p, __m256i words) {
         const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
         _mm_storel_epi64(reinterpret_cast<__m128i *>(p), _mm_packs_epi16(halves, halves));
     }

@@ -32,6 +32,9 @@ struct Vec {
     static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm512_set1_ps(x); }
     static inline Reg load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))); }
+    static inline void store_f16(uint16_t *p, Reg v) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
     static inline Reg load_bf16(const uint16_t *p) {
         const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
         return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
@@ -149,6 +152,10 @@ struct Ints {
     // Stores 16 floats, whose rounded values are bytes, as bytes.
     static inline void store_rounded(int8_t *p, __m512 v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+    }
+    // The same of their whole parts.
+    static inline void store_whole(int8_t *p, __m512 v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v)));
     }
     static inline Reg broadcast(int32_t x) { return _mm512_set1_epi32(x); }
     // Each lane's four unsigned bytes times four signed bytes, added to the lane. In place: GCC 12 gives the

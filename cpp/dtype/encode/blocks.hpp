@@ -13,6 +13,10 @@ inline std::int64_t first_not_finite(const float *values, std::int64_t n) {
     return -1;
 }
 
+// Types that have a plain rule (rules.hpp) beside their search.
+template <class Format>
+concept HasRule = requires(const float *values, typename Format::Block &block) { Format::encode_by_rule(values, 0.0f, block); };
+
 // Encodes n elements, a multiple of the type's block size; weights are as many, or null for ones. Returns the first
 // position that the type cannot hold, or -1: nothing of that block and later ones is written. Quantised types hold only
 // finite numbers.
@@ -31,6 +35,24 @@ inline std::int64_t encode_blocks(const float *values, const float *weights, voi
             Format::encode(values + i, weights ? weights + i : nullptr, block);
         }
         std::memcpy(to, &block, sizeof block);
+    }
+    return -1;
+}
+
+// The same without weights, by the type's rule. encode(values, block) makes the blocks for which it fails.
+template <class Format, class Encode>
+inline std::int64_t encode_blocks_by_rule(const float *values, void *blocks, std::int64_t n, Encode encode) {
+    auto *to = static_cast<unsigned char *>(blocks);
+    typename Format::Block block;
+    constexpr auto size = static_cast<int>(Format::block_size);
+    for (std::int64_t i = 0; i < n; i += size, to += sizeof block) {
+        const std::uint32_t largest = largest_bits(values + i, size);
+        if (largest >= 0x7f800000u) return i + first_not_finite(values + i, size);
+        if (Format::encode_by_rule(values + i, float_of(largest), block)) {
+            std::memcpy(to, &block, sizeof block);
+        } else {
+            encode(values + i, to);
+        }
     }
     return -1;
 }
