@@ -41,7 +41,7 @@ public:
                  build(Op::rwkv_wkv6, {part(n, 1), part(n, 2), part(n, 3), leaf_of({n, of_.heads, 1, 1}, 4), part(n, 5), flat()})},
                 {"gated_linear_attn", 5, mixed(Op::gated_linear_attn, 4, {Attr::of_number("scale", 0.125)})}};
     }
-    // Of states of one layer.
+    // The elements of a layer's states.
     std::int64_t elements() const { return of_.size * of_.size * of_.heads; }
 
     core::Ref<core::Context> context = core::Context::create({});

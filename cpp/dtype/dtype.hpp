@@ -47,7 +47,7 @@ struct DTypeTraits {
     // ones. Returns the first position that the type cannot hold, or -1; quantised types hold only finite numbers.
     // Nothing is written of that position's block and later ones.
     std::int64_t (*encode)(const float *values, const float *weights, void *blocks, std::int64_t n) noexcept;
-    // The same without weights and without a search, for types that have a plain rule (encode/rules.hpp); for others, encode.
+    // Encodes without weights and without a search, for types that have a plain rule (encode/rules.hpp); for others, encode.
     std::int64_t (*encode_by_rule)(const float *values, void *blocks, std::int64_t n) noexcept;
 };
 

@@ -73,7 +73,7 @@ void advance_rows(const Advance &a, int at) {
     }
 }
 
-// A row's bits do not depend on the rows beside it.
+// A row's bits do not depend on the other rows of its group.
 template <Parts parts>
 void advance_all(const Advance &a) {
     constexpr int together = parts.b ? 3 : 4;

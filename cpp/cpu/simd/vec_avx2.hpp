@@ -145,7 +145,7 @@ struct Ints {
     static inline void store(uint8_t *p, Reg v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
     // Stores 8 floats, whose rounded values are bytes, as bytes.
     static inline void store_rounded(int8_t *p, __m256 v) { store_bytes(p, _mm256_cvtps_epi32(v)); }
-    // The same of their whole parts.
+    // Stores their whole parts as bytes.
     static inline void store_whole(int8_t *p, __m256 v) { store_bytes(p, _mm256_cvttps_epi32(v)); }
     static inline void store_bytes(int8_t *p, __m256i words) {
         const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));

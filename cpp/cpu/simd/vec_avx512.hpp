@@ -153,7 +153,7 @@ struct Ints {
     static inline void store_rounded(int8_t *p, __m512 v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
     }
-    // The same of their whole parts.
+    // Stores their whole parts as bytes.
     static inline void store_whole(int8_t *p, __m512 v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v)));
     }

@@ -13,7 +13,7 @@ inline std::int64_t first_not_finite(const float *values, std::int64_t n) {
     return -1;
 }
 
-// Types that have a plain rule (rules.hpp) beside their search.
+// Types that have a plain rule (rules.hpp) and a search.
 template <class Format>
 concept HasRule = requires(const float *values, typename Format::Block &block) { Format::encode_by_rule(values, 0.0f, block); };
 
@@ -39,7 +39,7 @@ inline std::int64_t encode_blocks(const float *values, const float *weights, voi
     return -1;
 }
 
-// The same without weights, by the type's rule. encode(values, block) makes the blocks for which it fails.
+// Encodes n elements without weights, by the type's rule. encode(values, block) makes the blocks for which it fails.
 template <class Format, class Encode>
 inline std::int64_t encode_blocks_by_rule(const float *values, void *blocks, std::int64_t n, Encode encode) {
     auto *to = static_cast<unsigned char *>(blocks);
