@@ -11,7 +11,8 @@ namespace tl = tensorlib;
 using Recurrent = support::CudaTest;
 using Make = std::function<tl::Tensor(const tl::Context &)>;
 
-// Devices add in different orders.
+// Devices add in different orders. What a token adds is multiplied with sums of up to 257 products, whose roundings seven tokens carry on:
+// 1.3e-5 was seen on an H200.
 void expect_the_cpus_results(const Make &make, const tl::Backend &device, const std::string &what) {
     static const tl::Backend cpu("cpu");
     const tl::Context here, there(device);
@@ -22,7 +23,7 @@ void expect_the_cpus_results(const Make &make, const tl::Backend &device, const 
         const auto w = want.result(number).read_f32(), g = got.result(number).read_f32();
         ASSERT_EQ(w.size(), g.size()) << what;
         for (std::size_t i = 0; i < w.size(); i++)
-            ASSERT_NEAR(g[i], w[i], 1e-5 * (1 + std::fabs(w[i]))) << what << ": element " << i << " of result " << number;
+            ASSERT_NEAR(g[i], w[i], 3e-5 * (1 + std::fabs(w[i]))) << what << ": element " << i << " of result " << number;
     }
 }
 
