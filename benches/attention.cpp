@@ -2,10 +2,8 @@
 // compared with a plain read of the same keys and values; each also with keys and values in pages.
 #include "graphs.hpp"
 
-#include "api/devices.hpp"
 #include "graph/graph.hpp"
 #include "graph/tensor_data.hpp"
-#include "runtime/executor.hpp"
 #include "support.hpp"
 
 #include <cstdio>
@@ -106,22 +104,12 @@ void report_many(const Bench &bench, const Heads &heads) {
         graphs.push_back(core::Graph::create(*scene.context, {&output, 1}));
     }
     for (const int threads : bench.threads) {
-        core::BackendParams params;
-        params.n_threads = threads;
-        const core::Ref<core::Backend> cpu = core::open_backend("cpu", params);
-        core::ThreadPool pool(threads);
-        std::vector<Contender> contenders{{"peak", [&] { run_multiply_add(bench.limits, pool); }}};
-        for (std::size_t i = 0; i < graphs.size(); i++)
-            contenders.push_back({variants[i].name, [graph = graphs[i].get(), &cpu] { core::compute(*graph, *cpu); }});
-        const Others others;
-        in_turn(contenders, bench.budget * static_cast<double>(contenders.size()) / 2, 0);
-        const char mark = others.cores() > 0.05 + (threads - 1) ? '*' : ' ';
-        const double peak = static_cast<double>(run_multiply_add(bench.limits, pool)) / contenders[0].times().best,
-                     whole = contenders[1].times().best;
-        for (std::size_t i = 1; i < contenders.size(); i++) {
-            const Times t = contenders[i].times();
-            std::printf("%c %-64s %d %9.2f %9.2f %5.1f %% %9.1f %6.1f %% %8.2f\n", mark, contenders[i].name.c_str(), threads, t.best * 1e3,
-                        t.median * 1e3, 100 * t.spread, scene.flops() / t.best * 1e-9, 100 * scene.flops() / t.best / peak, t.best / whole);
+        const BesidePeak measured = in_turn_with_peak(bench, threads, graphs);
+        for (std::size_t i = 0; i < graphs.size(); i++) {
+            const Times &t = measured.times[i];
+            std::printf("%c %-64s %d %9.2f %9.2f %5.1f %% %9.1f %6.1f %% %8.2f\n", measured.mark, variants[i].name, threads, t.best * 1e3,
+                        t.median * 1e3, 100 * t.spread, scene.flops() / t.best * 1e-9, 100 * scene.flops() / t.best / measured.peak,
+                        t.best / measured.times[0].best);
         }
         std::fflush(stdout);
     }

@@ -18,6 +18,22 @@ core::Tensor *Activations::random(std::array<std::int64_t, 2> ne, std::uint32_t 
     return t;
 }
 
+BesidePeak in_turn_with_peak(const Bench &bench, int threads, const std::vector<core::Ref<core::Graph>> &graphs) {
+    core::BackendParams params;
+    params.n_threads = threads;
+    const core::Ref<core::Backend> cpu = core::open_backend("cpu", params);
+    core::ThreadPool pool(threads);
+    std::vector<Contender> contenders{{"peak", [&] { run_multiply_add(bench.limits, pool); }}};
+    for (const core::Ref<core::Graph> &graph : graphs)
+        contenders.push_back({"graph", [of = graph.get(), &cpu] { core::compute(*of, *cpu); }});
+    const Others others;
+    in_turn(contenders, bench.budget * static_cast<double>(contenders.size()) / 2, 0);
+    const char mark = others.cores() > 0.05 + (threads - 1) ? '*' : ' ';
+    BesidePeak result{static_cast<double>(run_multiply_add(bench.limits, pool)) / contenders[0].times().best, {}, mark};
+    for (std::size_t i = 1; i < contenders.size(); i++) result.times.push_back(contenders[i].times());
+    return result;
+}
+
 void head(const std::string &what, const char *beside) {
     std::printf("\n%-46s %s %9s %9s %7s %8s %8s\n", what.c_str(), "t", "best ms", "median", "spread", "GB/s", beside);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "graph/context.hpp"
+#include "graph/graph.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 #include "sections.hpp"
+#include "support.hpp"
 #include "tensors.hpp"
 
 #include <array>
@@ -45,6 +47,14 @@ core::Tensor *numbers(core::Context &context, core::DType type, std::array<std::
     core::write_bytes(*t, values.data(), 0, values.size() * sizeof(T));
     return t;
 }
+
+// Graphs in turn with the peak of multiply-adds, on so many threads.
+struct BesidePeak {
+    double peak;  // operations a second
+    std::vector<Times> times;
+    char mark;  // '*' if others used the machine
+};
+BesidePeak in_turn_with_peak(const Bench &bench, int threads, const std::vector<core::Ref<core::Graph>> &graphs);
 
 // The heading of a table: what is measured, and what its last column is relative to.
 void head(const std::string &what, const char *beside);

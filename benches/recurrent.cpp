@@ -1,11 +1,6 @@
 // Recurrent layers over a prompt compared with the peak of multiply-adds, and over one token with a plain copy of their states.
 #include "graphs.hpp"
 
-#include "api/devices.hpp"
-#include "graph/graph.hpp"
-#include "runtime/executor.hpp"
-#include "support.hpp"
-
 #include <cstdio>
 
 namespace tensorlib::bench {
@@ -92,22 +87,12 @@ void report_prompt(const Bench &bench, const Heads &of) {
     std::vector<core::Ref<core::Graph>> graphs;
     for (const Layer &layer : layers) graphs.push_back(core::Graph::create(*scene.context, {&layer.output, 1}));
     for (const int threads : bench.threads) {
-        core::BackendParams params;
-        params.n_threads = threads;
-        const core::Ref<core::Backend> cpu = core::open_backend("cpu", params);
-        core::ThreadPool pool(threads);
-        std::vector<Contender> contenders{{"peak", [&] { run_multiply_add(bench.limits, pool); }}};
-        for (std::size_t i = 0; i < graphs.size(); i++)
-            contenders.push_back({layers[i].name, [graph = graphs[i].get(), &cpu] { core::compute(*graph, *cpu); }});
-        const Others others;
-        in_turn(contenders, bench.budget * static_cast<double>(contenders.size()) / 2, 0);
-        const char mark = others.cores() > 0.05 + (threads - 1) ? '*' : ' ';
-        const double peak = static_cast<double>(run_multiply_add(bench.limits, pool)) / contenders[0].times().best;
+        const BesidePeak measured = in_turn_with_peak(bench, threads, graphs);
         for (std::size_t i = 0; i < layers.size(); i++) {
-            const Times t = contenders[i + 1].times();
+            const Times &t = measured.times[i];
             const double flops = layers[i].flops * static_cast<double>(scene.elements() * of.tokens);
-            std::printf("%c %-44s %d %9.3f %9.3f %5.1f %% %9.1f %6.1f %%\n", mark, layers[i].name.c_str(), threads, t.best * 1e3,
-                        t.median * 1e3, 100 * t.spread, flops / t.best * 1e-9, 100 * flops / t.best / peak);
+            std::printf("%c %-44s %d %9.3f %9.3f %5.1f %% %9.1f %6.1f %%\n", measured.mark, layers[i].name.c_str(), threads, t.best * 1e3,
+                        t.median * 1e3, 100 * t.spread, flops / t.best * 1e-9, 100 * flops / t.best / measured.peak);
         }
         std::fflush(stdout);
     }

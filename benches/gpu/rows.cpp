@@ -1,5 +1,6 @@
 #include "rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -113,14 +114,19 @@ void mul_mat_row(Gpu &gpu, std::int64_t k, std::int64_t m, std::int64_t n, int n
 
 void weights_row(Gpu &gpu, Type type, std::int64_t k, std::int64_t m, std::int64_t n) {
     const Context ctx(gpu.as_is);
-    const Tensor right = ctx.tensor<float>({k, n}, filled(k * n, 1)), first = ctx.zeros(type, {k, m});
-    first.write_f32(filled(k * m, 2));
+    // Few rows, repeated: encoding all of them would take longer than the measurement.
+    const std::int64_t different = std::min<std::int64_t>(m, 64);
+    const Tensor right = ctx.tensor<float>({k, n}, filled(k * n, 1)), first = ctx.zeros(type, {k, different});
+    first.write_f32(filled(k * different, 2));
     std::vector<std::byte> bytes(first.nbytes());
     first.read_bytes(bytes.data(), 0, bytes.size());
     std::vector<Tensor> products;
+    std::size_t of_weight = 0;
     for (int i = 0; i < 8; i++) {
         const Tensor weight = ctx.zeros(type, {k, m});
-        weight.write_bytes(bytes.data(), 0, bytes.size());
+        of_weight = weight.nbytes();
+        for (std::size_t at = 0; at < of_weight; at += bytes.size())
+            weight.write_bytes(bytes.data(), at, std::min(bytes.size(), of_weight - at));
         products.push_back(mul_mat(weight, right));
     }
     const Graph graph(products);
@@ -128,7 +134,7 @@ void weights_row(Gpu &gpu, Type type, std::int64_t k, std::int64_t m, std::int64
         "mul_mat " + std::string(type_name(type)) + " " + std::to_string(k) + " x " + std::to_string(m) + ", n = " + std::to_string(n);
     graph.compute(gpu.built_in);
     if (n <= matvec_columns) {
-        memory_row(gpu, operation, graph, 8, static_cast<double>(first.nbytes()) + 4.0 * static_cast<double>((k + m) * n));
+        memory_row(gpu, operation, graph, 8, static_cast<double>(of_weight) + 4.0 * static_cast<double>((k + m) * n));
         return;
     }
     rate_row(gpu, operation, graph, 8, 2.0 * static_cast<double>(k * m * n));

@@ -28,12 +28,7 @@ std::int64_t encode(const float *values, const float *weights, void *blocks, std
 
 template <class Format>
 std::int64_t encode_by_rule(const float *values, void *blocks, std::int64_t n) noexcept {
-    if constexpr (encoding::HasRule<Format>) {
-        const auto search = [](const float *x, void *block) { encode<Format>(x, nullptr, block, Format::block_size); };
-        return encoding::encode_blocks_by_rule<Format>(values, blocks, n, search);
-    } else {
-        return encode<Format>(values, nullptr, blocks, n);
-    }
+    return encoding::encode_blocks_by_rule<Format>(values, blocks, n, encode<Format>);
 }
 
 template <class Format>

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "dtype/encode/eight_bits.hpp"
-#include "dtype/encode/rules.hpp"
 #include "dtype/f16.hpp"
 
 namespace TL_FORMATS {
@@ -37,14 +36,6 @@ struct Q8_0 {
     // weights differ, the scale is searched.
     static void encode(const float *values, const float *weights, Block &block) {
         block.d = encoding::eight_bits(values, weights, block.qs);
-    }
-    static bool encode_by_rule(const float *values, float largest, Block &block) {
-        const float scale = largest / 127.0f;
-        if (!encoding::keeps_digits_as_half(scale)) return false;
-        F16::encode(&scale, block.d);
-        const float inverse = 1.0f / scale;
-        for (int i = 0; i < 32; i++) block.qs[i] = static_cast<std::int8_t>(encoding::round_half_away(values[i] * inverse));
-        return true;
     }
 };
 

@@ -254,18 +254,8 @@ public:
     Columns(const Unit &unit, const TensorRef &state) noexcept : unit_(unit) {
         const std::int64_t columns = unit.sizes.columns;
         const std::byte *first = state_of_head(unit, state);
-        next_ = {.rows = unit.sizes.rows,
-                 .width = unit.count,
-                 .from = unit.row(0),
-                 .to = unit.row(0),
-                 .from_stride = columns,
-                 .to_stride = columns,
-                 .v = nullptr,
-                 .of_row = nullptr,
-                 .decay = nullptr,
-                 .k = nullptr,
-                 .of_v = 0,
-                 .out = nullptr};
+        next_.rows = unit.sizes.rows, next_.width = unit.count;
+        next_.from = next_.to = unit.row(0), next_.from_stride = next_.to_stride = columns;
         if (state.nb[0] == sizeof(float) && unit.sizes.tokens > 0) {
             next_.from = reinterpret_cast<const float *>(first) + unit.first;
             return;

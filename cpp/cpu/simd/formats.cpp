@@ -89,26 +89,16 @@ int64_t encode<F16>(const float *values, const float *, void *blocks, int64_t n)
 }
 #endif
 
-template <class Format>
-int64_t encode_by_rule(const float *values, void *blocks, int64_t n) {
-    if constexpr (encoding::HasRule<Format>) {
-        const auto search = [](const float *x, void *block) { encode<Format>(x, nullptr, block, Format::block_size); };
-        return encoding::encode_blocks_by_rule<Format>(values, blocks, n, search);
-    } else {
-        return encode<Format>(values, nullptr, blocks, n);
-    }
-}
-
 #if defined(TL_HAS_INTS)
-// Q8_0's rule in registers; identical bytes. As many blocks at a time as a register has lanes: their scales are divided and converted
-// together, which is most of the work of a block alone.
+// Q8_0's rule (eight_bits.hpp) in registers; identical bytes. As many blocks at a time as a register has lanes: their scales are divided
+// and converted together, which is most of the work of a block alone.
 template <>
-int64_t encode_by_rule<Q8_0>(const float *values, void *blocks, int64_t n) {
+int64_t encode<Q8_0>(const float *values, const float *weights, void *blocks, int64_t n) {
+    if (weights) return encoding::encode_blocks<Q8_0>(values, weights, blocks, n);
     constexpr int W = Vec::width, parts = 32 / W;
     constexpr int64_t together = 32 * W;
     // To nearest, ties away from zero: the whole part of a code and the largest float below a half.
     const Vec::Whole sign = Vec::whole(static_cast<int32_t>(0x80000000u)), half = Vec::bits(Vec::broadcast(0x0.ffffffp-1f));
-    const auto search = [](const float *x, void *block) { encode<Q8_0>(x, nullptr, block, 32); };
     auto *to = static_cast<unsigned char *>(blocks);
     int64_t at = 0;
     for (; at + together <= n; at += together, to += W * sizeof(Q8_0::Block)) {
@@ -128,7 +118,7 @@ int64_t encode_by_rule<Q8_0>(const float *values, void *blocks, int64_t n) {
         const Vec::Mask digits =
             Vec::both(Vec::less_equal(Vec::broadcast(0x1p-14f), scale), Vec::less_equal(scale, Vec::broadcast(65504.0f)));
         if (!Vec::all(Vec::both(digits, Vec::equal(nothing, nothing)))) {
-            const int64_t bad = encoding::encode_blocks_by_rule<Q8_0>(x, to, together, search);
+            const int64_t bad = encoding::encode_blocks<Q8_0>(x, nullptr, to, together);
             if (bad >= 0) return at + bad;
             continue;
         }
@@ -148,10 +138,15 @@ int64_t encode_by_rule<Q8_0>(const float *values, void *blocks, int64_t n) {
             }
         }
     }
-    const int64_t bad = encoding::encode_blocks_by_rule<Q8_0>(values + at, to, n - at, search);
+    const int64_t bad = encoding::encode_blocks<Q8_0>(values + at, nullptr, to, n - at);
     return bad < 0 ? bad : at + bad;
 }
 #endif
+
+template <class Format>
+int64_t encode_by_rule(const float *values, void *blocks, int64_t n) {
+    return encoding::encode_blocks_by_rule<Format>(values, blocks, n, encode<Format>);
+}
 
 template <class Format>
 constexpr SimdTable::FormatLoops loops() {

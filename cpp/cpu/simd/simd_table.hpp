@@ -26,7 +26,6 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 constexpr int max_weighted_columns = 4;
-// Rows that Recurrences::update takes.
 constexpr int max_summed_rows = 4;
 constexpr int64_t summed_unit = 1024;
 
@@ -307,13 +306,13 @@ struct SimdTable {
         void (*advance)(const Advance &advance);
         // For `width` columns of `rows` rows: out = of_v v + the sum over rows of row of_row[row]; row = decay[row] row + k[row] v.
         struct Columns {
-            int64_t rows, width;
-            const float *from;
-            float *to;                       // may be `from`
-            int64_t from_stride, to_stride;  // in floats
-            const float *v, *of_row, *decay, *k;
-            float of_v;
-            float *out;
+            int64_t rows = 0, width = 0;
+            const float *from = nullptr;
+            float *to = nullptr;                     // may be `from`
+            int64_t from_stride = 0, to_stride = 0;  // in floats
+            const float *v = nullptr, *of_row = nullptr, *decay = nullptr, *k = nullptr;
+            float of_v = 0;
+            float *out = nullptr;
         };
         void (*columns)(const Columns &columns);
     } recurrences;

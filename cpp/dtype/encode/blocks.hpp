@@ -39,22 +39,27 @@ inline std::int64_t encode_blocks(const float *values, const float *weights, voi
     return -1;
 }
 
-// Encodes n elements without weights, by the type's rule. encode(values, block) makes the blocks for which it fails.
+// Encodes n elements without weights, by the type's rule if it has one. `encode` is the type's own, for the blocks for which the rule
+// fails.
 template <class Format, class Encode>
 inline std::int64_t encode_blocks_by_rule(const float *values, void *blocks, std::int64_t n, Encode encode) {
-    auto *to = static_cast<unsigned char *>(blocks);
-    typename Format::Block block;
-    constexpr auto size = static_cast<int>(Format::block_size);
-    for (std::int64_t i = 0; i < n; i += size, to += sizeof block) {
-        const std::uint32_t largest = largest_bits(values + i, size);
-        if (largest >= 0x7f800000u) return i + first_not_finite(values + i, size);
-        if (Format::encode_by_rule(values + i, float_of(largest), block)) {
-            std::memcpy(to, &block, sizeof block);
-        } else {
-            encode(values + i, to);
+    if constexpr (!HasRule<Format>) {
+        return encode(values, nullptr, blocks, n);
+    } else {
+        auto *to = static_cast<unsigned char *>(blocks);
+        typename Format::Block block;
+        constexpr auto size = static_cast<int>(Format::block_size);
+        for (std::int64_t i = 0; i < n; i += size, to += sizeof block) {
+            const std::uint32_t largest = largest_bits(values + i, size);
+            if (largest >= 0x7f800000u) return i + first_not_finite(values + i, size);
+            if (Format::encode_by_rule(values + i, float_of(largest), block)) {
+                std::memcpy(to, &block, sizeof block);
+            } else {
+                encode(values + i, nullptr, to, size);
+            }
         }
+        return -1;
     }
-    return -1;
 }
 
 }  // namespace TL_FORMATS::encoding

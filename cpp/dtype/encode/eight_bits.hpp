@@ -24,8 +24,7 @@ TL_ENCODE_INLINE std::uint16_t eight_bits_by_rule(const float *values, std::int8
     float dd = largest / 127.0f;
     std::uint16_t d;
     F16::encode(&dd, d);
-    const bool in_range = dd >= 0x1p-14f && dd <= 65504.0f;
-    if (!in_range) {
+    if (!keeps_digits_as_half(dd)) {
         // Up to a multiple of 2^-24, so that codes stay within 127; there is nothing to round for zeros.
         const float units = fminf(ceilf(dd * 0x1p24f), 65504.0f * 0x1p24f);
         dd = units * 0x1p-24f;

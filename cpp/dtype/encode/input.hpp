@@ -18,6 +18,12 @@ TL_ENCODE_INLINE float float_of(std::uint32_t bits) {
     return value;
 }
 
+// Whether a scale as F16 has all of its 11 digits.
+TL_ENCODE_INLINE bool keeps_digits_as_half(float value) {
+    const float size = fabsf(value);
+    return size >= 0x1p-14f && size <= 65504.0f;
+}
+
 // 2^e, e in -126..127.
 TL_ENCODE_INLINE float power_of_two(int e) { return float_of(static_cast<std::uint32_t>(e + 127) << 23); }
 

@@ -6,14 +6,7 @@
 
 #include "dtype/encode/input.hpp"
 
-#include <math.h>
-
 namespace TL_FORMATS::encoding {
-
-inline bool keeps_digits_as_half(float value) {
-    const float size = fabsf(value);
-    return size >= 0x1p-14f && size <= 65504.0f;
-}
 
 // Whether one of 32 values is this one.
 TL_ENCODE_INLINE bool has_value(const float *values, float value) {
