@@ -48,7 +48,7 @@ core::Tensor *numbers(core::Context &context, core::DType type, std::array<std::
     return t;
 }
 
-// Graphs in turn with the peak of multiply-adds, on so many threads.
+// Graphs in turn with the peak of multiply-adds, on the same number of threads.
 struct BesidePeak {
     double peak;  // operations a second
     std::vector<Times> times;
