@@ -78,9 +78,23 @@ pub enum Command {
     ///
     /// Vectors have length 1 and come in the order of the lines. A blank line is the empty text; a line with more
     /// tokens than the model takes is cut, and a warning counts such lines. MODEL is a hub folder (config.json,
-    /// tokenizer.json, model.safetensors) of the BERT family, or a GGUF file of architecture bert.
+    /// tokenizer.json, model.safetensors) of the BERT family, or a GGUF file of architecture bert, modern-bert or
+    /// nomic-bert.
     #[command(after_long_help = EXIT_CODES)]
     Embed(Embed),
+    /// Order lines of text from standard input by how well they answer QUERY
+    ///
+    /// Prints each line after its score and a tab, the best first. MODEL is a cross-encoder (a folder whose
+    /// architecture ends in ForSequenceClassification, with one label, or a GGUF file with a head), or Qwen3-Reranker. A
+    /// query and a line with more tokens than the model takes are cut, and a warning counts such lines.
+    #[command(after_long_help = EXIT_CODES)]
+    Rerank(Rerank),
+    /// Tell the labels of a classifier apart, for lines of text from standard input
+    ///
+    /// Prints the best label of each line, a tab, and its score. MODEL is a folder whose architecture ends in
+    /// ForSequenceClassification, or a GGUF file with a head. A blank line is the empty text.
+    #[command(after_long_help = EXIT_CODES)]
+    Classify(Classify),
     /// Continue a text, or converse, with a language model
     ///
     /// MODEL is a GGUF file or a hub folder. The text goes to standard output as it is generated; the tokens per second
@@ -91,7 +105,8 @@ pub enum Command {
     /// Serve models over HTTP, with OpenAI's routes and a page to chat with a model
     ///
     /// Each MODEL is a GGUF file or a hub folder: a language model, which answers /v1/chat/completions and
-    /// /v1/completions, or an encoder, which answers /v1/embeddings and /v1/rerank. Requests name a model by its file or
+    /// /v1/completions; an encoder, which answers /v1/embeddings and /v1/rerank; a cross-encoder or Qwen3-Reranker, which
+    /// answers /v1/rerank; or a classifier, which answers /v1/classify. Requests name a model by its file or
     /// folder, without .gguf; requests without a name get the first. SIGTERM and Ctrl-C end the server when the requests
     /// that it accepted are answered; a second one ends it at once.
     #[cfg(feature = "server")]
@@ -308,6 +323,53 @@ pub struct Embed {
     #[arg(long, value_name = "HOW", value_parser = parse_pooling)]
     pub pooling: Option<Pooling>,
     /// JSON: an array per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `rerank`
+#[derive(Args)]
+pub struct Rerank {
+    /// A hub folder, or a GGUF file
+    pub model: PathBuf,
+    /// What the lines should answer
+    pub query: String,
+    #[command(flatten)]
+    pub devices: DeviceArgs,
+    /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
+    pub dtype: Option<DType>,
+    /// Print the best N lines alone
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+    /// Language models: what a line has to do for a good score, in words [default: to answer a web search's query]
+    #[arg(long, value_name = "TEXT")]
+    pub instruction: Option<String>,
+    /// Language models: size of the context in tokens [default: the model's own, at most 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub ctx: Option<u32>,
+    /// JSON: an object per line, with line, score and text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `classify`
+#[derive(Args)]
+pub struct Classify {
+    /// A hub folder, or a GGUF file
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub devices: DeviceArgs,
+    /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
+    pub dtype: Option<DType>,
+    /// Lines are pairs of texts, with a tab between them
+    #[arg(long)]
+    pub pairs: bool,
+    /// Print all labels, the best first
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// JSON: an object per line, with label, score, and the scores of all labels
     #[arg(long)]
     pub json: bool,
 }

@@ -12,7 +12,8 @@ mod terminal;
 use args::{Arguments, Command};
 use clap::Parser;
 use commands::{
-    activity, bench, compare, devices, embed, generate, inspect, logits, perplexity, place, quantize, transpose_down,
+    activity, bench, classify, compare, devices, embed, generate, inspect, logits, perplexity, place, quantize, rerank,
+    transpose_down,
 };
 use failure::{Exit, Failure, Outcome};
 use std::io::{BufWriter, Write};
@@ -40,6 +41,8 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::TransposeDown(options) => transpose_down::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),
+        Command::Rerank(options) => rerank::run(options, &mut out),
+        Command::Classify(options) => classify::run(options, &mut out),
         Command::Generate(options) => generate::run(options, &mut out),
         #[cfg(feature = "server")]
         Command::Serve(options) => commands::serve::run(options),

@@ -6,12 +6,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "inspect",
     "quantize",
     "transpose-down",
     "compare",
     "embed",
+    "rerank",
+    "classify",
     "generate",
     "serve",
     "logits",

@@ -1,7 +1,7 @@
 //! What a model is for.
 
 use crate::package::Package;
-use crate::{encoder, Result};
+use crate::{encoder, reranker, Result};
 use std::path::Path;
 
 /// What a model is for, by its architecture.
@@ -9,12 +9,15 @@ use std::path::Path;
 pub enum ModelKind {
     /// It generates texts: a [`Decoder`](crate::Decoder), or a model of an architecture that is not known.
     Decoder,
-    /// It turns texts into vectors: an [`Encoder`](crate::Encoder).
+    /// It turns texts into vectors, and with a head into scores: an [`Encoder`](crate::Encoder).
     Encoder,
+    /// It generates texts, and was trained to judge them: a [`Reranker`](crate::Reranker).
+    Reranker,
 }
 
 impl ModelKind {
-    /// The kind of a hub folder or GGUF file. Loads no tensor.
+    /// The kind of a hub folder or GGUF file. Loads no tensor. A folder of Qwen3-Reranker as published does not say what
+    /// it is for, and is known by its name.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind), and
@@ -25,9 +28,11 @@ impl ModelKind {
     pub unsafe fn of_mapped(path: impl AsRef<Path>) -> Result<Self> {
         // SAFETY: as the caller promises.
         let package = unsafe { Package::open_mapped(path.as_ref())? };
-        Ok(match encoder::is_encoder(package.settings.architecture()) {
-            true => ModelKind::Encoder,
-            false => ModelKind::Decoder,
+        let settings = &package.settings;
+        Ok(match settings.architecture() {
+            name if encoder::is_encoder(name) => ModelKind::Encoder,
+            "qwen3" if reranker::is_reranker(settings, path.as_ref())? => ModelKind::Reranker,
+            _ => ModelKind::Decoder,
         })
     }
 }

@@ -15,6 +15,8 @@ mod kind;
 mod package;
 mod perplexity;
 mod placement;
+mod reranker;
+mod score;
 mod sentences;
 mod settings;
 pub mod tokenizer;
@@ -27,7 +29,7 @@ pub use batch::{Batch, Task, Update};
 pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };
-pub use encoder::{Encoder, EncoderOptions};
+pub use encoder::{Encoder, EncoderOptions, TokenizedText};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]
 pub use generate::Constraint;
@@ -42,5 +44,7 @@ pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
     fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,
 };
+pub use reranker::Reranker;
+pub use score::ScorePairs;
 pub use sentences::Pooling;
 pub use weight_memory::Memory;

@@ -25,6 +25,8 @@ pub(crate) struct SentenceSettings {
     pub prompt: String,
     /// Whether texts are converted to lower case first.
     pub lower_case: bool,
+    /// The setting of a file that says that the model gives scores and no vectors.
+    pub scores_alone: Option<String>,
 }
 
 /// GGUF's setting.
@@ -70,7 +72,7 @@ const POOLING: Fields = Fields {
 };
 const SENTENCE: Fields = Fields {
     known: &["__version__", "default_prompt_name", "prompts", "similarity_fn_name"],
-    only: &[("model_type", &["\"SentenceTransformer\""]), ("truncate_dim", &[])],
+    only: &[("model_type", &["\"SentenceTransformer\"", "\"CrossEncoder\""]), ("truncate_dim", &[])],
 };
 
 /// A JSON object and the name of its file.
@@ -110,6 +112,8 @@ impl SentenceSettings {
     pub(crate) fn of_gguf(settings: &Settings, chosen: Option<Pooling>) -> Result<Self> {
         /// "Unspecified", as a signed and an unsigned number.
         const UNSPECIFIED: [i64; 2] = [-1, 0xFFFF_FFFF];
+        /// A head computes scores.
+        const RANK: i64 = 4;
         if chosen.is_some() {
             return Ok(SentenceSettings { pooling: chosen, ..Self::default() });
         }
@@ -123,12 +127,24 @@ impl SentenceSettings {
                 None
             }
             None => None,
+            Some(RANK) => {
+                return Ok(SentenceSettings { scores_alone: Some(settings.name(POOLING_TYPE)), ..Self::default() })
+            }
             Some(other) => {
-                let message = format!("{}: is {other}: 1 (mean) and 2 (cls) are known", settings.name(POOLING_TYPE));
+                let message =
+                    format!("{}: is {other}: 1 (mean), 2 (cls) and 4 (rank) are known", settings.name(POOLING_TYPE));
                 return Err(Error::unsupported(message));
             }
         };
         Ok(SentenceSettings { pooling, ..Self::default() })
+    }
+
+    /// Refuses vectors of a model that its file gives no pooling for them.
+    pub(crate) fn check_vectors(&self) -> Result<()> {
+        let Some(name) = &self.scores_alone else { return Ok(()) };
+        let message = format!("{name}: is 4 (rank): the model gives scores, no vectors");
+        Err(Error::unsupported(message)
+            .with_hint("rerank and classify use its head; --pooling mean or cls gives vectors"))
     }
 
     /// Reads the settings of a folder.

@@ -10,6 +10,13 @@ use std::path::{Path, PathBuf};
 use tensorlib::{Backend, DType};
 use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 
+/// An architecture and how its model is described.
+type Known = (&'static str, fn() -> Spec);
+
+/// An architecture of each kind.
+const FAMILIES: [Known; 4] =
+    [("bert", Spec::new), ("mpnet", Spec::mpnet), ("nomic_bert", Spec::nomic), ("modernbert", Spec::modernbert)];
+
 /// Lines of many lengths, some of them equal.
 fn lines(spec: &Spec) -> Vec<Vec<u32>> {
     let longest = spec.positions - spec.first_position;
@@ -44,6 +51,8 @@ fn vectors_are_those_of_double_precision() {
         ("mpnet", "mpnet.", Spec::mpnet()),
         ("nomic_bert", "", Spec::nomic()),
         ("nomic_bert", "bert.", Spec { types: 0, rope_base: 10_000.0, ..Spec::nomic() }),
+        ("modernbert", "", Spec::modernbert()),
+        ("modernbert", "model.", Spec::modernbert()),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
@@ -51,7 +60,7 @@ fn vectors_are_those_of_double_precision() {
             let tensors = spec.tensors(i as u64, dtype);
             let mut paths: Vec<PathBuf> = vec![folder.path("hub")];
             write_folder(&paths[0], &spec, &tensors, kind, prefix);
-            if kind == "bert" || kind == "nomic_bert" {
+            if ["bert", "nomic_bert", "modernbert"].contains(&kind) {
                 paths.push(folder.path("model.gguf"));
                 tensors.write_gguf(&paths[1], &metadata(&spec));
             }
@@ -72,7 +81,7 @@ fn vectors_are_those_of_double_precision() {
 #[test]
 fn a_line_has_the_vector_that_it_has_alone() {
     let (cpu, folder) = (backend(), Folder::new("encoder-alone"));
-    for (kind, spec) in [("bert", Spec::new()), ("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic())] {
+    for (kind, spec) in FAMILIES.map(|(kind, spec)| (kind, spec())) {
         let path = folder.path(kind);
         write_folder(&path, &spec, &spec.tensors(7, DType::F32), kind, "");
         for options in [EncoderOptions::new(), EncoderOptions::new().stored_as(DType::Q8_0)] {
@@ -91,7 +100,7 @@ fn a_line_has_the_vector_that_it_has_alone() {
 #[test]
 fn weights_in_blocks_stay_near() {
     let (cpu, folder) = (backend(), Folder::new("encoder-blocks"));
-    for (kind, spec) in [("bert", Spec::new()), ("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic())] {
+    for (kind, spec) in FAMILIES.map(|(kind, spec)| (kind, spec())) {
         let (path, tensors) = (folder.path(kind), spec.tensors(3, DType::F32));
         write_folder(&path, &spec, &tensors, kind, "");
         // A weight is off by half a step of 1/127 of its block's largest, so a product of 64 is off by about 0.3 %, and
@@ -191,8 +200,8 @@ fn settings_that_are_not_known() {
         ("nomic_bert", r#""n_inner": null"#, "n_inner: is missing: a whole number is expected"),
         (
             "nomic_bert",
-            r#""model_type": "modernbert""#,
-            "architecture 'modernbert' is no encoder that is known: bert, roberta",
+            r#""model_type": "eurobert""#,
+            "architecture 'eurobert' is no encoder that is known: bert, roberta",
         ),
     ];
     for (kind, other, words) in table {

@@ -1,4 +1,4 @@
-//! A text encoder and the thread that computes its requests in turn.
+//! A model that turns lines into numbers, and the thread that computes its requests in turn.
 
 use crate::error::{ApiError, Result};
 use crate::jobs::{self, Jobs};
@@ -8,19 +8,87 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use std::time::Instant;
-use tensorlib_models::Encoder;
+use tensorlib_models::{Encoder, Reranker, ScorePairs, TokenizedText};
 use tokio::sync::oneshot;
 
 /// The most lines of a request that are computed before it is the next one's turn.
 const LINES: usize = 16;
 
-/// The vectors of a request's lines.
-type Vectors = Result<Vec<Vec<f32>>>;
+/// The numbers of each of a request's lines.
+type Numbers = Result<Vec<Vec<f32>>>;
+
+/// What computes lines.
+pub enum LineModel {
+    /// A text encoder, with or without a head.
+    Encoder(Box<Encoder>),
+    /// A language model that ranks texts.
+    Reranker(Box<Reranker>),
+}
+
+impl LineModel {
+    /// The model as one that gives vectors or the scores of labels.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            LineModel::Encoder(encoder) => Some(encoder),
+            LineModel::Reranker(_) => None,
+        }
+    }
+
+    /// The model as one that scores pairs of texts.
+    pub fn scorer(&self) -> Option<&dyn ScorePairs> {
+        match self {
+            LineModel::Encoder(encoder) if encoder.labels().len() == 1 => Some(&**encoder),
+            LineModel::Encoder(_) => None,
+            LineModel::Reranker(reranker) => Some(&**reranker),
+        }
+    }
+
+    /// The most tokens of a line.
+    pub fn max_tokens(&self) -> usize {
+        match self {
+            LineModel::Encoder(encoder) => encoder.max_tokens(),
+            LineModel::Reranker(reranker) => reranker.max_tokens(),
+        }
+    }
+
+    /// The numbers of lines, of which errors number the first one so.
+    fn compute(
+        &self,
+        wanted: Wanted,
+        first: usize,
+        lines: &[TokenizedText],
+    ) -> tensorlib_models::Result<Vec<Vec<f32>>> {
+        let unable = || tensorlib_models::Error::invalid("the model does not compute this");
+        match wanted {
+            Wanted::Vectors => {
+                let lines: Vec<Vec<u32>> = lines.iter().map(|line| line.ids.clone()).collect();
+                self.encoder().ok_or_else(unable)?.embed_lines(first, &lines, |_| true)
+            }
+            Wanted::Classes => self.encoder().ok_or_else(unable)?.classify_lines(first, lines, |_| true),
+            Wanted::Scores => {
+                let scores = self.scorer().ok_or_else(unable)?.score_lines(first, lines, &mut |_| true)?;
+                Ok(scores.into_iter().map(|score| vec![score]).collect())
+            }
+        }
+    }
+}
+
+/// What a request wants of each line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Its vector.
+    Vectors,
+    /// The score of each label.
+    Classes,
+    /// The score of a pair.
+    Scores,
+}
 
 struct Job {
-    lines: Vec<Vec<u32>>,
-    vectors: Vec<Vec<f32>>,
-    answer: oneshot::Sender<Vectors>,
+    wanted: Wanted,
+    lines: Vec<TokenizedText>,
+    numbers: Vec<Vec<f32>>,
+    answer: oneshot::Sender<Numbers>,
     deadline: Instant,
     _place: Place,
 }
@@ -34,9 +102,9 @@ impl Drop for Place {
     }
 }
 
-/// A text encoder that answers requests. A thread of its own computes some lines of each in turn.
+/// A model that answers requests. A thread of its own computes some lines of each in turn.
 pub struct Embedder {
-    encoder: Arc<Encoder>,
+    model: Arc<LineModel>,
     jobs: Jobs<Job>,
     requests: Arc<AtomicUsize>,
     most: usize,
@@ -44,20 +112,20 @@ pub struct Embedder {
 
 impl Embedder {
     /// Starts the thread. `most`: how many requests are accepted at a time.
-    pub fn start(name: &str, encoder: Encoder, most: usize) -> std::io::Result<Self> {
-        let encoder = Arc::new(encoder);
-        let shared = encoder.clone();
+    pub fn start(name: &str, model: LineModel, most: usize) -> std::io::Result<Self> {
+        let model = Arc::new(model);
+        let shared = model.clone();
         let jobs = Jobs::start(format!("encoder {name}"), move |received| work(&shared, &received))?;
-        Ok(Embedder { encoder, jobs, requests: Arc::default(), most })
+        Ok(Embedder { model, jobs, requests: Arc::default(), most })
     }
 
     /// The model.
-    pub fn encoder(&self) -> &Arc<Encoder> {
-        &self.encoder
+    pub fn model(&self) -> &LineModel {
+        &self.model
     }
 
-    /// The vectors of these lines.
-    pub async fn embed(&self, lines: Vec<Vec<u32>>, deadline: Instant) -> Vectors {
+    /// The numbers of these lines, in their order.
+    pub async fn compute(&self, wanted: Wanted, lines: Vec<TokenizedText>, deadline: Instant) -> Numbers {
         let entered = self
             .requests
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n + 1).filter(|n| *n <= self.most));
@@ -66,13 +134,13 @@ impl Embedder {
         }
         let place = Place(self.requests.clone());
         let (answer, answered) = oneshot::channel();
-        self.jobs.send([Job { lines, vectors: Vec::new(), answer, deadline, _place: place }])?;
+        self.jobs.send([Job { wanted, lines, numbers: Vec::new(), answer, deadline, _place: place }])?;
         answered.await.map_err(|_| jobs::ended())?
     }
 }
 
 /// Computes until nobody can send jobs any more and all are answered.
-fn work(encoder: &Encoder, received: &Receiver<Job>) {
+fn work(model: &LineModel, received: &Receiver<Job>) {
     let mut jobs: VecDeque<Job> = VecDeque::new();
     loop {
         if jobs.is_empty() {
@@ -86,23 +154,23 @@ fn work(encoder: &Encoder, received: &Receiver<Job>) {
         if job.answer.is_closed() {
             continue;
         }
-        match advance(encoder, &mut job) {
+        match advance(model, &mut job) {
             Ok(false) => jobs.push_back(job),
-            Ok(true) => _ = job.answer.send(Ok(job.vectors)), // nobody may wait any more
+            Ok(true) => _ = job.answer.send(Ok(job.numbers)), // nobody may wait any more
             Err(error) => _ = job.answer.send(Err(error)),
         }
     }
 }
 
 /// Computes some lines of a job; true if it is complete.
-fn advance(encoder: &Encoder, job: &mut Job) -> Result<bool> {
+fn advance(model: &LineModel, job: &mut Job) -> Result<bool> {
     if job.deadline <= Instant::now() {
-        return Err(ApiError::timeout("the vectors took longer than the server allows a request"));
+        return Err(ApiError::timeout("the lines took longer than the server allows a request"));
     }
-    let first = job.vectors.len();
+    let first = job.numbers.len();
     let lines = &job.lines[first..job.lines.len().min(first + LINES)];
-    let computed = catch_unwind(AssertUnwindSafe(|| encoder.embed_lines(first, lines, |_| true)));
+    let computed = catch_unwind(AssertUnwindSafe(|| model.compute(job.wanted, first, lines)));
     let defect = |_| ApiError::internal("a defect of the server ended this request: please report it");
-    job.vectors.extend(computed.map_err(defect)?.map_err(|e| ApiError::about("input", &e))?);
-    Ok(job.vectors.len() == job.lines.len())
+    job.numbers.extend(computed.map_err(defect)?.map_err(|e| ApiError::about("input", &e))?);
+    Ok(job.numbers.len() == job.lines.len())
 }

@@ -50,6 +50,11 @@ impl Fields {
         self.object.remove(name).filter(|value| !value.is_null())
     }
 
+    /// Whether the object has a field that is not null.
+    pub fn has(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// A text.
     pub fn text(&mut self, name: &'static str) -> Result<Option<String>> {
         match self.take(name) {

@@ -7,6 +7,7 @@
 
 mod access;
 mod body;
+mod classes;
 mod connections;
 mod embedder;
 mod error;
@@ -16,6 +17,7 @@ mod jobs;
 mod metrics;
 mod options;
 mod page;
+mod ranking;
 mod routes;
 mod sampling;
 mod server;

@@ -1,10 +1,11 @@
 //! The routes, and what every request passes.
 
 use crate::access::check_origin;
+use crate::embedder::LineModel;
 use crate::error::{ApiError, Result};
 use crate::state::{self, Kind, Model};
 use crate::texts::{chat, completions};
-use crate::{metrics, page, tokens, vectors};
+use crate::{classes, metrics, page, ranking, tokens, vectors};
 use axum::body::Body;
 use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{header, HeaderValue, StatusCode, Uri};
@@ -32,7 +33,8 @@ pub fn router(app: App) -> Router {
         .route("/v1/chat/completions", post(chat::route))
         .route("/v1/completions", post(completions::route))
         .route("/v1/embeddings", post(vectors::embeddings))
-        .route("/v1/rerank", post(vectors::rerank))
+        .route("/v1/rerank", post(ranking::rerank))
+        .route("/v1/classify", post(classes::classify))
         .route("/v1/models", get(models))
         .route("/v1/models/{name}", get(model))
         .route("/tokenize", post(tokens::tokenize))
@@ -89,7 +91,7 @@ async fn unknown(uri: Uri) -> ApiError {
         "unknown_route",
         format!(
             "{path} is no route: /v1/chat/completions, /v1/completions, \
-        /v1/embeddings, /v1/rerank, /v1/models, /tokenize, /detokenize, /health, /metrics and / are"
+        /v1/embeddings, /v1/rerank, /v1/classify, /v1/models, /tokenize, /detokenize, /health, /metrics and / are"
         ),
     )
 }
@@ -124,7 +126,7 @@ async fn model(State(app): State<App>, Path(name): Path<String>) -> Result<Respo
 fn about(model: &Model) -> Value {
     let (kind, context) = match &model.kind {
         Kind::Generator(generator) => ("text", generator.decoder().context()),
-        Kind::Embedder(embedder) => ("embedding", embedder.encoder().max_tokens()),
+        Kind::Embedder(embedder) => (kind_of_lines(embedder.model()), embedder.model().max_tokens()),
     };
     json!({
         "id": model.name,
@@ -134,6 +136,14 @@ fn about(model: &Model) -> Value {
         "kind": kind,
         "context_length": context,
     })
+}
+
+fn kind_of_lines(model: &LineModel) -> &'static str {
+    match model.encoder().map_or(1, |encoder| encoder.labels().len()) {
+        0 => "embedding",
+        1 => "reranking",
+        _ => "classification",
+    }
 }
 
 async fn counters(State(app): State<App>) -> Response {

@@ -1,6 +1,6 @@
 //! The server.
 
-use crate::embedder::Embedder;
+use crate::embedder::{Embedder, LineModel};
 use crate::generator::Generator;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
@@ -11,7 +11,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
-use tensorlib_models::{Batch, Decoder, Encoder, Error, Result};
+use tensorlib_models::{Batch, Decoder, Encoder, Error, Reranker, Result};
 use tokio::sync::{watch, Semaphore};
 
 /// Threads that read requests and prepare prompts, in addition to those that compute.
@@ -76,13 +76,25 @@ impl Server {
         Ok(restored)
     }
 
-    /// Adds a text encoder under a name.
+    /// Adds a text encoder under a name: for vectors, and with a head for classes or for ranking texts.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](tensorlib_models::ErrorKind) for a name that another model has, or an empty one.
     pub fn add_encoder(&mut self, name: &str, encoder: Encoder) -> Result<()> {
+        self.add_lines(name, LineModel::Encoder(Box::new(encoder)))
+    }
+
+    /// Adds a language model that ranks texts under a name.
+    ///
+    /// # Errors
+    /// As [`Server::add_encoder`].
+    pub fn add_reranker(&mut self, name: &str, reranker: Reranker) -> Result<()> {
+        self.add_lines(name, LineModel::Reranker(Box::new(reranker)))
+    }
+
+    fn add_lines(&mut self, name: &str, model: LineModel) -> Result<()> {
         self.check_name(name)?;
-        let embedder = Embedder::start(name, encoder, self.options.waiting);
+        let embedder = Embedder::start(name, model, self.options.waiting);
         self.add(name, Kind::Embedder(Arc::new(embedder.map_err(no_thread)?)));
         Ok(())
     }

@@ -23,7 +23,7 @@ pub struct Model {
 pub enum Kind {
     /// Generates texts.
     Generator(Box<Generator>),
-    /// Turns texts into vectors.
+    /// Turns texts into vectors or scores.
     Embedder(Arc<Embedder>),
 }
 
@@ -35,11 +35,29 @@ impl Kind {
         }
     }
 
-    fn embedder(&self) -> Option<&Arc<Embedder>> {
+    fn lines(&self) -> Option<&Arc<Embedder>> {
         match self {
             Kind::Embedder(embedder) => Some(embedder),
             Kind::Generator(_) => None,
         }
+    }
+
+    fn embedder(&self) -> Option<&Arc<Embedder>> {
+        self.lines().filter(|lines| lines.model().encoder().is_some())
+    }
+
+    fn classifier(&self) -> Option<&Arc<Embedder>> {
+        self.lines().filter(|lines| lines.model().encoder().is_some_and(|encoder| !encoder.labels().is_empty()))
+    }
+
+    fn scorer(&self) -> Option<&Arc<Embedder>> {
+        self.lines().filter(|lines| lines.model().scorer().is_some())
+    }
+
+    /// What ranks texts, by scores of pairs or by vectors: not a classifier of several labels.
+    fn ranker(&self) -> Option<&Arc<Embedder>> {
+        let by_vectors = |lines: &&Arc<Embedder>| lines.model().encoder().is_some_and(|e| e.labels().is_empty());
+        self.scorer().or_else(|| self.lines().filter(by_vectors))
     }
 }
 
@@ -76,6 +94,19 @@ impl State {
     /// The encoder that a request names, or the first if it names none.
     pub fn embedder(&self, fields: &mut Fields) -> Result<(&str, &Arc<Embedder>)> {
         self.named(fields, Kind::embedder, "is no encoder")
+    }
+
+    /// The classifier that a request names, or the first if it names none.
+    pub fn classifier(&self, fields: &mut Fields) -> Result<(&str, &Arc<Embedder>)> {
+        self.named(fields, Kind::classifier, "has no labels")
+    }
+
+    /// The model that ranks texts and that a request names. If it names none: the first that scores pairs, otherwise
+    /// the first encoder.
+    pub fn ranker(&self, fields: &mut Fields) -> Result<(&str, &Arc<Embedder>)> {
+        let scores = self.models.iter().any(|model| model.kind.scorer().is_some());
+        let pick = if scores && !fields.has("model") { Kind::scorer } else { Kind::ranker };
+        self.named(fields, pick, "ranks no texts")
     }
 
     /// The model that a request names, or the first of a kind; `otherwise` says what another one is or does not do.

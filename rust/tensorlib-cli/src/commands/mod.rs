@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod bench;
+pub mod classify;
 pub mod compare;
 pub mod devices;
 pub mod embed;
@@ -12,6 +13,7 @@ pub mod perplexity;
 pub mod place;
 pub mod prompts;
 pub mod quantize;
+pub mod rerank;
 #[cfg(feature = "server")]
 pub mod serve;
 pub mod transpose_down;

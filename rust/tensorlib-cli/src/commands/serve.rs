@@ -125,8 +125,20 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
             server.add_encoder(&name, encoder).map_err(about)?;
             memory
         }
+        ModelKind::Reranker => {
+            let context = options.ctx.unwrap_or(0) as usize;
+            let (_, reranker) = model::reranker(&options.devices, path, options.products.exact, None, context)?;
+            let memory = reranker.memory();
+            server.add_reranker(&name, reranker).map_err(about)?;
+            memory
+        }
     };
-    say(&format!("{name}: {}", if kind == ModelKind::Decoder { "language model" } else { "encoder" }));
+    let kind = match kind {
+        ModelKind::Decoder => "language model",
+        ModelKind::Encoder => "encoder",
+        ModelKind::Reranker => "language model that ranks texts",
+    };
+    say(&format!("{name}: {kind}"));
     model::say_memory(&options.devices, &backend, &memory);
     Ok(())
 }

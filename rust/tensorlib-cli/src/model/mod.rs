@@ -11,7 +11,7 @@ use crate::terminal::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
 use tensorlib::{Backend, BackendOptions, DType};
-use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
+use tensorlib_models::{Decoder, DecoderOptions, Encoder, EncoderOptions, Memory, Reranker, Session};
 
 /// Opens the devices that the options name.
 pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
@@ -62,6 +62,45 @@ pub fn decoder_again(
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
+}
+
+/// Opens an encoder on the chosen devices, with matrices converted to this type.
+pub fn encoder(options: &DeviceArgs, model: &Path, mut load: EncoderOptions, dtype: Option<DType>) -> Outcome<Encoder> {
+    if let Some(dtype) = dtype {
+        load = load.stored_as(dtype);
+    }
+    let backend = backend(options)?;
+    if backend.devices().len() > 1 || !options.put.is_empty() {
+        load = load.clone().placement(placement::fit_encoder(options, &backend, model, &load)?.0);
+    }
+    // SAFETY: as above.
+    let encoder = unsafe { Encoder::open_mapped(model, &backend, &load)? };
+    encoder.warnings().iter().for_each(warn);
+    Ok(encoder)
+}
+
+/// Opens a language model that ranks texts, on a single device, with matrices converted to this type. A context of 0 is
+/// its own.
+pub fn reranker(
+    options: &DeviceArgs,
+    model: &Path,
+    exact: bool,
+    dtype: Option<DType>,
+    context: usize,
+) -> Outcome<(Backend, Reranker)> {
+    let backend = backend(options)?;
+    if backend.devices().len() > 1 || !options.put.is_empty() {
+        let message = "a language model that ranks texts lies on one device: --device takes one";
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let mut load = DecoderOptions::new().exact(exact).context(context);
+    if let Some(dtype) = dtype {
+        load = load.stored_as(dtype);
+    }
+    // SAFETY: as above.
+    let reranker = unsafe { Reranker::open_mapped(model, &backend, &load)? };
+    reranker.warnings().iter().for_each(warn);
+    Ok((backend, reranker))
 }
 
 /// Opens a draft model as a whole on the first device of its model. A context of 0 is its own.

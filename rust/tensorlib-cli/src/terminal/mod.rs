@@ -5,3 +5,4 @@ pub mod progress;
 pub mod signals;
 pub mod standard_output;
 pub mod text;
+pub mod texts;

@@ -64,7 +64,7 @@ pub fn texts_bar(total: u64) -> ProgressBar {
     counting_bar(Some(total), "{bar:30} {human_pos} of {human_len} texts, {per_sec}, {eta} left")
 }
 
-fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
+pub fn counting_bar(total: Option<u64>, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(total, target(io::stderr().is_terminal() && !io::stdout().is_terminal()));
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);

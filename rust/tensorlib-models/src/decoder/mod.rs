@@ -26,6 +26,7 @@ mod shape;
 use crate::activity::Activity;
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
+use crate::reranker;
 use crate::tokenizer::Tokenizer;
 use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
@@ -58,6 +59,7 @@ pub struct DecoderOptions {
     placement: Placement,
     expert_slots: usize,
     activity: Option<Arc<Activity>>,
+    has_head: bool,
 }
 
 impl DecoderOptions {
@@ -132,6 +134,12 @@ impl DecoderOptions {
         self
     }
 
+    /// Has the model's head make the logits, if it has one.
+    pub(crate) fn with_head(mut self) -> Self {
+        self.has_head = true;
+        self
+    }
+
     /// The activity given to [`DecoderOptions::with_activity`].
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_deref()
@@ -179,7 +187,7 @@ impl DecoderOptions {
             .collect::<Result<_>>()?;
         let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?;
         let weights = weights.exact(self.exact).with_adapters(adapters);
-        let network = Network::load(&weights, shape, context, activity)?;
+        let network = Network::load(&weights, shape, context, activity, self.has_head)?;
         weights.finish(&warnings)?;
         Ok((weights, network))
     }
@@ -201,6 +209,8 @@ struct Opened {
     cost: Cost,
     weight_memory: WeightMemory,
     tokenizer: Tokenizer,
+    /// The labels of the head that makes the logits.
+    head_labels: Option<Vec<String>>,
     devices: DeviceMap,
     expert_slots: usize,
     /// Whether an activity decides which neurons are computed.
@@ -249,7 +259,12 @@ impl Decoder {
         let devices = DeviceMap::new(backend, &options.placement);
         let architecture = package.settings.architecture().to_string();
         let warnings = package.warnings.clone();
+        let settings = package.settings.clone();
         let (weights, network) = options.load(package, shape, names, &devices)?;
+        let head_labels = match network.has_head() {
+            true => Some(reranker::labels(&settings, usize::try_from(network.logits).unwrap_or(0))?),
+            false => None,
+        };
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
         let fingerprint = fingerprint::of(&architecture, &network, &weights)?;
         let computed = fingerprint::computed(options, backend, &weights);
@@ -264,6 +279,7 @@ impl Decoder {
             cost,
             weight_memory,
             tokenizer,
+            head_labels,
             devices,
             expert_slots,
             is_sparse,
@@ -345,6 +361,16 @@ impl Decoder {
     /// Whether gates go through a ReLU.
     pub(crate) fn has_relu(&self) -> bool {
         self.0.network.shape.activation == Activation::Relu
+    }
+
+    /// The number of logits: [`Decoder::vocabulary`], or the number of a head's labels.
+    pub(crate) fn n_logits(&self) -> usize {
+        usize::try_from(self.0.network.logits).unwrap_or(0)
+    }
+
+    /// The labels of the head that makes the logits, if one does.
+    pub(crate) fn head_labels(&self) -> Option<&[String]> {
+        self.0.head_labels.as_deref()
     }
 
     /// The number of tokens in the vocabulary, which is the number of logits.

@@ -16,6 +16,9 @@ use std::cell::RefCell;
 use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
 use tensorlib::{Context, ScaleOptions, Tensor};
 
+/// The matrix of a head with a row for each label.
+const HEAD: &str = "cls.output.weight";
+
 /// The weights of a model and the settings that its graph depends on.
 pub struct Network {
     pub shape: Shape,
@@ -27,13 +30,22 @@ pub struct Network {
     tied: bool,
     /// The number of tokens in the vocabulary.
     pub vocabulary: i64,
+    /// The number of logits: the vocabulary's size, or that of a head.
+    pub logits: i64,
     /// The most tokens of a session.
     pub context: usize,
 }
 
 impl Network {
-    /// Loads a model's weights, for sessions of up to `context` tokens.
-    pub fn load(weights: &Weights, shape: Shape, context: usize, activity: Option<&Activity>) -> Result<Self> {
+    /// Loads a model's weights, for sessions of up to `context` tokens. `wants_head`: its head makes the logits, if it
+    /// has one.
+    pub fn load(
+        weights: &Weights,
+        shape: Shape,
+        context: usize,
+        activity: Option<&Activity>,
+        wants_head: bool,
+    ) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
         let embeddings = weights.embedding("token_embd", shape.width, vocabulary)?;
         if let Some(said) = shape.stated.vocabulary.filter(|said| weights.is_hub() && *said != vocabulary) {
@@ -42,18 +54,20 @@ impl Network {
         }
         // A folder whose embeddings make the logits may also contain the matrix that they were tied to.
         let has_output = weights.shape_of("output.weight").is_some();
-        if shape.stated.tied == Some(false) && !has_output {
+        let head = weights.shape_of(HEAD).filter(|_| wants_head).map(|shape| shape.get(1).copied().unwrap_or(1));
+        if shape.stated.tied == Some(false) && !has_output && head.is_none() {
             let name = weights.called("output.weight");
             return Err(Error::format(format!("tensor '{name}' is missing, and tie_word_embeddings is false")));
         }
         let tied = shape.stated.tied.unwrap_or(!has_output);
-        let output = match tied {
+        let output = match (head, tied) {
+            (Some(n), _) => weights.linear("cls.output", shape.width, n)?,
             // Only the matrix is tied.
-            true => Linear {
+            (None, true) => Linear {
                 bias: weights.find("output.bias", &[vocabulary])?,
                 ..weights.matrix(embeddings.weight.clone())
             },
-            false => weights.linear("output", shape.width, vocabulary)?,
+            (None, false) => weights.linear("output", shape.width, vocabulary)?,
         };
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {
@@ -66,12 +80,18 @@ impl Network {
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
-        Ok(Network { shape, embeddings, layers, norm, output, tied, vocabulary, context })
+        let (logits, tied) = (head.unwrap_or(vocabulary), tied && head.is_none());
+        Ok(Network { shape, embeddings, layers, norm, output, tied, vocabulary, logits, context })
     }
 
     /// Whether a layer has a transposed down projection.
     pub fn has_neurons(&self) -> bool {
         self.layers.iter().any(Layer::has_neurons)
+    }
+
+    /// Whether a head makes the logits.
+    pub fn has_head(&self) -> bool {
+        self.logits != self.vocabulary
     }
 
     /// Whether the embeddings make the logits.

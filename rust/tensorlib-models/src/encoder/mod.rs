@@ -2,12 +2,15 @@
 
 mod architectures;
 mod batches;
+mod classify;
 mod distances;
+mod head;
 mod layer;
 mod options;
 mod shape;
 
 pub(crate) use architectures::is_encoder;
+pub use classify::TokenizedText;
 pub use options::EncoderOptions;
 
 use crate::package::Package;
@@ -20,15 +23,16 @@ use crate::weights::{DeviceMap, Loaded, Weights};
 use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
-use layer::{Layer, Run};
-use shape::{Positions, Shape};
+use head::Head;
+use layer::{window_mask, Layer, Run};
+use shape::{Norms, Positions, Shape};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use tensorlib::nn::{Embedding, LayerNorm, Module, Pass};
 use tensorlib::{Backend, Context, Graph, Tensor};
 
-/// A model that turns texts into vectors of length 1. Several threads may use it; their calls wait for each other.
+/// A model that turns texts into vectors of length 1, and with a head also into scores. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
     shape: Shape,
     tokens: Embedding,
@@ -38,6 +42,9 @@ pub struct Encoder {
     types: Option<Tensor>,
     norm: LayerNorm,
     layers: Vec<Layer>,
+    /// The norm after the last layer, if the layers' own norms lie before their blocks.
+    last_norm: Option<LayerNorm>,
+    head: Option<Head>,
     vocabulary: i64,
     tokenizer: Tokenizer,
     sentences: SentenceSettings,
@@ -47,6 +54,14 @@ pub struct Encoder {
     /// The loaded tensors and their bytes.
     loaded: Vec<Placed>,
     backend: Backend,
+}
+
+/// The tokens of a line.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    ids: &'a [u32],
+    /// The type of each token; none if all are 0.
+    types: &'a [u32],
 }
 
 impl fmt::Debug for Encoder {
@@ -94,10 +109,11 @@ impl Encoder {
         let package = unsafe { Package::open_mapped(path.as_ref())? };
         let encoder =
             Self::with_devices(package, backend, options, DeviceMap::new(backend, &options.placement).outline())?;
-        let lines = [vec![0; encoder.max_tokens.max(1)]];
+        let ids = vec![0; encoder.max_tokens.max(1)];
+        let lines = [Line { ids: &ids, types: &[] }];
         let ctx = Context::on(backend);
         let mut bytes = vec![0; backend.devices().len()];
-        for batch in batches(&[lines[0].len()]) {
+        for batch in batches(&[ids.len()]) {
             let hidden = encoder.hidden(&ctx, &lines, &batch.with_two_columns())?;
             bytes = Graph::new(&[&hidden])?.plan_bytes(backend)?;
         }
@@ -135,6 +151,11 @@ impl Encoder {
             types,
             norm: weights.layer_norm("token_embd_norm", width, shape.eps)?,
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
+            last_norm: match shape.norms {
+                Norms::After => None,
+                Norms::Before => Some(weights.layer_norm("output_norm", width, shape.eps)?),
+            },
+            head: Head::load(&weights, &package.settings, &shape)?,
             vocabulary,
             tokenizer,
             sentences: sentence,
@@ -174,6 +195,11 @@ impl Encoder {
         self.warnings.list()
     }
 
+    /// The backend that computes the model.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
     /// The memory that the weights take now. It shrinks after computing, as packed copies replace the original weights.
     pub fn memory(&self) -> Memory {
         self.weight_memory.memory()
@@ -185,16 +211,21 @@ impl Encoder {
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) if the tokenizer refuses the text.
     pub fn tokenize(&self, text: &str) -> Result<(Vec<u32>, bool)> {
-        let mut text = Cow::from(text);
-        if self.sentences.lower_case {
-            text = text.to_lowercase().into();
-        }
+        let mut text = self.cased(text);
         if !self.sentences.prompt.is_empty() {
             text = format!("{}{text}", self.sentences.prompt).into();
         }
         let mut tokens = self.tokenizer.encode(&text, true, false)?;
         let was_cut = self.tokenizer.cut(&mut tokens, self.max_tokens);
         Ok((tokens, was_cut))
+    }
+
+    /// A text in lower case, if the files want that.
+    fn cased<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.sentences.lower_case {
+            true => text.to_lowercase().into(),
+            false => text.into(),
+        }
     }
 
     /// The vectors of these texts, in their order. Texts that are too long are cut.
@@ -211,7 +242,8 @@ impl Encoder {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for an invalid token, too many tokens in a line, a vector that is not
-    /// finite, or if `progress` returned `false`; [`ErrorKind::Memory`](crate::ErrorKind),
+    /// finite, or if `progress` returned `false`; [`ErrorKind::Unsupported`](crate::ErrorKind) for a file that says that
+    /// it gives scores alone, unless a pooling was chosen; [`ErrorKind::Memory`](crate::ErrorKind),
     /// [`ErrorKind::Internal`](crate::ErrorKind).
     pub fn embed_tokens(&self, lines: &[Vec<u32>], progress: impl FnMut(usize) -> bool) -> Result<Vec<Vec<f32>>> {
         self.embed_lines(0, lines, progress)
@@ -225,80 +257,120 @@ impl Encoder {
         &self,
         first: usize,
         lines: &[Vec<u32>],
-        mut progress: impl FnMut(usize) -> bool,
+        progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<Vec<f32>>> {
+        self.sentences.check_vectors()?;
+        let width = self.width();
+        let rows: Vec<Line> = lines.iter().map(|ids| Line { ids, types: &[] }).collect();
+        let mut vectors = vec![vec![0.0; width]; lines.len()];
+        self.each_batch(first, &rows, progress, |ctx, batch| {
+            let hidden = self.read(&self.hidden(ctx, &rows, batch)?)?;
+            for (line, range) in batch.places() {
+                let rows = &hidden[range.start * width..range.end * width];
+                if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
+                    let (line, token, value) = (first + line, at / width, rows[at]);
+                    let what =
+                        format!("line {line}: the vector of its token {token} holds {value}, which is no vector");
+                    return Err(self.not_finite(what));
+                }
+                vectors[line] = pooled(rows, width, self.pooling());
+            }
+            Ok(())
+        })?;
+        Ok(vectors)
+    }
+
+    /// Checks lines, and calls `compute` for batches of them; lines without tokens are in none.
+    fn each_batch(
+        &self,
+        first: usize,
+        lines: &[Line],
+        mut progress: impl FnMut(usize) -> bool,
+        mut compute: impl FnMut(&Context, &Batch) -> Result<()>,
+    ) -> Result<()> {
         for (i, line) in lines.iter().enumerate() {
-            let i = first + i;
-            let (n, most) = (line.len(), self.max_tokens);
-            if n > most {
-                return Err(Error::invalid(format!("line {i}: {n} tokens: up to {most} are valid")));
-            }
-            if let Some(token) = line.iter().find(|token| i64::from(**token) >= self.vocabulary) {
-                let message = format!("line {i}: token {token}: 0 to {} are valid", self.vocabulary - 1);
-                return Err(Error::invalid(message));
-            }
+            self.check(line).map_err(|e| Error::invalid(format!("line {}: {e}", first + i)))?;
         }
-        let lengths: Vec<usize> = lines.iter().map(Vec::len).collect();
-        let mut vectors = vec![vec![0.0; self.width()]; lines.len()];
+        let lengths: Vec<usize> = lines.iter().map(|line| line.ids.len()).collect();
         let mut ctx = Context::on(&self.backend);
-        let mut done = lines.iter().filter(|line| line.is_empty()).count();
+        let mut done = lengths.iter().filter(|length| **length == 0).count();
         for batch in batches(&lengths) {
             done += batch.lines.len();
-            let batch = batch.with_two_columns();
-            let hidden = self.compute(&ctx, lines, &batch)?;
-            for (line, range) in batch.places() {
-                let rows = &hidden[range.start * self.width()..range.end * self.width()];
-                if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-                    return Err(self.not_finite(first + line, at / self.width(), rows[at]));
-                }
-                vectors[line] = pooled(rows, self.width(), self.pooling());
-            }
+            compute(&ctx, &batch.with_two_columns())?;
             if !progress(done) {
                 return Err(Error::invalid(format!("stopped after {done} of {} lines", lines.len())));
             }
             ctx.reset()?;
         }
-        Ok(vectors)
+        Ok(())
     }
 
-    fn not_finite(&self, line: usize, token: usize, value: f32) -> Error {
+    fn check(&self, line: &Line) -> Result<()> {
+        let (n, most) = (line.ids.len(), self.max_tokens);
+        if n > most {
+            return Err(Error::invalid(format!("{n} tokens: up to {most} are valid")));
+        }
+        if let Some(token) = line.ids.iter().find(|token| i64::from(**token) >= self.vocabulary) {
+            return Err(Error::invalid(format!("token {token}: 0 to {} are valid", self.vocabulary - 1)));
+        }
+        if !line.types.is_empty() && line.types.len() != n {
+            let what = format!("{} token types for {n} tokens: one for each, or none, is valid", line.types.len());
+            return Err(Error::invalid(what));
+        }
+        let types = self.types.as_ref().and_then(|types| types.shape().get(1).copied()).unwrap_or(1);
+        match line.types.iter().find(|kind| i64::from(**kind) >= types) {
+            Some(kind) => Err(Error::invalid(format!("token type {kind}: 0 to {} are valid", types - 1))),
+            None => Ok(()),
+        }
+    }
+
+    fn not_finite(&self, what: String) -> Error {
         let because = self.weight_memory.not_finite().map_or(String::new(), |weight| format!("; {weight}"));
-        Error::invalid(format!(
-            "line {line}: the vector of its token {token} holds {value}, which is no vector{because}"
-        ))
-        .with_hint("a weight is damaged, or values are beyond F32's range: compare the file with its source")
+        Error::invalid(what + &because)
+            .with_hint("a weight is damaged, or values are beyond F32's range: compare the file with its source")
     }
 
-    /// The last layer's rows of a batch, token by token.
-    fn compute(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Vec<f32>> {
-        let x = self.hidden(ctx, lines, batch)?;
-        let graph = Graph::new(&[&x])?;
+    /// Computes a node and reads it.
+    fn read(&self, node: &Tensor) -> Result<Vec<f32>> {
+        let graph = Graph::new(&[node])?;
         self.weight_memory.keep(|| Ok(graph.compute(&self.backend)?))?;
         self.weight_memory.give_back();
-        Ok(x.to_vec::<f32>()?)
+        Ok(node.to_vec::<f32>()?)
     }
 
-    /// The node of these rows.
-    fn hidden(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Tensor> {
+    fn pass(&self) -> Pass {
+        Pass::evaluation()
+    }
+
+    /// The vectors of a batch's tokens after the last layer, [width, tokens].
+    fn hidden(&self, ctx: &Context, lines: &[Line], batch: &Batch) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
             Positions::Turned(_) => 0,
         };
-        let (mut ids, mut positions) = (Vec::new(), Vec::new());
+        let (mut ids, mut kinds, mut positions) = (Vec::new(), Vec::new(), Vec::new());
+        let index = |id: &u32| i32::try_from(*id).unwrap_or(i32::MAX);
         for (line, _) in batch.places() {
-            ids.extend(lines[line].iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)));
-            positions.extend((0..lines[line].len()).map(|i| (first + i as i64) as i32));
+            let Line { ids: of_line, types } = lines[line];
+            ids.extend(of_line.iter().map(index));
+            kinds.extend(types.iter().map(index));
+            kinds.resize(ids.len(), 0);
+            positions.extend((0..of_line.len()).map(|i| (first + i as i64) as i32));
         }
         let n = [ids.len() as i64];
         let (ids, positions) = (ctx.tensor_of(n, &ids)?, ctx.tensor_of(n, &positions)?);
-        let pass = Pass::evaluation();
+        let pass = self.pass();
         let mut x = self.tokens.forward(&ids, &pass)?;
         if let Some(table) = &self.positions {
             x = (&x + &table.forward(&positions, &pass)?)?;
         }
         if let Some(types) = &self.types {
-            // All tokens have the first type. The view is a node of this context, because the weights' takes no more.
-            x = (&x + &ctx.within(|| types.narrow(1, 0, 1))?)?;
+            let added = match kinds.iter().all(|kind| *kind == 0) {
+                // The view is a node of this context, because the weights' takes no more.
+                true => ctx.within(|| types.narrow(1, 0, 1))?,
+                false => ctx.within(|| types.get_rows(&ctx.tensor_of(n, &kinds)?))?,
+            };
+            x = (&x + &added)?;
         }
         x = self.norm.forward(&x, &pass)?;
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
@@ -307,12 +379,19 @@ impl Encoder {
             batch,
             positions: &positions,
             biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
+            window: match &self.shape.windows {
+                Some(windows) if longest as i64 > windows.distance + 1 => Some(window_mask(ctx, windows, longest)?),
+                _ => None,
+            },
             pass,
         };
         for layer in &self.layers {
             x = layer.forward(&run, &x)?;
         }
-        Ok(x)
+        match &self.last_norm {
+            Some(norm) => Ok(norm.forward(&x, &run.pass)?),
+            None => Ok(x),
+        }
     }
 }
 

@@ -31,7 +31,54 @@ pub enum Positions {
     Turned(RopeOptions),
 }
 
-/// An encoder. Its layers are: attention, sum, norm; feed-forward, sum, norm.
+/// Where a layer's norms are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norms {
+    /// After each sum: attention, sum, norm; feed-forward, sum, norm.
+    After,
+    /// Before each block: norm, attention, sum; norm, feed-forward, sum. The first layer has no norm before attention,
+    /// and one more norm follows the last layer.
+    Before,
+}
+
+/// Layers whose tokens attend only to near ones.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    /// The largest distance between a token and one that it attends to.
+    pub distance: i64,
+    /// Layers whose number is a multiple of this attend to all tokens.
+    pub every: i64,
+    /// The rotation in the layers with a window.
+    pub rope: RopeOptions,
+}
+
+/// A text's vector from which a head computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadPooling {
+    /// That of the first token.
+    First,
+    /// The mean of its tokens' vectors.
+    Mean,
+}
+
+/// What a head computes: a product, an activation and perhaps a norm, then a product with a row for each label.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadShape {
+    pub pooling: HeadPooling,
+    pub activation: HeadActivation,
+}
+
+/// The activation between the two products of a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadActivation {
+    Tanh,
+    Gelu,
+    GeluErf,
+    Relu,
+    Silu,
+}
+
+/// An encoder.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub layers: i64,
@@ -47,6 +94,12 @@ pub struct Shape {
     pub buckets: Option<i64>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
+    /// One matrix makes the gate and what it multiplies.
+    pub fused_gate: bool,
+    pub norms: Norms,
+    pub windows: Option<Windows>,
+    /// The head of the architecture's classifiers, if it has them.
+    pub head: Option<HeadShape>,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -85,6 +138,10 @@ impl Shape {
             max_tokens: rows_of - first,
             buckets: None,
             fused: false,
+            fused_gate: false,
+            norms: Norms::After,
+            windows: None,
+            head: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
         })
     }
 

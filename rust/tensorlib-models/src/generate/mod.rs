@@ -16,6 +16,7 @@ use answer::Answer;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+pub(crate) use chat::guarded;
 pub use chat::{Chat, ChatOptions, Message, Prompt, Role, ToolCall};
 #[cfg(feature = "grammar")]
 pub use constraint::Constraint;

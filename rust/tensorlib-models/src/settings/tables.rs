@@ -131,6 +131,32 @@ pub(crate) const OTHER_INPUTS: Fields = Fields {
     only: &[],
 };
 
+/// Fields of config.json that only heads of encoders read.
+pub(crate) const HEAD_CONFIG: Fields = Fields { known: &["sbert_ce_default_activation_function"], only: &[] };
+
+/// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
+pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
+    known: &[
+        "attention_bias",
+        "classifier_bias",
+        "cls_token_id",
+        "decoder_bias",
+        "deterministic_flash_attn",
+        "embedding_dropout",
+        "initializer_cutoff_factor",
+        "layer_norm_eps",
+        "mlp_bias",
+        "mlp_dropout",
+        "norm_bias",
+        "position_embedding_type",
+        "reference_compile",
+        "repad_logits_with_grad",
+        "sparse_pred_ignore_index",
+        "sparse_prediction",
+    ],
+    only: &[],
+};
+
 /// Fields of encoders' config.json.
 pub(crate) const ENCODER_CONFIG: Fields = Fields {
     known: COMMON,
@@ -207,6 +233,7 @@ pub(crate) const ROTATION: Fields = Fields {
 pub(crate) const DECODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_epsilon",
+        "classifier.output_labels",
         "pooling_type",
         "rope.scaling.finetuned",
         "tensor_data_layout",
@@ -241,12 +268,17 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
 
 /// Keys of encoders in GGUF, without the architecture's name.
 pub(crate) const ENCODER_GGUF: Fields = Fields {
-    known: &["attention.layer_norm_rms_epsilon", "pooling_type", "tensor_data_layout", "vocab_size"],
+    known: &[
+        "attention.layer_norm_rms_epsilon",
+        "classifier.output_labels",
+        "pooling_type",
+        "tensor_data_layout",
+        "vocab_size",
+    ],
     only: &[
         ("attention.causal", &["false"]),
         ("attention.clamp_kqv", &["0"]),
         ("attention.max_alibi_bias", &["0"]),
-        ("classifier.output_labels", &[]),
         ("expert_count", &["0"]),
         ("moe_every_n_layers", &["0"]),
         ("rope.scaling.factor", &["1", "0"]),

@@ -8,7 +8,7 @@ use super::model::{byte_pairs, longest_first, most_likely, Model};
 use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
 use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary};
-use super::{pretokenizers, Parts};
+use super::{pairs, pretokenizers, Parts};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::Gguf;
@@ -54,6 +54,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     };
     let added = added_tokens(&vocabulary, marks_spaces(&name), strips_after(&data, &name)?);
     let (prefix, suffix) = around(&data, &name, &named, &family)?;
+    let pair = pair(&name, &vocabulary, prefix, suffix);
     Ok(Parts {
         vocabulary,
         added,
@@ -61,6 +62,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         pre_tokenizers: PreTokenizers::of(family.pre_tokenizer),
         model: family.model,
         decoder: family.decoder,
+        pair,
         prefix: prefix.into_iter().collect(),
         suffix: suffix.into_iter().collect(),
         roles: named.roles,
@@ -68,6 +70,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         stops: Vec::new(),
         truncates_left: false,
         chat_template: data.string("tokenizer.chat_template")?,
+        rerank_template: data.string("tokenizer.chat_template.rerank")?,
     })
 }
 
@@ -143,6 +146,13 @@ fn around(data: &Metadata<'_>, name: &str, named: &Named, family: &Family) -> Re
     let last = if name == "bert" { *separator } else { roles.eos.or(*separator) };
     let suffix = if add("add_eos_token", family.eos)? || add("add_sep_token", false)? { last } else { None };
     Ok((prefix, suffix))
+}
+
+/// A pair of texts. The files do not say: vocabularies with RoBERTa's end token have two of them between the texts, and
+/// only BERT's own give the second text a type of its own.
+fn pair(name: &str, vocabulary: &Vocabulary, prefix: Option<u32>, suffix: Option<u32>) -> pairs::Pair {
+    let is_roberta = suffix.and_then(|id| vocabulary.text(id)) == Some("</s>");
+    pairs::usual(prefix, suffix, if is_roberta { 2 } else { 1 }, u32::from(name == "bert"))
 }
 
 fn vocabulary(name: &str, texts: Vec<String>, mut kinds: Vec<Kind>, named: &Named) -> Result<Vocabulary> {

@@ -6,6 +6,7 @@ use super::expressions::Weight;
 use super::guard::guarded;
 use super::hub_settings::Settings;
 use super::model::Model;
+use super::pairs::{Pair, Part};
 use super::steps::{Normalizers, PreTokenizers};
 use super::tables::{MODEL, TOKENIZER};
 use super::vocabulary::{Kind, Roles, Vocabulary, MAX_TOKENS};
@@ -47,9 +48,18 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     let role = |name: &str| settings.role(name).and_then(|text| vocabulary.id(text));
     let roles = Roles { bos: role("bos").or(role("cls")), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
     // The post-processor decides, as in transformers 5, even if tokenizer_config.json says otherwise.
-    let (prefix, suffix) = around(&file, part("post_processor"))?;
+    let processor = part("post_processor");
+    let (prefix, suffix) = around(&file, processor.clone())?;
+    let mut pair = around_pair(&file, processor)?;
+    if !settings.has_types {
+        pair.iter_mut().for_each(|(_, kind)| *kind = 0);
+    }
     warn_if_contradicted(&file, &settings, &roles, (&prefix, &suffix), warnings);
-    if let Some(id) = prefix.iter().chain(&suffix).find(|id| **id as usize >= vocabulary.len()) {
+    let of_pair = pair.iter().filter_map(|(part, _)| match part {
+        Part::Token(id) => Some(id),
+        Part::First | Part::Second => None,
+    });
+    if let Some(id) = prefix.iter().chain(&suffix).chain(of_pair).find(|id| **id as usize >= vocabulary.len()) {
         let n = vocabulary.len();
         return Err(Error::format(format!("{file}: post_processor: no token {id}; ids are 0 to {}", n - 1)));
     }
@@ -62,11 +72,13 @@ pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
         decoder,
         prefix,
         suffix,
+        pair,
         roles,
         ends: settings.ends,
         stops: settings.stops,
         truncates_left: settings.truncates_left,
         chat_template: settings.chat_template,
+        rerank_template: None,
     })
 }
 
@@ -182,10 +194,11 @@ fn vocabulary(file: &str, model: &ModelWrapper, added: &[(u32, AddedToken)]) -> 
     Vocabulary::new(texts, kinds)
 }
 
+/// No token has this id, so it marks the position of a text.
+const TEXT: u32 = u32::MAX;
+
 /// The tokens that the post-processor puts before and after a text.
 fn around(file: &str, description: Value) -> Result<(Vec<u32>, Vec<u32>)> {
-    // No token has this id, so it marks the position of the text.
-    const TEXT: u32 = u32::MAX;
     let ids = guarded(&format!("{file}: post_processor"), || {
         let Some(processor) = serde_json::from_value::<Option<PostProcessorWrapper>>(description)? else {
             return Ok(vec![TEXT]);
@@ -197,6 +210,26 @@ fn around(file: &str, description: Value) -> Result<(Vec<u32>, Vec<u32>)> {
         Some(at) => Ok((ids[..at].to_vec(), ids[at + 1..].to_vec())),
         None => Err(Error::format(format!("{file}: post_processor: it leaves out the text"))),
     }
+}
+
+/// The parts of a pair of texts, as the post-processor puts them together; none if it leaves one of them out.
+fn around_pair(file: &str, description: Value) -> Result<Pair> {
+    const SECOND: u32 = TEXT - 1;
+    let parts = guarded(&format!("{file}: post_processor"), || {
+        let Some(processor) = serde_json::from_value::<Option<PostProcessorWrapper>>(description)? else {
+            return Ok(vec![(Part::First, 0), (Part::Second, 1)]);
+        };
+        let text = |id, kind| Encoding::from_tokens(vec![Token::new(id, String::new(), (0, 0))], kind);
+        let pair = processor.process(text(TEXT, 0), Some(text(SECOND, 1)), true)?;
+        let part = |id: &u32| match *id {
+            TEXT => Part::First,
+            SECOND => Part::Second,
+            id => Part::Token(id),
+        };
+        Ok(pair.get_ids().iter().map(part).zip(pair.get_type_ids().iter().copied()).collect())
+    })?;
+    let has = |text: Part| parts.iter().any(|(part, _)| *part == text);
+    Ok(if has(Part::First) && has(Part::Second) { parts } else { Pair::new() })
 }
 
 /// The decoders of a file as steps.

@@ -22,12 +22,14 @@ pub(super) struct Settings {
     pub(super) stops: Vec<String>,
     /// Whether texts that are too long lose their beginning.
     pub(super) truncates_left: bool,
+    /// Whether models get token types, as `model_input_names` says.
+    pub(super) has_types: bool,
     pub(super) chat_template: Option<String>,
 }
 
 impl Settings {
     pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Self> {
-        let mut settings = Settings::default();
+        let mut settings = Settings { has_types: true, ..Settings::default() };
         let path = folder.join("tokenizer_config.json");
         if let Some(json) = optional_json(&path)? {
             check(&path, &json, &CONFIG, warnings)?;
@@ -35,6 +37,9 @@ impl Settings {
             settings.add_bos = json["add_bos_token"].as_bool();
             settings.add_eos = json["add_eos_token"].as_bool();
             settings.truncates_left = json["truncation_side"] == "left";
+            if let Some(names) = json["model_input_names"].as_array() {
+                settings.has_types = names.iter().any(|name| name == "token_type_ids");
+            }
             settings.chat_template = template(&json["chat_template"]);
             settings.add_tokens(&path, &json["added_tokens_decoder"])?;
         }

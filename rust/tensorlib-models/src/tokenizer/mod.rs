@@ -13,6 +13,7 @@ mod hub_settings;
 mod metadata;
 mod model;
 mod oniguruma;
+mod pairs;
 mod pretokenizers;
 mod sentencepiece;
 mod steps;
@@ -31,6 +32,7 @@ use decoder::Decoder;
 use expressions::Work;
 use guard::guarded;
 use model::Model;
+use pairs::Pair;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -84,6 +86,8 @@ struct Parts {
     /// The tokens put before a text and after it.
     prefix: Vec<u32>,
     suffix: Vec<u32>,
+    /// The parts of a pair of texts; empty if the files define no pairs.
+    pair: Pair,
     roles: Roles,
     /// Tokens other than eos that the file names as ends.
     ends: Vec<u32>,
@@ -92,6 +96,8 @@ struct Parts {
     /// Whether texts that are too long lose their beginning.
     truncates_left: bool,
     chat_template: Option<String>,
+    /// The template of pairs that the model judges.
+    rerank_template: Option<String>,
 }
 
 impl Tokenizer {
@@ -349,6 +355,11 @@ impl Tokenizer {
     /// The id of the token that the vocabulary writes like this; the first of several.
     pub fn id(&self, token: &str) -> Option<u32> {
         self.parts.vocabulary.id(token)
+    }
+
+    /// The text around a query and a document that the model judges, with the places `{query}` and `{document}`.
+    pub(crate) fn rerank_template(&self) -> Option<&str> {
+        self.parts.rerank_template.as_deref()
     }
 
     /// The template for conversations with this model, in the language Jinja.

@@ -11,6 +11,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
     let architecture = match spec.family {
         Family::Bert => "bert",
         Family::Nomic => "nomic-bert",
+        Family::ModernBert => "modern-bert",
         Family::Mpnet => panic!("GGUF has no such architecture"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
@@ -24,8 +25,16 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         ("attention.causal", Value::Bool(false)),
         ("pooling_type", Value::U32(1)),
     ];
-    if spec.family == Family::Nomic {
+    if spec.rope_base > 0.0 {
         own.push(("rope.freq_base", Value::F32(spec.rope_base as f32)));
+    }
+    if spec.family == Family::ModernBert {
+        own.push(("rope.freq_base_swa", Value::F32(spec.near_base as f32)));
+        own.push(("rope.scaling.type", "none".into()));
+        own.push(("attention.sliding_window", number(spec.window)));
+        own.push(("attention.sliding_window_pattern", number(spec.every)));
+        own.push(("hidden_activation", "gelu".into()));
+        own.push(("vocab_size", number(spec.vocabulary)));
     }
     all.extend(own.into_iter().map(|(key, value)| (format!("{architecture}.{key}"), value)));
     all.extend(vocabulary(spec.vocabulary));
@@ -36,13 +45,13 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
 pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
     let names = match spec.family {
         Family::Nomic => ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"],
-        _ => [
+        family => [
             "num_hidden_layers",
             "hidden_size",
             "num_attention_heads",
             "intermediate_size",
             "max_position_embeddings",
-            "layer_norm_eps",
+            if family == Family::ModernBert { "norm_eps" } else { "layer_norm_eps" },
         ],
     };
     let counts = [spec.layers, spec.width, spec.heads, spec.ffn, spec.positions];
@@ -54,6 +63,12 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
             spec.rope_base
         ),
         Family::Mpnet => r#""hidden_act": "gelu", "pad_token_id": 1, "relative_attention_num_buckets": 32"#.into(),
+        Family::ModernBert => format!(
+            r#""hidden_activation": "gelu", "global_rope_theta": {}, "local_rope_theta": {}, "local_attention": {},
+"global_attn_every_n_layers": {}, "attention_bias": false, "mlp_bias": false, "norm_bias": false, "classifier_bias": false,
+"classifier_activation": "gelu", "layer_norm_eps": 1e-05, "position_embedding_type": "absolute""#,
+            spec.rope_base, spec.near_base, spec.window, spec.every
+        ),
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
     let eps = format!("\"{}\": {:e}", names[5], spec.eps);
@@ -65,7 +80,18 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
     let (base, end) = name.rsplit_once('.').unwrap();
     let base = match base.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
         None => match (base, family) {
-            ("token_embd", _) => "embeddings.word_embeddings".to_string(),
+            // Heads have no prefix, but for BERT's pooler.
+            ("cls", Family::ModernBert) => return format!("head.dense.{end}"),
+            ("cls.norm", _) => return format!("head.norm.{end}"),
+            ("cls", Family::Bert) if prefix != "roberta." => "pooler.dense".to_string(),
+            ("cls", _) => return format!("classifier.dense.{end}"),
+            ("cls.output", Family::Mpnet) => return format!("classifier.out_proj.{end}"),
+            ("cls.output", _) if prefix == "roberta." => return format!("classifier.out_proj.{end}"),
+            ("cls.output", _) => return format!("classifier.{end}"),
+            ("token_embd", Family::ModernBert) => "embeddings.tok_embeddings".into(),
+            ("token_embd_norm", Family::ModernBert) => "embeddings.norm".into(),
+            ("output_norm", _) => "final_norm".into(),
+            ("token_embd", _) => "embeddings.word_embeddings".into(),
             ("position_embd", _) => "embeddings.position_embeddings".into(),
             ("token_types", _) => "embeddings.token_type_embeddings".into(),
             ("token_embd_norm", Family::Nomic) => "emb_ln".into(),
@@ -82,6 +108,18 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                 (Family::Nomic, "ffn_gate") => "mlp.fc12",
                 (Family::Nomic, "ffn_down") => "mlp.fc2",
                 (Family::Nomic, "layer_output_norm") => "norm2",
+                (Family::ModernBert, part) => {
+                    let part = match part {
+                        "attn_qkv" => "attn.Wqkv",
+                        "attn_output" => "attn.Wo",
+                        "attn_norm" => "attn_norm",
+                        "ffn_up" => "mlp.Wi",
+                        "ffn_down" => "mlp.Wo",
+                        "ffn_norm" => "mlp_norm",
+                        other => panic!("{other}"),
+                    };
+                    return format!("{prefix}layers.{layer}.{part}.{end}");
+                }
                 (Family::Bert, "attn_q") => "attention.self.query",
                 (Family::Bert, "attn_k") => "attention.self.key",
                 (Family::Bert, "attn_v") => "attention.self.value",

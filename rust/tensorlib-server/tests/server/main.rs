@@ -5,6 +5,7 @@ mod common;
 mod hostile;
 mod limits;
 mod requests;
+mod scores;
 mod soak;
 mod texts;
 mod tools;

@@ -28,6 +28,7 @@ fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String
         return match part {
             "token_embd" => behind_prefixes(&format!("embed_tokens.{end}")),
             "output_norm" => behind_prefixes(&format!("norm.{end}")),
+            "cls.output" => vec![format!("score.{end}")],
             "output" => vec![format!("lm_head.{end}"), format!("language_model.lm_head.{end}")],
             _ => vec![name.into()],
         };

@@ -1,7 +1,9 @@
 //! BERT, RoBERTa and XLM-RoBERTa.
 
+use super::names;
 use crate::encoder::shape::{Activation, Counts, Shape, EPS, POSITIONS};
 use crate::settings::{Key, Settings};
+use crate::weights::HubNames;
 use crate::{Error, Result};
 
 const ACTIVATION: Key = Key("", "hidden_act");
@@ -45,4 +47,17 @@ pub fn activation(settings: &Settings) -> Result<Activation> {
             return Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))));
         }
     })
+}
+
+/// The prefixes of the names in whole models; sentence encoders have none.
+const PREFIXES: [&str; 3] = ["", "bert.", "roberta."];
+
+/// BERT's names.
+pub fn hub_names() -> HubNames {
+    names::with(&PREFIXES, names::bert)
+}
+
+/// RoBERTa's names.
+pub fn roberta_hub_names() -> HubNames {
+    names::with(&PREFIXES, names::roberta)
 }

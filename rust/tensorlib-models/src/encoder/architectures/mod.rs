@@ -1,22 +1,25 @@
 //! The differences between architectures, a file each.
 
 mod bert;
+mod modernbert;
 mod mpnet;
 mod names;
 mod nomic;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
-use crate::settings::{Settings, ENCODER_CONFIG, ENCODER_GGUF, NOMIC_CONFIG};
+use crate::settings::{Settings, ENCODER_CONFIG, ENCODER_GGUF, HEAD_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG};
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 3] = [
+const ALL: [Architecture<Shape>; 5] = [
+    Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
-        names: &["bert", "roberta", "xlm-roberta", "camembert"],
+        names: &["roberta", "xlm-roberta", "camembert"],
         shape: bert::shape,
-        hub_names: names::plain,
+        hub_names: bert::roberta_hub_names,
     },
+    Architecture { names: &["modernbert", "modern-bert"], shape: modernbert::shape, hub_names: modernbert::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
     Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
 ];
@@ -29,8 +32,9 @@ pub fn is_encoder(architecture: &str) -> bool {
 /// Reads the encoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
-        "nomic_bert" => &[&ENCODER_CONFIG, &NOMIC_CONFIG],
-        _ => &[&ENCODER_CONFIG],
+        "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
+        "modernbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &MODERNBERT_CONFIG],
+        _ => &[&ENCODER_CONFIG, &HEAD_CONFIG],
     };
     architecture::read(&ALL, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
 }

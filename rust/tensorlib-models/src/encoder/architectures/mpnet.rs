@@ -36,7 +36,7 @@ fn name(layer: Option<&str>, part: &str) -> Option<String> {
     let Some(layer) = layer else {
         return match part {
             "attn_rel_b" => Some("encoder.relative_attention_bias".into()),
-            _ => names::bert(None, part),
+            _ => names::roberta(None, part),
         };
     };
     let theirs = match part {

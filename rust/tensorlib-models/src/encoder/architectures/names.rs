@@ -2,11 +2,6 @@
 
 use crate::weights::{HubName, HubNames};
 
-/// BERT's names, plain as in sentence encoders, or with a prefix as in whole models.
-pub fn plain() -> HubNames {
-    with(&["", "bert.", "roberta."], bert)
-}
-
 /// The names that `name` gives to a tensor without its ending: one outside of layers, or a part of the layer with this
 /// number.
 pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> Option<String>) -> HubNames {
@@ -28,6 +23,15 @@ pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> O
     HubNames::new(of)
 }
 
+/// RoBERTa's name of a part: its heads differ from BERT's.
+pub fn roberta(layer: Option<&str>, part: &str) -> Option<String> {
+    match (layer, part) {
+        (None, "cls") => Some("classifier.dense".into()),
+        (None, "cls.output") => Some("classifier.out_proj".into()),
+        _ => bert(layer, part),
+    }
+}
+
 /// BERT's name of a part.
 pub fn bert(layer: Option<&str>, part: &str) -> Option<String> {
     let Some(layer) = layer else {
@@ -36,6 +40,8 @@ pub fn bert(layer: Option<&str>, part: &str) -> Option<String> {
             "position_embd" => "embeddings.position_embeddings",
             "token_types" => "embeddings.token_type_embeddings",
             "token_embd_norm" => "embeddings.LayerNorm",
+            "cls" => "pooler.dense",
+            "cls.output" => "classifier",
             _ => return None,
         };
         return Some(name.into());

@@ -51,6 +51,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         positions: Positions::Turned(rope),
         max_tokens,
         fused: true,
+        head: None,
         ..shape
     })
 }

@@ -12,7 +12,7 @@ use crate::tokenizer::Tokenizer;
 use serde_json::{Map, Value};
 
 /// A mark that occurs in none of the strings of these values.
-pub fn mark(values: &Map<String, Value>) -> Option<char> {
+pub(crate) fn mark(values: &Map<String, Value>) -> Option<char> {
     let mut free: Vec<char> = MARKS.collect();
     let mut texts = Vec::new();
     values.values().for_each(|value| strings(value, &mut texts));
@@ -33,7 +33,7 @@ fn strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 }
 
 /// The value with marks in all of its strings and keys.
-pub fn marked(value: Value, mark: char, tokenizer: &Tokenizer) -> Value {
+pub(crate) fn marked(value: Value, mark: char, tokenizer: &Tokenizer) -> Value {
     match value {
         Value::String(text) => Value::String(with_marks(&text, mark, tokenizer)),
         Value::Array(all) => all.into_iter().map(|value| marked(value, mark, tokenizer)).collect(),

@@ -1,6 +1,6 @@
 //! Conversations, written by a model's own template.
 
-mod guarded;
+pub(crate) mod guarded;
 mod message;
 
 use super::reasoning::Reasoning;

@@ -1,0 +1,132 @@
+//! A classifier's head: logits of labels from the vectors of a text's tokens.
+
+mod labels;
+
+pub use labels::Scores;
+
+use super::batches::Batch;
+use super::shape::{HeadActivation, HeadPooling, HeadShape, Shape};
+use crate::settings::{Key, Settings};
+use crate::weights::Weights;
+use crate::{Error, Result};
+use labels::Labels;
+use tensorlib::nn::{LayerNorm, Linear, Module, Pass};
+use tensorlib::{Context, Tensor};
+
+const ARCHITECTURES: Key = Key("", "architectures");
+
+/// A head's weights and labels.
+pub struct Head {
+    shape: HeadShape,
+    /// The first product; without it the activation is left out too.
+    dense: Option<Linear>,
+    norm: Option<LayerNorm>,
+    output: Linear,
+    labels: Labels,
+}
+
+impl Head {
+    /// Loads the tensors `cls.*`; `None` if the files have no head.
+    pub fn load(weights: &Weights, settings: &Settings, shape: &Shape) -> Result<Option<Self>> {
+        let Some(of) = shape.head.filter(|_| classifies_texts(settings)) else { return Ok(None) };
+        let width = shape.width;
+        let rows = |name: &str| {
+            let shape = weights.shape_of(&format!("{name}.weight"));
+            shape.map(|shape| shape.get(1).copied().unwrap_or(1))
+        };
+        let (dense, output) = match (rows("cls"), rows("cls.output")) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(n)) => (Some(weights.linear("cls", width, width)?), weights.linear("cls.output", width, n)?),
+            // A folder of a model that was never a classifier may have the first product, which BERT is trained with.
+            (Some(_), None) if weights.is_hub() => return Ok(None),
+            (None, Some(_)) if weights.is_hub() => {
+                let name = weights.called("cls.weight");
+                return Err(Error::format(format!("tensor '{name}' is missing: [{width}, {width}] is expected")));
+            }
+            // Converters leave out BERT's first product, and some give the second one its name.
+            (only, last) => {
+                let name = if last.is_some() { "cls.output" } else { "cls" };
+                settings.warnings().add(
+                    "the file lacks the first product of the model's head, which converters leave out: its scores are \
+                     not those of the folder that it comes from",
+                );
+                (None, weights.linear(name, width, last.or(only).unwrap_or(1))?)
+            }
+        };
+        let norm = match weights.shape_of("cls.norm.weight") {
+            Some(_) if dense.is_some() => Some(weights.layer_norm("cls.norm", width, shape.eps)?),
+            _ => None,
+        };
+        let n = output.weight.shape().get(1).copied().unwrap_or(1);
+        let labels = Labels::read(settings, usize::try_from(n).unwrap_or(0))?;
+        Ok(Some(Head { shape: of, dense, norm, output, labels }))
+    }
+
+    /// The names of the labels.
+    pub fn labels(&self) -> &[String] {
+        &self.labels.names
+    }
+
+    /// How logits become scores of labels.
+    pub fn classes(&self) -> Scores {
+        self.labels.classes
+    }
+
+    /// How the only logit becomes a score of a pair.
+    pub fn pairs(&self) -> Scores {
+        self.labels.pairs
+    }
+
+    /// The logits [labels, lines] of a batch's lines in their order, from their tokens' vectors, [width, tokens]. A
+    /// single line has two columns, because products with quantised weights round a single one differently.
+    pub fn forward(&self, ctx: &Context, batch: &Batch, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let mut x = match self.shape.pooling {
+            HeadPooling::First => first(ctx, batch, x)?,
+            HeadPooling::Mean => mean(batch, x)?,
+        };
+        if let Some(dense) = &self.dense {
+            let y = dense.forward(&x, pass)?;
+            x = match self.shape.activation {
+                HeadActivation::Tanh => y.tanh()?,
+                HeadActivation::Gelu => y.gelu()?,
+                HeadActivation::GeluErf => y.gelu_erf()?,
+                HeadActivation::Relu => y.relu()?,
+                HeadActivation::Silu => y.silu()?,
+            };
+        }
+        if let Some(norm) = &self.norm {
+            x = norm.forward(&x, pass)?;
+        }
+        Ok(self.output.forward(&x, pass)?)
+    }
+}
+
+/// Whether the model was trained to classify texts, not tokens. Files that do not say are known by their tensors.
+fn classifies_texts(settings: &Settings) -> bool {
+    let names = settings.texts_if(ARCHITECTURES).ok().flatten().unwrap_or_default();
+    names.is_empty() || names.iter().any(|name| name.ends_with("ForSequenceClassification"))
+}
+
+/// The vectors of each line's first token.
+fn first(ctx: &Context, batch: &Batch, x: &Tensor) -> Result<Tensor> {
+    let mut starts: Vec<i32> = batch.places().map(|(_, range)| range.start as i32).collect();
+    if starts.len() == 1 {
+        starts.push(starts[0]);
+    }
+    Ok(x.get_rows(&ctx.tensor_of([starts.len() as i64], &starts)?)?)
+}
+
+/// The mean of each line's vectors.
+fn mean(batch: &Batch, x: &Tensor) -> Result<Tensor> {
+    let width = x.shape()[0];
+    let of_group = |group: &super::batches::Group| -> Result<Tensor> {
+        let (length, lines) = (group.length as i64, group.lines as i64);
+        let rows = x.narrow(1, group.start as i64, length * lines)?;
+        Ok(rows.reshape([width, length, lines])?.mean(1)?.reshape([width, lines])?)
+    };
+    let mut all = batch.groups.iter().map(of_group).collect::<Result<Vec<_>>>()?;
+    if batch.lines.len() == 1 {
+        all.push(all[0].clone());
+    }
+    super::layer::joined(all)
+}
