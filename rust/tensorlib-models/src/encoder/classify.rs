@@ -132,8 +132,8 @@ impl Encoder {
         }
         let (n, mut scores) = (head.labels().len(), vec![Vec::new(); lines.len()]);
         self.each_batch(first, &rows, progress, |ctx, batch| {
-            let hidden = self.hidden(ctx, &rows, batch)?;
-            let logits = self.read(&head.forward(ctx, batch, &hidden, &self.pass())?)?;
+            let hidden = self.hidden(ctx, &rows, batch, head.reads_firsts())?;
+            let logits = self.read(&head.forward(batch, &hidden, &self.pass())?)?;
             for (line, logits) in batch.lines.iter().zip(logits.chunks_exact(n)) {
                 if let Some((label, value)) = head.labels().iter().zip(logits).find(|(_, value)| !value.is_finite()) {
                     return Err(self.not_finite(format!("line {}: the logit of '{label}' is {value}", first + line)));

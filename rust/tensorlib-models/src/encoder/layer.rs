@@ -1,6 +1,6 @@
 //! One layer of an encoder: attention and feed-forward, each with a norm.
 
-use super::batches::Batch;
+use super::batches::{Batch, Group};
 use super::shape::{Activation, Norms, Positions, Shape, Windows};
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -20,6 +20,33 @@ pub struct Run<'a> {
     pub window: Option<Tensor>,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,
+}
+
+/// The first token of each line, for a last layer of which nobody reads the other tokens.
+pub struct Firsts {
+    rows: Tensor,
+    lines: i64,
+}
+
+impl Firsts {
+    /// Those of a batch.
+    pub fn of(ctx: &Context, batch: &Batch) -> Result<Self> {
+        let mut rows: Vec<i32> = batch.places().map(|(_, range)| range.start as i32).collect();
+        let lines = rows.len() as i64;
+        // A single line has two columns, because products with quantised weights round a single one differently.
+        if lines == 1 {
+            rows.push(rows[0]);
+        }
+        Ok(Firsts { rows: ctx.tensor_of([rows.len() as i64], &rows)?, lines })
+    }
+
+    /// The column of each line, doubled if there is one.
+    fn columns(&self, x: Tensor) -> Result<Tensor> {
+        match self.lines {
+            1 => joined(vec![x.clone(), x]),
+            _ => Ok(x),
+        }
+    }
 }
 
 enum Projections {
@@ -73,28 +100,36 @@ impl Layer {
         })
     }
 
-    /// The layer's result for x, [width, tokens].
-    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let normed = |norm: &Option<LayerNorm>, x: &Tensor| match norm {
-            Some(norm) => norm.forward(x, &run.pass),
-            None => Ok(x.clone()),
+    /// The layer's result for x, [width, tokens]: for all tokens, or for these.
+    pub fn forward(&self, run: &Run, x: &Tensor, firsts: Option<&Firsts>) -> Result<Tensor> {
+        let wanted = match firsts {
+            Some(firsts) => x.get_rows(&firsts.rows)?,
+            None => x.clone(),
         };
         match run.shape.norms {
             Norms::After => {
-                let x = normed(&self.attention_norm, &(&self.attention(run, x)? + x)?)?;
+                let sum = (&self.attention(run, x, firsts)? + &wanted)?;
+                let x = self.normed(run, &sum)?;
                 let sum = (&self.feed(run, &x)? + &x)?;
                 Ok(self.feed_norm.forward(&sum, &run.pass)?)
             }
             Norms::Before => {
-                let x = (&self.attention(run, &normed(&self.attention_norm, x)?)? + x)?;
+                let x = (&self.attention(run, &self.normed(run, x)?, firsts)? + &wanted)?;
                 let fed = self.feed(run, &self.feed_norm.forward(&x, &run.pass)?)?;
                 Ok((&fed + &x)?)
             }
         }
     }
 
-    fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let (mut q, mut k, v) = self.project(run, x)?;
+    fn normed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        match &self.attention_norm {
+            Some(norm) => Ok(norm.forward(x, &run.pass)?),
+            None => Ok(x.clone()),
+        }
+    }
+
+    fn attention(&self, run: &Run, x: &Tensor, firsts: Option<&Firsts>) -> Result<Tensor> {
+        let (mut q, mut k, v) = self.project(run, x, firsts)?;
         let windows = run.shape.windows.as_ref().filter(|_| self.has_window);
         let rope = match (&run.shape.positions, windows) {
             (_, Some(windows)) => Some(&windows.rope),
@@ -102,27 +137,46 @@ impl Layer {
             (Positions::Rows { .. }, None) => None,
         };
         if let Some(options) = rope {
-            let turned = |t: &Tensor| t.rope(run.positions, None, *options);
-            (q, k) = (turned(&q)?, turned(&k)?);
+            k = k.rope(run.positions, None, *options)?;
+            // First tokens have position 0, at which nothing is rotated.
+            if firsts.is_none() {
+                q = q.rope(run.positions, None, *options)?;
+            }
         }
-        Ok(self.output.forward(&attended(run, windows, [&q, &k, &v])?, &run.pass)?)
+        let c = match firsts {
+            Some(firsts) => firsts.columns(attended_first(run, windows, [&q, &k, &v])?)?,
+            None => attended(run, windows, [&q, &k, &v])?,
+        };
+        Ok(self.output.forward(&c, &run.pass)?)
     }
 
-    /// Queries, keys and values as [head, heads, tokens].
-    fn project(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    /// Queries, keys and values as [head, heads, tokens]; queries of these tokens alone.
+    fn project(&self, run: &Run, x: &Tensor, firsts: Option<&Firsts>) -> Result<(Tensor, Tensor, Tensor)> {
         let shape = run.shape;
         let (head, heads, tokens) = (shape.head(), shape.heads, run.batch.tokens() as i64);
         match &self.projections {
             Projections::Apart { query, key, value } => {
-                let of = |part: &Linear| -> Result<Tensor> {
-                    Ok(part.forward(x, &run.pass)?.reshape([head, heads, tokens])?)
+                let of = |part: &Linear| part.forward(x, &run.pass)?.reshape([head, heads, tokens]);
+                let q = match firsts {
+                    Some(firsts) => {
+                        let q = query.forward(&x.get_rows(&firsts.rows)?, &run.pass)?;
+                        q.narrow(1, 0, firsts.lines)?.reshape([head, heads, firsts.lines])?
+                    }
+                    None => of(query)?,
                 };
-                Ok((of(query)?, of(key)?, of(value)?))
+                Ok((q, of(key)?, of(value)?))
             }
             Projections::Fused(all) => {
-                let all = all.forward(x, &run.pass)?.reshape([head, 3 * heads, tokens])?;
-                let part = |i: i64| all.narrow(1, i * heads, heads);
-                Ok((part(0)?, part(1)?, part(2)?))
+                let all = all.forward(x, &run.pass)?;
+                let part = |all: &Tensor, i: i64| {
+                    let heads_of_all = all.reshape([head, 3 * heads, all.shape().get(1).copied().unwrap_or(1)])?;
+                    heads_of_all.narrow(1, i * heads, heads)
+                };
+                let q = match firsts {
+                    Some(firsts) => part(&all.get_rows(&firsts.rows)?.narrow(1, 0, firsts.lines)?, 0)?,
+                    None => part(&all, 0)?,
+                };
+                Ok((q, part(&all, 1)?, part(&all, 2)?))
             }
         }
     }
@@ -161,21 +215,12 @@ pub fn window_mask(ctx: &Context, windows: &Windows, longest: usize) -> Result<T
 /// Attention of each line to itself: lines of one length form the batch of one node, without padding. With a window,
 /// each piece of a line attends to the tokens near it.
 fn attended(run: &Run, windows: Option<&Windows>, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
-    let shape = run.shape;
-    let mut parts = Vec::new();
-    for group in &run.batch.groups {
+    let width = run.shape.width;
+    let of_group = |group: &Group| {
         let (length, lines) = (group.length as i64, group.lines as i64);
-        let part = |t: &Tensor, tokens: Range<i64>| {
-            let strides = t.strides();
-            let (of_head, of_token) = (strides[1], strides[2]);
-            let strides = [of_token, of_head, of_token * group.length];
-            let first = of_token * (group.start + tokens.start as usize);
-            t.view([shape.head(), tokens.end - tokens.start, shape.heads, lines], &strides, first)
-        };
-        let attend = |queries: Range<i64>, keys: Range<i64>, mask: Option<&Tensor>| -> Result<Tensor> {
-            let (n, options) = (queries.end - queries.start, FlashAttnExtOptions::new());
-            let (q, k, v) = (part(q, queries)?, part(k, keys.clone())?, part(v, keys)?);
-            Ok(q.flash_attn_ext(&k, &v, mask, None, options)?.reshape([shape.width, n, lines])?)
+        let attend = |queries: Range<i64>, keys: Range<i64>, mask: Option<&Tensor>| {
+            let q = part(run, q, group.start, group.length, lines, queries)?;
+            attend(run, group, q, [k, v], keys, mask)
         };
         let c = match (windows, &run.window) {
             (Some(windows), Some(mask)) if length > windows.distance + 1 => {
@@ -186,18 +231,59 @@ fn attended(run: &Run, windows: Option<&Windows>, [q, k, v]: [&Tensor; 3]) -> Re
                     let sizes = [keys.end - keys.start, queries.end - queries.start];
                     attend(queries, keys, Some(&mask.slice([start, 0], sizes)?))
                 };
-                let pieces = (0..length).step_by(PIECE as usize).map(piece).collect::<Result<_>>()?;
-                joined(pieces)?
+                joined((0..length).step_by(PIECE as usize).map(piece).collect::<Result<_>>()?)?
             }
-            _ => {
-                let mask = run.biases.as_ref();
-                let mask = mask.map(|all| all.slice([0, 0, 0], [length, length, shape.heads])).transpose()?;
-                attend(0..length, 0..length, mask.as_ref())?
-            }
+            _ => attend(0..length, 0..length, biases(run, length, length)?.as_ref())?,
         };
-        parts.push(c.reshape([shape.width, length * lines])?);
+        Ok(c.reshape([width, length * lines])?)
+    };
+    joined(run.batch.groups.iter().map(of_group).collect::<Result<_>>()?)
+}
+
+/// Attention of each line's first token, of which `q` has the queries, to the line.
+fn attended_first(run: &Run, windows: Option<&Windows>, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
+    let (mut all, mut before) = (Vec::new(), 0);
+    for group in &run.batch.groups {
+        let (length, lines) = (group.length as i64, group.lines as i64);
+        let near = windows.map_or(length, |windows| length.min(windows.distance + 1));
+        let q = part(run, q, before, 1, lines, 0..1)?;
+        let c = attend(run, group, q, [k, v], 0..near, biases(run, near, 1)?.as_ref())?;
+        all.push(c.reshape([run.shape.width, lines])?);
+        before += group.lines;
     }
-    joined(parts)
+    joined(all)
+}
+
+/// These tokens of `lines` lines as [head, tokens, heads, lines]: lines of `length` tokens, from the token `start` of t,
+/// [head, heads, tokens], on.
+fn part(run: &Run, t: &Tensor, start: usize, length: usize, lines: i64, tokens: Range<i64>) -> Result<Tensor> {
+    let strides = t.strides();
+    let (of_head, of_token) = (strides[1], strides[2]);
+    let first = of_token * (start + tokens.start as usize);
+    let (shape, strides) =
+        ([run.shape.head(), tokens.end - tokens.start, run.shape.heads, lines], [of_token, of_head, of_token * length]);
+    Ok(t.view(shape, &strides, first)?)
+}
+
+/// The attention of these queries of a group's lines to some of its keys: [width, queries, lines].
+fn attend(
+    run: &Run,
+    group: &Group,
+    q: Tensor,
+    [k, v]: [&Tensor; 2],
+    keys: Range<i64>,
+    mask: Option<&Tensor>,
+) -> Result<Tensor> {
+    let lines = group.lines as i64;
+    let of = |t: &Tensor| part(run, t, group.start, group.length, lines, keys.clone());
+    let c = q.flash_attn_ext(&of(k)?, &of(v)?, mask, None, FlashAttnExtOptions::new())?;
+    Ok(c.reshape([run.shape.width, -1, lines])?)
+}
+
+/// The biases of the first keys and queries.
+fn biases(run: &Run, keys: i64, queries: i64) -> Result<Option<Tensor>> {
+    let part = |all: &Tensor| all.slice([0, 0, 0], [keys, queries, run.shape.heads]);
+    Ok(run.biases.as_ref().map(part).transpose()?)
 }
 
 /// Joins tensors along dimension 1, neighbours first, so that each element is copied only log2(parts) times.

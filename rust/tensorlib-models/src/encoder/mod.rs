@@ -24,7 +24,7 @@ use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
 use head::Head;
-use layer::{window_mask, Layer, Run};
+use layer::{window_mask, Firsts, Layer, Run};
 use shape::{Norms, Positions, Shape};
 use std::borrow::Cow;
 use std::fmt;
@@ -114,7 +114,7 @@ impl Encoder {
         let ctx = Context::on(backend);
         let mut bytes = vec![0; backend.devices().len()];
         for batch in batches(&[ids.len()]) {
-            let hidden = encoder.hidden(&ctx, &lines, &batch.with_two_columns())?;
+            let hidden = encoder.hidden(&ctx, &lines, &batch.with_two_columns(), false)?;
             bytes = Graph::new(&[&hidden])?.plan_bytes(backend)?;
         }
         let warnings = encoder.warnings.list();
@@ -264,8 +264,10 @@ impl Encoder {
         let rows: Vec<Line> = lines.iter().map(|ids| Line { ids, types: &[] }).collect();
         let mut vectors = vec![vec![0.0; width]; lines.len()];
         self.each_batch(first, &rows, progress, |ctx, batch| {
-            let hidden = self.read(&self.hidden(ctx, &rows, batch)?)?;
-            for (line, range) in batch.places() {
+            let firsts = self.pooling() == Pooling::Cls;
+            let hidden = self.read(&self.hidden(ctx, &rows, batch, firsts)?)?;
+            for (i, (line, range)) in batch.places().enumerate() {
+                let range = if firsts { i..i + 1 } else { range };
                 let rows = &hidden[range.start * width..range.end * width];
                 if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
                     let (line, token, value) = (first + line, at / width, rows[at]);
@@ -342,8 +344,9 @@ impl Encoder {
         Pass::evaluation()
     }
 
-    /// The vectors of a batch's tokens after the last layer, [width, tokens].
-    fn hidden(&self, ctx: &Context, lines: &[Line], batch: &Batch) -> Result<Tensor> {
+    /// The vectors of a batch's tokens after the last layer, [width, tokens], or with `firsts` of each line's first token
+    /// alone; a single line's has two columns then.
+    fn hidden(&self, ctx: &Context, lines: &[Line], batch: &Batch, firsts: bool) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
             Positions::Turned(_) => 0,
@@ -385,8 +388,10 @@ impl Encoder {
             },
             pass,
         };
-        for layer in &self.layers {
-            x = layer.forward(&run, &x)?;
+        let firsts = if firsts { Some(Firsts::of(ctx, batch)?) } else { None };
+        for (i, layer) in self.layers.iter().enumerate() {
+            // Other tokens matter up to the last layer, to which they are keys and values.
+            x = layer.forward(&run, &x, firsts.as_ref().filter(|_| i + 1 == self.layers.len()))?;
         }
         match &self.last_norm {
             Some(norm) => Ok(norm.forward(&x, &run.pass)?),

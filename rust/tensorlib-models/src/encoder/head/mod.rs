@@ -11,7 +11,7 @@ use crate::weights::Weights;
 use crate::{Error, Result};
 use labels::Labels;
 use tensorlib::nn::{LayerNorm, Linear, Module, Pass};
-use tensorlib::{Context, Tensor};
+use tensorlib::Tensor;
 
 const ARCHITECTURES: Key = Key("", "architectures");
 
@@ -77,11 +77,17 @@ impl Head {
         self.labels.pairs
     }
 
-    /// The logits [labels, lines] of a batch's lines in their order, from their tokens' vectors, [width, tokens]. A
-    /// single line has two columns, because products with quantised weights round a single one differently.
-    pub fn forward(&self, ctx: &Context, batch: &Batch, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+    /// Whether the head computes from each line's first token alone.
+    pub fn reads_firsts(&self) -> bool {
+        self.shape.pooling == HeadPooling::First
+    }
+
+    /// The logits [labels, lines] of a batch's lines in their order, from the vectors of their tokens, or of their first
+    /// tokens if it [reads them](Self::reads_firsts). A single line has two columns, because products with quantised
+    /// weights round a single one differently.
+    pub fn forward(&self, batch: &Batch, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let mut x = match self.shape.pooling {
-            HeadPooling::First => first(ctx, batch, x)?,
+            HeadPooling::First => x.clone(),
             HeadPooling::Mean => mean(batch, x)?,
         };
         if let Some(dense) = &self.dense {
@@ -105,15 +111,6 @@ impl Head {
 fn classifies_texts(settings: &Settings) -> bool {
     let names = settings.texts_if(ARCHITECTURES).ok().flatten().unwrap_or_default();
     names.is_empty() || names.iter().any(|name| name.ends_with("ForSequenceClassification"))
-}
-
-/// The vectors of each line's first token.
-fn first(ctx: &Context, batch: &Batch, x: &Tensor) -> Result<Tensor> {
-    let mut starts: Vec<i32> = batch.places().map(|(_, range)| range.start as i32).collect();
-    if starts.len() == 1 {
-        starts.push(starts[0]);
-    }
-    Ok(x.get_rows(&ctx.tensor_of([starts.len() as i64], &starts)?)?)
 }
 
 /// The mean of each line's vectors.
