@@ -57,6 +57,8 @@ fn logits_are_those_of_double_precision() {
         ("xlm-roberta", "roberta.", roberta.clone().with_labels(1), false),
         ("roberta", "roberta.", roberta.with_labels(5), false),
         ("mpnet", "mpnet.", Spec::mpnet().with_labels(2), false),
+        ("distilbert", "distilbert.", Spec::distilbert().with_labels(2), false),
+        ("electra", "electra.", Spec::electra().with_labels(3), false),
         ("modernbert", "model.", Spec::modernbert().with_labels(1), false),
         ("modernbert", "", Spec::modernbert().with_labels(4), true),
     ];

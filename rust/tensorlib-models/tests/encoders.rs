@@ -14,8 +14,14 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 4] =
-    [("bert", Spec::new), ("mpnet", Spec::mpnet), ("nomic_bert", Spec::nomic), ("modernbert", Spec::modernbert)];
+const FAMILIES: [Known; 6] = [
+    ("bert", Spec::new),
+    ("mpnet", Spec::mpnet),
+    ("nomic_bert", Spec::nomic),
+    ("modernbert", Spec::modernbert),
+    ("distilbert", Spec::distilbert),
+    ("electra", Spec::electra),
+];
 
 /// Lines of many lengths, some of them equal.
 fn lines(spec: &Spec) -> Vec<Vec<u32>> {
@@ -53,6 +59,10 @@ fn vectors_are_those_of_double_precision() {
         ("nomic_bert", "bert.", Spec { types: 0, rope_base: 10_000.0, ..Spec::nomic() }),
         ("modernbert", "", Spec::modernbert()),
         ("modernbert", "model.", Spec::modernbert()),
+        ("distilbert", "", Spec::distilbert()),
+        ("distilbert", "distilbert.", Spec::distilbert()),
+        ("electra", "electra.", Spec::electra()),
+        ("electra", "", Spec { embedding: 64, ..Spec::electra() }),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
@@ -163,7 +173,7 @@ fn refused(path: &Path) -> String {
 #[test]
 fn settings_that_are_not_known() {
     let folder = Folder::new("encoder-settings");
-    let families = [("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic()), ("bert", Spec::new())];
+    let families = FAMILIES.map(|(kind, spec)| (kind, spec()));
     for (kind, spec) in &families {
         write_folder(&folder.path(kind), spec, &spec.tensors(5, DType::F32), kind, "");
     }
@@ -187,6 +197,16 @@ fn settings_that_are_not_known() {
             r#""text_config": {"model_type": "bert"}"#,
             "text_config.model_type: is 'bert' in one that is 'mpnet'",
         ),
+        ("distilbert", r#""activation": "swish""#, "activation: is 'swish': gelu, gelu_new"),
+        ("distilbert", r#""n_heads": 7"#, "dim: is 64: a multiple of the 7 heads is valid"),
+        ("distilbert", r#""hidden_dim": null"#, "hidden_dim: is missing: a whole number is expected"),
+        (
+            "electra",
+            r#""embedding_size": 25"#,
+            "embeddings.word_embeddings.weight' is [24, 53]: [25, tokens] is expected",
+        ),
+        ("electra", r#""embedding_size": 0"#, "embedding_size: is 0: a whole number from 1"),
+        ("bert", r#""embedding_size": 24"#, "embedding_size: is 24: null is supported"),
         ("bert", r#""hidden_act": "swish""#, "hidden_act: is 'swish'"),
         ("nomic_bert", r#""activation_function": "geglu""#, "activation_function: is 'geglu': swiglu is known"),
         ("nomic_bert", r#""prenorm": true"#, "prenorm: is true: false is known"),

@@ -29,7 +29,7 @@ use shape::{Norms, Positions, Shape};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
-use tensorlib::nn::{Embedding, LayerNorm, Module, Pass};
+use tensorlib::nn::{Embedding, LayerNorm, Linear, Module, Pass};
 use tensorlib::{Backend, Context, Graph, Tensor};
 
 /// A model that turns texts into vectors of length 1, and with a head also into scores. Several threads may use it; their calls wait for each other.
@@ -41,6 +41,8 @@ pub struct Encoder {
     biases: Option<Biases>,
     types: Option<Tensor>,
     norm: LayerNorm,
+    /// The product between embeddings and layers, if their widths differ.
+    project: Option<Linear>,
     layers: Vec<Layer>,
     /// The norm after the last layer, if the layers' own norms lie before their blocks.
     last_norm: Option<LayerNorm>,
@@ -132,24 +134,28 @@ impl Encoder {
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
-        let width = shape.width;
-        let vocabulary = weights.vocabulary(width)?;
+        let (width, embedding) = (shape.width, shape.embedding);
+        let vocabulary = weights.vocabulary(embedding)?;
         let types = match weights.shape_of("token_types.weight") {
             Some(found) => {
                 let rows = found.get(1).copied().unwrap_or(1);
-                weights.find("token_types.weight", &[width, rows])?
+                weights.find("token_types.weight", &[embedding, rows])?
             }
             None => None,
         };
         let encoder = Encoder {
-            tokens: weights.embedding("token_embd", width, vocabulary)?,
+            tokens: weights.embedding("token_embd", embedding, vocabulary)?,
             positions: match shape.positions {
-                Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", width, rows)?),
+                Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", embedding, rows)?),
                 Positions::Turned(_) => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             types,
-            norm: weights.layer_norm("token_embd_norm", width, shape.eps)?,
+            norm: weights.layer_norm("token_embd_norm", embedding, shape.eps)?,
+            project: match embedding == width {
+                true => None,
+                false => Some(weights.linear("embeddings_project", embedding, width)?),
+            },
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             last_norm: match shape.norms {
                 Norms::After => None,
@@ -376,6 +382,9 @@ impl Encoder {
             x = (&x + &added)?;
         }
         x = self.norm.forward(&x, &pass)?;
+        if let Some(project) = &self.project {
+            x = project.forward(&x, &pass)?;
+        }
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
         let run = Run {
             shape: &self.shape,

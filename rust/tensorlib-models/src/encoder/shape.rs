@@ -83,6 +83,8 @@ pub enum HeadActivation {
 pub struct Shape {
     pub layers: i64,
     pub width: i64,
+    /// The number of elements of a token's embedding; a product makes `width` of them if they are fewer.
+    pub embedding: i64,
     pub heads: i64,
     pub ffn: i64,
     pub eps: f64,
@@ -130,6 +132,7 @@ impl Shape {
         Ok(Shape {
             layers: settings.count(counts.layers)?,
             width,
+            embedding: width,
             heads,
             ffn: settings.count(counts.ffn)?,
             eps: settings.number(eps)?,

@@ -134,6 +134,15 @@ pub(crate) const OTHER_INPUTS: Fields = Fields {
 /// Fields of config.json that only heads of encoders read.
 pub(crate) const HEAD_CONFIG: Fields = Fields { known: &["sbert_ce_default_activation_function"], only: &[] };
 
+/// Fields of ELECTRA's config.json: heads that are not read, and training.
+pub(crate) const ELECTRA_CONFIG: Fields = Fields { known: &["generator_*", "summary_*"], only: &[] };
+
+/// Fields of DistilBERT's config.json: training. Positions are stored, whether they were learned or not.
+pub(crate) const DISTILBERT_CONFIG: Fields = Fields {
+    known: &["dropout", "qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds", "tie_weights_"],
+    only: &[],
+};
+
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
     known: &[

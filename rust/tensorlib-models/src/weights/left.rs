@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs and for
 /// training, scales of activations and caches that other programs store in 8 bits, and the other list of long
 /// rotations.
-const HARMLESS: [&str; 24] = [
+const HARMLESS: [&str; 31] = [
     "rotary_emb.",
     "rope_factors_",
     "rope_freqs.",
@@ -24,6 +24,13 @@ const HARMLESS: [&str; 24] = [
     "audio_tower.",
     "embed_audio.",
     "pooler.dense.",
+    "vocab_transform.",
+    "vocab_layer_norm.",
+    "vocab_projector.",
+    "generator_predictions.",
+    "discriminator_predictions.",
+    "head.dense.",
+    "head.norm.",
     "cls.",
     "lm_head.",
     "k_scale",

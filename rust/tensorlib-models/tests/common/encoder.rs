@@ -12,6 +12,8 @@ pub enum Family {
     Mpnet,
     Nomic,
     ModernBert,
+    DistilBert,
+    Electra,
 }
 
 /// The description of a model.
@@ -20,6 +22,8 @@ pub struct Spec {
     pub family: Family,
     pub layers: usize,
     pub width: usize,
+    /// Elements of a token's embedding.
+    pub embedding: usize,
     pub heads: usize,
     pub ffn: usize,
     pub vocabulary: usize,
@@ -42,6 +46,7 @@ impl Spec {
             family: Family::Bert,
             layers: 2,
             width: 64,
+            embedding: 64,
             heads: 4,
             ffn: 96,
             vocabulary: 53,
@@ -81,6 +86,15 @@ impl Spec {
         }
     }
 
+    pub fn distilbert() -> Self {
+        Spec { family: Family::DistilBert, types: 0, eps: 1e-12, ..Spec::new() }
+    }
+
+    /// ELECTRA, with embeddings that are narrower than its layers.
+    pub fn electra() -> Self {
+        Spec { family: Family::Electra, embedding: 24, ..Spec::new() }
+    }
+
     /// This model with a head.
     pub fn with_labels(self, labels: usize) -> Self {
         Spec { labels, ..self }
@@ -118,12 +132,16 @@ impl Spec {
             t.add(&mut random, &format!("{name}.weight"), shape, 0.0, spread, dtype);
         };
         let of = |n: i64| 2.0 / (n as f64).sqrt();
-        matrix(&mut t, "token_embd", &[w, self.vocabulary as i64], of(w));
+        let e = self.embedding as i64;
+        matrix(&mut t, "token_embd", &[e, self.vocabulary as i64], of(e));
         if !self.is_rotary() {
-            matrix(&mut t, "position_embd", &[w, self.positions as i64], of(w));
+            matrix(&mut t, "position_embd", &[e, self.positions as i64], of(e));
         }
         if self.types > 0 {
-            matrix(&mut t, "token_types", &[w, self.types as i64], of(w));
+            matrix(&mut t, "token_types", &[e, self.types as i64], of(e));
+        }
+        if e != w {
+            matrix(&mut t, "embeddings_project", &[e, w], of(e));
         }
         if self.family == Family::Mpnet {
             matrix(&mut t, "attn_rel_b", &[self.heads as i64, 32], 3.0);
@@ -155,10 +173,13 @@ impl Spec {
                 }
             }
         }
-        vector("token_embd_norm.weight".into(), w, 1.0);
+        vector("token_embd_norm.weight".into(), e, 1.0);
         match self.family {
             Family::ModernBert => vector("output_norm.weight".into(), w, 1.0),
-            _ => vector("token_embd_norm.bias".into(), w, 0.0),
+            _ => vector("token_embd_norm.bias".into(), e, 0.0),
+        }
+        if e != w {
+            vector("embeddings_project.bias".into(), w, 0.0);
         }
         if self.labels > 0 {
             match self.family {
@@ -192,7 +213,8 @@ impl Spec {
     pub fn logits(&self, t: &Tensors, tokens: &[u32], types: &[u32], mean: bool) -> Row {
         let x = self.linear(t, "cls", &self.pooled(t, tokens, types, mean));
         let x: Row = match self.family {
-            Family::ModernBert => x.into_iter().map(gelu_erf).collect(),
+            Family::ModernBert | Family::Electra => x.into_iter().map(gelu_erf).collect(),
+            Family::DistilBert => x.into_iter().map(|x| x.max(0.0)).collect(),
             _ => x.into_iter().map(f64::tanh).collect(),
         };
         let x = if t.find("cls.norm.weight").is_some() { self.norm(t, "cls.norm", &x) } else { x };
@@ -209,7 +231,8 @@ impl Spec {
 
     /// The vectors of a line's tokens after the last layer. No types: all are 0.
     fn hidden(&self, t: &Tensors, tokens: &[u32], types: &[u32]) -> Vec<Row> {
-        let row = |name: &str, i: usize| t.find(name).map(|values| &values[i * self.width..(i + 1) * self.width]);
+        let e = self.embedding;
+        let row = |name: &str, i: usize| t.find(name).map(|values| &values[i * e..(i + 1) * e]);
         let mut xs: Vec<Row> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             let mut x = row("token_embd.weight", *token as usize).unwrap().to_vec();
@@ -217,7 +240,8 @@ impl Spec {
             for (name, i) in [("position_embd.weight", i + self.first_position), ("token_types.weight", kind)] {
                 x = row(name, i).map_or(x.clone(), |more| sum(&x, more));
             }
-            xs.push(self.norm(t, "token_embd_norm", &x));
+            let x = self.norm(t, "token_embd_norm", &x);
+            xs.push(if e == self.width { x } else { self.linear(t, "embeddings_project", &x) });
         }
         for layer in 0..self.layers {
             let name = |part: &str| format!("blk.{layer}.{part}");

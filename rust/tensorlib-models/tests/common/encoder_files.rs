@@ -12,7 +12,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::Bert => "bert",
         Family::Nomic => "nomic-bert",
         Family::ModernBert => "modern-bert",
-        Family::Mpnet => panic!("GGUF has no such architecture"),
+        other => panic!("GGUF has no architecture for {other:?}"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
     let mut own = vec![
@@ -45,6 +45,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
 pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
     let names = match spec.family {
         Family::Nomic => ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"],
+        Family::DistilBert => ["n_layers", "dim", "n_heads", "hidden_dim", "max_position_embeddings", ""],
         family => [
             "num_hidden_layers",
             "hidden_size",
@@ -69,10 +70,19 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
 "classifier_activation": "gelu", "layer_norm_eps": 1e-05, "position_embedding_type": "absolute""#,
             spec.rope_base, spec.near_base, spec.window, spec.every
         ),
+        Family::DistilBert => {
+            r#""activation": "gelu", "sinusoidal_pos_embds": false, "tie_weights_": true, "pad_token_id": 0,
+"seq_classif_dropout": 0.2, "qa_dropout": 0.1, "dropout": 0.1"#
+                .into()
+        }
+        Family::Electra => format!(
+            r#""hidden_act": "gelu", "pad_token_id": 0, "embedding_size": {}, "summary_type": "first", "position_embedding_type": "absolute""#,
+            spec.embedding
+        ),
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
-    let eps = format!("\"{}\": {:e}", names[5], spec.eps);
-    format!(r#"{{"model_type": "{kind}", {}{eps}, {own}{further}}}"#, counts.concat())
+    let eps = if names[5].is_empty() { String::new() } else { format!("\"{}\": {:e}, ", names[5], spec.eps) };
+    format!(r#"{{"model_type": "{kind}", {}{eps}{own}{further}}}"#, counts.concat())
 }
 
 /// The folder's name of a tensor.
@@ -83,14 +93,16 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             // Heads have no prefix, but for BERT's pooler.
             ("cls", Family::ModernBert) => return format!("head.dense.{end}"),
             ("cls.norm", _) => return format!("head.norm.{end}"),
+            ("cls", Family::DistilBert) => return format!("pre_classifier.{end}"),
             ("cls", Family::Bert) if prefix != "roberta." => "pooler.dense".to_string(),
             ("cls", _) => return format!("classifier.dense.{end}"),
-            ("cls.output", Family::Mpnet) => return format!("classifier.out_proj.{end}"),
+            ("cls.output", Family::Mpnet | Family::Electra) => return format!("classifier.out_proj.{end}"),
             ("cls.output", _) if prefix == "roberta." => return format!("classifier.out_proj.{end}"),
             ("cls.output", _) => return format!("classifier.{end}"),
             ("token_embd", Family::ModernBert) => "embeddings.tok_embeddings".into(),
             ("token_embd_norm", Family::ModernBert) => "embeddings.norm".into(),
             ("output_norm", _) => "final_norm".into(),
+            ("embeddings_project", _) => "embeddings_project".into(),
             ("token_embd", _) => "embeddings.word_embeddings".into(),
             ("position_embd", _) => "embeddings.position_embeddings".into(),
             ("token_types", _) => "embeddings.token_type_embeddings".into(),
@@ -120,11 +132,22 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                     };
                     return format!("{prefix}layers.{layer}.{part}.{end}");
                 }
-                (Family::Bert, "attn_q") => "attention.self.query",
-                (Family::Bert, "attn_k") => "attention.self.key",
-                (Family::Bert, "attn_v") => "attention.self.value",
-                (Family::Bert, "attn_output") => "attention.output.dense",
-                (Family::Bert, "attn_output_norm") => "attention.output.LayerNorm",
+                (Family::DistilBert, part) => {
+                    let part = match part {
+                        "attn_output" => "attention.out_lin",
+                        "attn_output_norm" => "sa_layer_norm",
+                        "ffn_up" => "ffn.lin1",
+                        "ffn_down" => "ffn.lin2",
+                        "layer_output_norm" => "output_layer_norm",
+                        projection => &format!("attention.{}_lin", &projection[5..]),
+                    };
+                    return format!("{prefix}transformer.layer.{layer}.{part}.{end}");
+                }
+                (Family::Bert | Family::Electra, "attn_q") => "attention.self.query",
+                (Family::Bert | Family::Electra, "attn_k") => "attention.self.key",
+                (Family::Bert | Family::Electra, "attn_v") => "attention.self.value",
+                (Family::Bert | Family::Electra, "attn_output") => "attention.output.dense",
+                (Family::Bert | Family::Electra, "attn_output_norm") => "attention.output.LayerNorm",
                 (Family::Mpnet, "attn_q") => "attention.attn.q",
                 (Family::Mpnet, "attn_k") => "attention.attn.k",
                 (Family::Mpnet, "attn_v") => "attention.attn.v",

@@ -24,7 +24,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         return Err(Error::unsupported(format!("{}: {what}", settings.name(BUCKETS))));
     }
     let shape = Shape::read(settings, &Counts::BERT, EPS, POSITIONS, FIRST_POSITION)?;
-    Ok(Shape { activation: bert::activation(settings)?, buckets: Some(buckets), ..shape })
+    Ok(Shape { activation: bert::hidden_act(settings)?, buckets: Some(buckets), ..shape })
 }
 
 /// BERT's names, except for attention.

@@ -40,6 +40,7 @@ pub fn bert(layer: Option<&str>, part: &str) -> Option<String> {
             "position_embd" => "embeddings.position_embeddings",
             "token_types" => "embeddings.token_type_embeddings",
             "token_embd_norm" => "embeddings.LayerNorm",
+            "embeddings_project" => "embeddings_project",
             "cls" => "pooler.dense",
             "cls.output" => "classifier",
             _ => return None,
