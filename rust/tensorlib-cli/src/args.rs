@@ -78,8 +78,8 @@ pub enum Command {
     ///
     /// Vectors have length 1 and come in the order of the lines. A blank line is the empty text; a line with more
     /// tokens than the model takes is cut, and a warning counts such lines. MODEL is a hub folder (config.json,
-    /// tokenizer.json, model.safetensors) of the BERT family, or a GGUF file of architecture bert, modern-bert or
-    /// nomic-bert.
+    /// tokenizer.json, model.safetensors) of the BERT family or of a language model that makes vectors, such as
+    /// Qwen3-Embedding, or a GGUF file of either.
     #[command(after_long_help = EXIT_CODES)]
     Embed(Embed),
     /// Order lines of text from standard input by how well they answer QUERY
@@ -318,10 +318,16 @@ pub struct Embed {
     /// Convert matrices to this type when they are loaded, such as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
     pub dtype: Option<DType>,
-    /// How the vectors of a line's tokens are pooled: mean, or cls for the first token's [default: as the model says,
-    /// else mean]
+    /// How the vectors of a line's tokens are pooled: mean, cls for the first token's, or last for the last token's
+    /// [default: as the model says, else mean]
     #[arg(long, value_name = "HOW", value_parser = parse_pooling)]
     pub pooling: Option<Pooling>,
+    /// Put the prompt that the folder has under NAME before each line, such as query [default: the folder's default]
+    #[arg(long, value_name = "NAME")]
+    pub prompt: Option<String>,
+    /// Language models: the most tokens of a line [default: the model's own, at most 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub ctx: Option<u32>,
     /// JSON: an array per line
     #[arg(long)]
     pub json: bool,
@@ -641,7 +647,8 @@ fn parse_pooling(text: &str) -> Result<Pooling, String> {
     match text {
         "mean" => Ok(Pooling::Mean),
         "cls" => Ok(Pooling::Cls),
-        _ => Err("mean and cls are valid".into()),
+        "last" => Ok(Pooling::Last),
+        _ => Err("mean, cls and last are valid".into()),
     }
 }
 

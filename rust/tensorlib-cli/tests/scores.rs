@@ -1,4 +1,4 @@
-//! `rerank` and `classify` with tiny models of random weights.
+//! `rerank`, `classify`, and `embed` by a language model, with tiny models of random weights.
 
 mod common;
 #[path = "../../tensorlib-models/tests/common/mod.rs"]
@@ -15,7 +15,8 @@ use tensorlib::DType;
 
 fn tool_with(args: &[&str], input: &[u8]) -> Ended {
     let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
+    // A command that refuses its arguments reads nothing, and the pipe may be closed already.
+    let _ = child.stdin.take().unwrap().write_all(input);
     let out = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
@@ -140,4 +141,33 @@ fn models_that_give_no_scores() {
     tool_with(&["rerank", &path, "w1"], TEXTS)
         .expect(1, &["architecture 'llama' is no language model that ranks texts"]);
     tool_with(&["classify", &path], TEXTS).expect(1, &["architecture 'llama' is no encoder that is known"]);
+}
+
+#[test]
+fn a_language_model_makes_vectors() {
+    let folder = Folder::new("scores-embed");
+    let (path, model) = (folder.path("hub"), reranker_files::qwen3());
+    reranker_files::write_folder(Path::new(&path), &model, &model.spec.tensors(3, DType::F32), "");
+    let write = |name: &str, text: &str| std::fs::write(Path::new(&path).join(name), text).unwrap();
+    write("config_sentence_transformers.json", r#"{"prompts": {"query": "w20 w21 "}}"#);
+    let words = ["do not say how its vectors are pooled", "--pooling last, mean or cls"];
+    tool_with(&["embed", &path], TEXTS).expect(1, &words);
+    let vectors = |more: &[&str], input: &[u8]| {
+        let told = tool_with(&[&["embed", &path, "--json"], more].concat(), input);
+        assert_eq!(told.code, Some(0), "{}", told.err);
+        lines(&told)
+    };
+    let found = vectors(&["--pooling", "last"], TEXTS);
+    assert_eq!(found.len(), 5);
+    assert!(found.iter().all(|vector| vector.as_array().unwrap().len() == 64));
+    assert_eq!(found[1], found[4]);
+    let asked = vectors(&["--pooling", "last", "--prompt", "query"], b"w3\n");
+    assert_ne!(asked[0], found[1]);
+    assert_eq!(asked, vectors(&["--pooling", "last"], b"w20 w21 w3\n"));
+    tool_with(&["embed", &path, "--pooling", "last", "--prompt", "x"], b"")
+        .expect(1, &["has no 'x': query can be chosen"]);
+    let cut = tool_with(&["embed", &path, "--pooling", "mean", "--ctx", "2"], TEXTS);
+    cut.expect(0, &["1 line with more than 2 tokens: they were cut"]);
+    let encoder = classifier(&folder, "bert", &["a"]);
+    tool_with(&["embed", &encoder, "--ctx", "2"], b"").expect(2, &["--ctx: language models alone have it"]);
 }

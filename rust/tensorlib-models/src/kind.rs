@@ -9,6 +9,9 @@ use std::path::Path;
 pub enum ModelKind {
     /// It generates texts: a [`Decoder`](crate::Decoder), or a model of an architecture that is not known.
     Decoder,
+    /// It turns texts into vectors, as a language model of a folder with modules.json or a GGUF file with a pooling: an
+    /// [`Embedder`](crate::Embedder).
+    Embedder,
     /// It turns texts into vectors, and with a head into scores: an [`Encoder`](crate::Encoder).
     Encoder,
     /// It generates texts, and was trained to judge them: a [`Reranker`](crate::Reranker).
@@ -32,6 +35,7 @@ impl ModelKind {
         Ok(match settings.architecture() {
             name if encoder::is_encoder(name) => ModelKind::Encoder,
             "qwen3" if reranker::is_reranker(settings, path.as_ref())? => ModelKind::Reranker,
+            _ if package.makes_vectors()? => ModelKind::Embedder,
             _ => ModelKind::Decoder,
         })
     }

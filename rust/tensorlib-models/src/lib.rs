@@ -6,6 +6,7 @@ mod architecture;
 mod batch;
 mod counting;
 mod decoder;
+mod embedder;
 mod encoder;
 mod error;
 pub mod files;
@@ -29,6 +30,7 @@ pub use batch::{Batch, Task, Update};
 pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };
+pub use embedder::{EmbedTexts, Embedder};
 pub use encoder::{Encoder, EncoderOptions, TokenizedText};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]

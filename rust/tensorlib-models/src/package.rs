@@ -72,11 +72,21 @@ impl Package {
         }
     }
 
-    /// How vectors of sentences are made. The files' pooling is ignored if one was `chosen`.
-    pub fn sentence_settings(&self, chosen: Option<Pooling>) -> Result<SentenceSettings> {
+    /// How vectors of sentences are made. The files' pooling is ignored if one was `chosen`. `prompt`: the name of the
+    /// text before each text.
+    pub fn sentence_settings(&self, chosen: Option<Pooling>, prompt: Option<&str>) -> Result<SentenceSettings> {
+        match (&self.folder, prompt) {
+            (None, Some(name)) => Err(Error::invalid(format!("prompt '{name}': GGUF files have none: folders do"))),
+            (None, None) => SentenceSettings::of_gguf(&self.settings, chosen),
+            (Some(folder), prompt) => SentenceSettings::of_folder(folder, chosen, prompt, &self.warnings),
+        }
+    }
+
+    /// Whether the files say how vectors of sentences are made.
+    pub fn makes_vectors(&self) -> Result<bool> {
         match &self.folder {
-            None => SentenceSettings::of_gguf(&self.settings, chosen),
-            Some(folder) => SentenceSettings::of_folder(folder, chosen, &self.warnings),
+            Some(folder) => Ok(folder.join("modules.json").exists()),
+            None => SentenceSettings::has_pooling(&self.settings),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::settings::{check_fields, optional_json, Fields, Key, Settings};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// How a text's vector follows from its tokens' vectors.
@@ -14,6 +15,8 @@ pub enum Pooling {
     Mean,
     /// The vector of the first token.
     Cls,
+    /// The vector of the last token.
+    Last,
 }
 
 /// A model's settings for sentences.
@@ -108,6 +111,12 @@ impl Object {
 }
 
 impl SentenceSettings {
+    /// Whether a GGUF file says that the vectors of tokens are pooled.
+    pub(crate) fn has_pooling(settings: &Settings) -> Result<bool> {
+        const POOLINGS: [f64; 3] = [1.0, 2.0, 3.0];
+        Ok(settings.number_if(POOLING_TYPE)?.is_some_and(|n| POOLINGS.contains(&n)))
+    }
+
     /// Reads the settings of a GGUF file. Its pooling is ignored if one was `chosen`.
     pub(crate) fn of_gguf(settings: &Settings, chosen: Option<Pooling>) -> Result<Self> {
         /// "Unspecified", as a signed and an unsigned number.
@@ -121,6 +130,7 @@ impl SentenceSettings {
         let pooling = match found.filter(|n| !UNSPECIFIED.contains(n)) {
             Some(1) => Some(Pooling::Mean),
             Some(2) => Some(Pooling::Cls),
+            Some(3) => Some(Pooling::Last),
             Some(0) => {
                 let name = settings.name(POOLING_TYPE);
                 settings.warnings().add(format!("{name}: is 0, a vector for each token: their mean is taken"));
@@ -131,12 +141,30 @@ impl SentenceSettings {
                 return Ok(SentenceSettings { scores_alone: Some(settings.name(POOLING_TYPE)), ..Self::default() })
             }
             Some(other) => {
-                let message =
-                    format!("{}: is {other}: 1 (mean), 2 (cls) and 4 (rank) are known", settings.name(POOLING_TYPE));
+                let message = format!(
+                    "{}: is {other}: 1 (mean), 2 (cls), 3 (last) and 4 (rank) are known",
+                    settings.name(POOLING_TYPE)
+                );
                 return Err(Error::unsupported(message));
             }
         };
         Ok(SentenceSettings { pooling, ..Self::default() })
+    }
+
+    /// A text in lower case, if the files want that.
+    pub(crate) fn cased<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.lower_case {
+            true => text.to_lowercase().into(),
+            false => text.into(),
+        }
+    }
+
+    /// A text as the model gets it, after the prompt.
+    pub(crate) fn whole<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.prompt.is_empty() {
+            true => self.cased(text),
+            false => format!("{}{}", self.prompt, self.cased(text)).into(),
+        }
     }
 
     /// Refuses vectors of a model that its file gives no pooling for them.
@@ -144,11 +172,16 @@ impl SentenceSettings {
         let Some(name) = &self.scores_alone else { return Ok(()) };
         let message = format!("{name}: is 4 (rank): the model gives scores, no vectors");
         Err(Error::unsupported(message)
-            .with_hint("rerank and classify use its head; --pooling mean or cls gives vectors"))
+            .with_hint("rerank and classify use its head; --pooling mean, cls or last gives vectors"))
     }
 
-    /// Reads the settings of a folder.
-    pub(crate) fn of_folder(folder: &Path, chosen: Option<Pooling>, warnings: &Warnings) -> Result<Self> {
+    /// Reads the settings of a folder. The prompt is the one of this name, or the default.
+    pub(crate) fn of_folder(
+        folder: &Path,
+        chosen: Option<Pooling>,
+        named: Option<&str>,
+        warnings: &Warnings,
+    ) -> Result<Self> {
         let pooling_file = folder.join(check_modules(folder, warnings)?).join("config.json");
         let mut found = SentenceSettings { pooling: chosen, ..Self::default() };
         let transformer = TRANSFORMER_FILES.iter().map(|name| folder.join(name)).find(|path| path.exists());
@@ -171,8 +204,14 @@ impl SentenceSettings {
         if let (None, Some(file)) = (chosen, &pooling) {
             found.pooling = pooling_of(file)?;
         }
-        if let Some(file) = Object::read(&folder.join("config_sentence_transformers.json"), &SENTENCE, warnings)? {
-            found.prompt = prompt(&file)?;
+        let path = folder.join("config_sentence_transformers.json");
+        if let Some(file) = Object::read(&path, &SENTENCE, warnings)? {
+            found.prompt = prompt(&file, named)?;
+        } else if let Some(name) = named {
+            return Err(Error::invalid(format!(
+                "prompt '{name}': {} does not exist, which has prompts",
+                path.display()
+            )));
         }
         if let Some(file) = pooling.filter(|file| !found.prompt.is_empty() && file.json["include_prompt"] == false) {
             let message = format!("{}: include_prompt: is false, and the folder has a default prompt", file.path);
@@ -216,8 +255,18 @@ fn length(file: &Object, name: &str) -> Result<Option<usize>> {
     Ok((number < 1e9).then_some(number as usize))
 }
 
-/// The text that `default_prompt_name` names.
-fn prompt(file: &Object) -> Result<String> {
+/// The text of this name, or the one that `default_prompt_name` names.
+fn prompt(file: &Object, named: Option<&str>) -> Result<String> {
+    if let Some(name) = named {
+        let found = file.json["prompts"][name].as_str().map(String::from);
+        return found.ok_or_else(|| {
+            let prompts = file.json["prompts"].as_object().into_iter().flatten();
+            let mut known: Vec<&str> = prompts.map(|(name, _)| name.as_str()).collect();
+            known.sort_unstable();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            Error::invalid(format!("{}: prompts: has no '{name}': {known} can be chosen", file.path))
+        });
+    }
     let Some(name) = file.json["default_prompt_name"].as_str() else { return Ok(String::new()) };
     let text = file.json["prompts"][name].as_str().map(String::from);
     text.ok_or_else(|| {
@@ -244,9 +293,11 @@ fn pooling_of(file: &Object) -> Result<Option<Pooling>> {
             Ok(Some(Pooling::Mean))
         }
         ["cls" | "pooling_mode_cls_token"] => Ok(Some(Pooling::Cls)),
+        ["lasttoken" | "pooling_mode_lasttoken"] => Ok(Some(Pooling::Last)),
         _ => {
-            let message = format!("{}: has {}: one of mean and cls is known", file.path, modes.join(", "));
-            Err(Error::unsupported(message).with_hint("say --pooling mean or cls to choose one of these all the same"))
+            let message = format!("{}: has {}: one of mean, cls and lasttoken is known", file.path, modes.join(", "));
+            Err(Error::unsupported(message)
+                .with_hint("say --pooling mean, cls or last to choose one of these all the same"))
         }
     }
 }

@@ -344,17 +344,21 @@ fn pooling_is_that_of_the_sentence_files() {
         (r#"{"pooling_mode": ["mean"]}"#, Pooling::Mean),
         (r#"{"pooling_mode": "mean_sqrt_len_tokens"}"#, Pooling::Mean),
         (r#"{"pooling_mode_mean_sqrt_len_tokens": true}"#, Pooling::Mean),
+        (r#"{"pooling_mode_lasttoken": true, "pooling_mode_cls_token": false}"#, Pooling::Last),
+        (r#"{"pooling_mode": "lasttoken"}"#, Pooling::Last),
         (r#"{"pooling_mode_cls_token": false, "pooling_mode": null}"#, Pooling::Mean),
     ] {
         s.write("1_Pooling/config.json", text);
         assert_eq!(s.open().pooling(), wanted, "{text}");
         assert_eq!(s.open().warnings(), [""; 0]);
     }
-    for text in
-        [r#"{"pooling_mode": "max"}"#, r#"{"pooling_mode": ["mean", "cls"]}"#, r#"{"pooling_mode_lasttoken": true}"#]
-    {
+    for text in [
+        r#"{"pooling_mode": "max"}"#,
+        r#"{"pooling_mode": ["mean", "cls"]}"#,
+        r#"{"pooling_mode_weightedmean_tokens": true}"#,
+    ] {
         s.write("1_Pooling/config.json", text);
-        s.expect_refused("one of mean and cls is known");
+        s.expect_refused("one of mean, cls and lasttoken is known");
     }
     s.write("1_Pooling/config.json", r#"{"pooling_mode": "cls", "odd": 1}"#);
     assert!(s.open().warnings()[0].ends_with("ignored: odd"));

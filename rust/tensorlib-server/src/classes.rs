@@ -20,7 +20,7 @@ pub async fn classify(State(app): State<App>, request: Request<Body>) -> Result<
     let lines = routes::blocking(move || prepare(&prepared, fields)).await?;
     let (model, tokens, embedder) = (lines.model.clone(), lines.tokens(), lines.embedder.clone());
     let scores = lines.compute(&app).await?;
-    let labels = embedder.model().encoder().map_or(&[][..], |encoder| encoder.labels());
+    let labels = embedder.model().classifier().map_or(&[][..], |encoder| encoder.labels());
     let entry = |(index, scores): (usize, Vec<f32>)| {
         let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))).unwrap_or(0);
         json!({ "index": index, "label": labels.get(best), "probs": scores, "num_classes": labels.len() })
@@ -32,7 +32,7 @@ pub async fn classify(State(app): State<App>, request: Request<Body>) -> Result<
 
 fn prepare(state: &state::State, mut fields: Fields) -> Result<Lines> {
     let (name, embedder) = state.classifier(&mut fields)?;
-    let encoder = embedder.model().encoder().ok_or_else(|| ApiError::internal("the model has no labels"))?;
+    let encoder = embedder.model().classifier().ok_or_else(|| ApiError::internal("the model has no labels"))?;
     fields.ignore(&["user"]);
     let most = state.options.lines;
     let lines = match fields.take("input") {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use std::time::Instant;
-use tensorlib_models::{Encoder, Reranker, ScorePairs, TokenizedText};
+use tensorlib_models::{EmbedTexts, Encoder, Reranker, ScorePairs, TokenizedText};
 use tokio::sync::oneshot;
 
 /// The most lines of a request that are computed before it is the next one's turn.
@@ -21,16 +21,27 @@ type Numbers = Result<Vec<Vec<f32>>>;
 pub enum LineModel {
     /// A text encoder, with or without a head.
     Encoder(Box<Encoder>),
+    /// A language model that makes vectors.
+    Embedder(Box<tensorlib_models::Embedder>),
     /// A language model that ranks texts.
     Reranker(Box<Reranker>),
 }
 
 impl LineModel {
-    /// The model as one that gives vectors or the scores of labels.
-    pub fn encoder(&self) -> Option<&Encoder> {
+    /// The model as one that gives vectors.
+    pub fn embedder(&self) -> Option<&dyn EmbedTexts> {
         match self {
-            LineModel::Encoder(encoder) => Some(encoder),
+            LineModel::Encoder(encoder) => Some(&**encoder),
+            LineModel::Embedder(embedder) => Some(&**embedder),
             LineModel::Reranker(_) => None,
+        }
+    }
+
+    /// The model as one that gives the scores of labels.
+    pub fn classifier(&self) -> Option<&Encoder> {
+        match self {
+            LineModel::Encoder(encoder) if !encoder.labels().is_empty() => Some(encoder),
+            _ => None,
         }
     }
 
@@ -38,7 +49,7 @@ impl LineModel {
     pub fn scorer(&self) -> Option<&dyn ScorePairs> {
         match self {
             LineModel::Encoder(encoder) if encoder.labels().len() == 1 => Some(&**encoder),
-            LineModel::Encoder(_) => None,
+            LineModel::Encoder(_) | LineModel::Embedder(_) => None,
             LineModel::Reranker(reranker) => Some(&**reranker),
         }
     }
@@ -47,6 +58,7 @@ impl LineModel {
     pub fn max_tokens(&self) -> usize {
         match self {
             LineModel::Encoder(encoder) => encoder.max_tokens(),
+            LineModel::Embedder(embedder) => embedder.max_tokens(),
             LineModel::Reranker(reranker) => reranker.max_tokens(),
         }
     }
@@ -62,9 +74,9 @@ impl LineModel {
         match wanted {
             Wanted::Vectors => {
                 let lines: Vec<Vec<u32>> = lines.iter().map(|line| line.ids.clone()).collect();
-                self.encoder().ok_or_else(unable)?.embed_lines(first, &lines, |_| true)
+                self.embedder().ok_or_else(unable)?.embed_lines(first, &lines, &mut |_| true)
             }
-            Wanted::Classes => self.encoder().ok_or_else(unable)?.classify_lines(first, lines, |_| true),
+            Wanted::Classes => self.classifier().ok_or_else(unable)?.classify_lines(first, lines, |_| true),
             Wanted::Scores => {
                 let scores = self.scorer().ok_or_else(unable)?.score_lines(first, lines, &mut |_| true)?;
                 Ok(scores.into_iter().map(|score| vec![score]).collect())

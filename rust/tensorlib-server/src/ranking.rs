@@ -71,7 +71,7 @@ fn prepare(state: &state::State, mut fields: Fields) -> Result<Ranking> {
     };
     let documents = listed.into_iter().enumerate().map(document).collect::<Result<Vec<_>>>()?;
     let texts = || documents.iter().enumerate().map(|(i, text)| (format!("documents[{i}]"), text));
-    let (wanted, lines) = match (embedder.model().scorer(), embedder.model().encoder()) {
+    let (wanted, lines) = match (embedder.model().scorer(), embedder.model().embedder()) {
         (Some(scorer), _) => {
             let pair = |(name, text): (String, &String)| match text.is_empty() || query.is_empty() {
                 true => {

@@ -139,10 +139,10 @@ fn about(model: &Model) -> Value {
 }
 
 fn kind_of_lines(model: &LineModel) -> &'static str {
-    match model.encoder().map_or(1, |encoder| encoder.labels().len()) {
-        0 => "embedding",
-        1 => "reranking",
-        _ => "classification",
+    match (model.scorer(), model.classifier()) {
+        (Some(_), _) => "reranking",
+        (None, Some(_)) => "classification",
+        (None, None) => "embedding",
     }
 }
 

@@ -84,6 +84,14 @@ impl Server {
         self.add_lines(name, LineModel::Encoder(Box::new(encoder)))
     }
 
+    /// Adds a language model that makes vectors under a name.
+    ///
+    /// # Errors
+    /// As [`Server::add_encoder`].
+    pub fn add_embedder(&mut self, name: &str, embedder: tensorlib_models::Embedder) -> Result<()> {
+        self.add_lines(name, LineModel::Embedder(Box::new(embedder)))
+    }
+
     /// Adds a language model that ranks texts under a name.
     ///
     /// # Errors

@@ -43,11 +43,11 @@ impl Kind {
     }
 
     fn embedder(&self) -> Option<&Arc<Embedder>> {
-        self.lines().filter(|lines| lines.model().encoder().is_some())
+        self.lines().filter(|lines| lines.model().embedder().is_some())
     }
 
     fn classifier(&self) -> Option<&Arc<Embedder>> {
-        self.lines().filter(|lines| lines.model().encoder().is_some_and(|encoder| !encoder.labels().is_empty()))
+        self.lines().filter(|lines| lines.model().classifier().is_some())
     }
 
     fn scorer(&self) -> Option<&Arc<Embedder>> {
@@ -56,8 +56,8 @@ impl Kind {
 
     /// What ranks texts, by scores of pairs or by vectors: not a classifier of several labels.
     fn ranker(&self) -> Option<&Arc<Embedder>> {
-        let by_vectors = |lines: &&Arc<Embedder>| lines.model().encoder().is_some_and(|e| e.labels().is_empty());
-        self.scorer().or_else(|| self.lines().filter(by_vectors))
+        let by_vectors = || self.embedder().filter(|lines| lines.model().classifier().is_none());
+        self.scorer().or_else(by_vectors)
     }
 }
 

@@ -13,7 +13,7 @@ use axum::response::Response;
 use base64::prelude::{Engine, BASE64_STANDARD};
 use serde_json::{json, Value};
 use std::sync::Arc;
-use tensorlib_models::{Encoder, TokenizedText};
+use tensorlib_models::{EmbedTexts, TokenizedText};
 
 /// The lines of a request, as tokens.
 pub struct Lines {
@@ -61,7 +61,7 @@ pub async fn embeddings(State(app): State<App>, request: Request<Body>) -> Resul
 /// Reads a request for vectors; true if they are to be base64.
 fn prepare_embeddings(state: &state::State, mut fields: Fields) -> Result<(Lines, bool)> {
     let (name, embedder) = state.embedder(&mut fields)?;
-    let encoder = embedder.model().encoder().ok_or_else(|| ApiError::internal("the model gives no vectors"))?;
+    let encoder = embedder.model().embedder().ok_or_else(|| ApiError::internal("the model gives no vectors"))?;
     let is_base64 = fields.one_of("encoding_format", &["float", "base64"])? == Some("base64");
     let width = encoder.width();
     fields.only("dimensions", &format!("{width}, which the model has, is"), |n| n.as_u64() == Some(width as u64))?;
@@ -92,7 +92,7 @@ fn prepare_embeddings(state: &state::State, mut fields: Fields) -> Result<(Lines
 }
 
 /// The tokens of a text. One that is too long is refused, because its end would not count.
-pub fn encode(encoder: &Encoder, text: &str, name: &str) -> Result<TokenizedText> {
+pub fn encode(encoder: &dyn EmbedTexts, text: &str, name: &str) -> Result<TokenizedText> {
     if text.is_empty() {
         return Err(ApiError::field(name, "is empty: a text is valid"));
     }
@@ -111,7 +111,7 @@ pub fn whole(tokenized: tensorlib_models::Result<TokenizedText>, most: usize, na
 }
 
 /// Tokens that the request gives.
-fn given(encoder: &Encoder, values: &[Value]) -> Result<TokenizedText> {
+fn given(encoder: &dyn EmbedTexts, values: &[Value]) -> Result<TokenizedText> {
     let most = encoder.max_tokens();
     match values.len() {
         0 => Err(ApiError::field("input", "has no tokens")),

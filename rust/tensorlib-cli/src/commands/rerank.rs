@@ -29,7 +29,7 @@ pub fn run(options: &Rerank, out: &mut dyn Write) -> Outcome<Exit> {
             rank(options, &encoder, out)?;
             model::say_memory(&options.devices, encoder.backend(), &encoder.memory());
         }
-        ModelKind::Decoder | ModelKind::Reranker => {
+        ModelKind::Decoder | ModelKind::Embedder | ModelKind::Reranker => {
             let context = options.ctx.unwrap_or(0) as usize;
             let (backend, mut reranker) =
                 model::reranker(&options.devices, &options.model, false, options.dtype, context)?;

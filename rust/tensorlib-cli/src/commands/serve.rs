@@ -8,7 +8,7 @@ use crate::terminal::text::count;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
-use tensorlib_models::{Encoder, EncoderOptions, ModelKind, SequencesOptions};
+use tensorlib_models::{EmbedTexts, Encoder, EncoderOptions, ModelKind, SequencesOptions};
 use tensorlib_server::{Keys, Server, ServerOptions};
 
 /// How often signals are looked for.
@@ -125,6 +125,14 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
             server.add_encoder(&name, encoder).map_err(about)?;
             memory
         }
+        ModelKind::Embedder => {
+            let load = EncoderOptions::new().exact(options.products.exact);
+            let context = options.ctx.unwrap_or(0) as usize;
+            let (_, embedder) = model::embedder(&options.devices, path, load, None, context)?;
+            let memory = embedder.memory();
+            server.add_embedder(&name, embedder).map_err(about)?;
+            memory
+        }
         ModelKind::Reranker => {
             let context = options.ctx.unwrap_or(0) as usize;
             let (_, reranker) = model::reranker(&options.devices, path, options.products.exact, None, context)?;
@@ -136,6 +144,7 @@ fn add(options: &Serve, server: &mut Server, path: &Path) -> Outcome<()> {
     let kind = match kind {
         ModelKind::Decoder => "language model",
         ModelKind::Encoder => "encoder",
+        ModelKind::Embedder => "language model that makes vectors",
         ModelKind::Reranker => "language model that ranks texts",
     };
     say(&format!("{name}: {kind}"));

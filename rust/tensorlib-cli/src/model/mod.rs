@@ -11,7 +11,7 @@ use crate::terminal::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
 use tensorlib::{Backend, BackendOptions, DType};
-use tensorlib_models::{Decoder, DecoderOptions, Encoder, EncoderOptions, Memory, Reranker, Session};
+use tensorlib_models::{Decoder, DecoderOptions, Embedder, Encoder, EncoderOptions, Memory, Reranker, Session};
 
 /// Opens the devices that the options name.
 pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
@@ -79,6 +79,37 @@ pub fn encoder(options: &DeviceArgs, model: &Path, mut load: EncoderOptions, dty
     Ok(encoder)
 }
 
+/// Opens a language model that makes vectors, on a single device, with matrices converted to this type. A context of 0
+/// is its own.
+pub fn embedder(
+    options: &DeviceArgs,
+    model: &Path,
+    mut load: EncoderOptions,
+    dtype: Option<DType>,
+    context: usize,
+) -> Outcome<(Backend, Embedder)> {
+    let backend = single(options, "makes vectors")?;
+    if let Some(dtype) = dtype {
+        load = load.stored_as(dtype);
+    }
+    // SAFETY: as above.
+    let embedder = unsafe { Embedder::open_mapped(model, &backend, &load, context)? };
+    embedder.warnings().iter().for_each(warn);
+    Ok((backend, embedder))
+}
+
+/// Opens the one device that the options name, for a language model that does this.
+fn single(options: &DeviceArgs, does: &str) -> Outcome<Backend> {
+    let backend = backend(options)?;
+    match backend.devices().len() > 1 || !options.put.is_empty() {
+        true => {
+            let message = format!("a language model that {does} lies on one device: --device takes one");
+            Err(Failure::new(Exit::Usage, message))
+        }
+        false => Ok(backend),
+    }
+}
+
 /// Opens a language model that ranks texts, on a single device, with matrices converted to this type. A context of 0 is
 /// its own.
 pub fn reranker(
@@ -88,11 +119,7 @@ pub fn reranker(
     dtype: Option<DType>,
     context: usize,
 ) -> Outcome<(Backend, Reranker)> {
-    let backend = backend(options)?;
-    if backend.devices().len() > 1 || !options.put.is_empty() {
-        let message = "a language model that ranks texts lies on one device: --device takes one";
-        return Err(Failure::new(Exit::Usage, message));
-    }
+    let backend = single(options, "ranks texts")?;
     let mut load = DecoderOptions::new().exact(exact).context(context);
     if let Some(dtype) = dtype {
         load = load.stored_as(dtype);

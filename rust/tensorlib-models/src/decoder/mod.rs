@@ -37,7 +37,7 @@ pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 
 use cache::Cache;
-use network::{Logits, Network, Wanted};
+use network::{Logits, Network, Results, Wanted};
 use shape::{Activation, Shape};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub struct DecoderOptions {
     placement: Placement,
     expert_slots: usize,
     activity: Option<Arc<Activity>>,
-    has_head: bool,
+    results: Results,
 }
 
 impl DecoderOptions {
@@ -136,7 +136,13 @@ impl DecoderOptions {
 
     /// Has the model's head make the logits, if it has one.
     pub(crate) fn with_head(mut self) -> Self {
-        self.has_head = true;
+        self.results = Results::Head;
+        self
+    }
+
+    /// Has sessions give the vectors from which logits would be computed.
+    pub(crate) fn with_vectors(mut self) -> Self {
+        self.results = Results::Vectors;
         self
     }
 
@@ -187,7 +193,7 @@ impl DecoderOptions {
             .collect::<Result<_>>()?;
         let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?;
         let weights = weights.exact(self.exact).with_adapters(adapters);
-        let network = Network::load(&weights, shape, context, activity, self.has_head)?;
+        let network = Network::load(&weights, shape, context, activity, self.results)?;
         weights.finish(&warnings)?;
         Ok((weights, network))
     }
@@ -252,7 +258,7 @@ impl Decoder {
         Self::from_package(unsafe { Package::open_mapped(path.as_ref())? }, backend, options)
     }
 
-    fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
+    pub(crate) fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         options.check(backend)?;
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
@@ -363,7 +369,7 @@ impl Decoder {
         self.0.network.shape.activation == Activation::Relu
     }
 
-    /// The number of logits: [`Decoder::vocabulary`], or the number of a head's labels.
+    /// The number of results after a token: [`Decoder::vocabulary`], a head's labels, or a vector's elements.
     pub(crate) fn n_logits(&self) -> usize {
         usize::try_from(self.0.network.logits).unwrap_or(0)
     }

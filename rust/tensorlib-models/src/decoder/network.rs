@@ -16,6 +16,18 @@ use std::cell::RefCell;
 use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
 use tensorlib::{Context, ScaleOptions, Tensor};
 
+/// What a model computes after a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Results {
+    /// Logits of the vocabulary.
+    #[default]
+    Vocabulary,
+    /// Logits of the head's labels; of the vocabulary if the model has no head.
+    Head,
+    /// The vector from which logits would be computed.
+    Vectors,
+}
+
 /// The matrix of a head with a row for each label.
 const HEAD: &str = "cls.output.weight";
 
@@ -25,26 +37,27 @@ pub struct Network {
     embeddings: Embedding,
     layers: Vec<Layer>,
     norm: RmsNorm,
-    output: Linear,
+    /// The product that makes logits; without it, results are the vectors before it.
+    output: Option<Linear>,
     /// Whether the matrix of `output` is that of the embeddings.
     tied: bool,
     /// The number of tokens in the vocabulary.
     pub vocabulary: i64,
-    /// The number of logits: the vocabulary's size, or that of a head.
+    /// The number of results after a token: the vocabulary's size, that of a head, or the width.
     pub logits: i64,
+    has_head: bool,
     /// The most tokens of a session.
     pub context: usize,
 }
 
 impl Network {
-    /// Loads a model's weights, for sessions of up to `context` tokens. `wants_head`: its head makes the logits, if it
-    /// has one.
+    /// Loads a model's weights, for sessions of up to `context` tokens.
     pub fn load(
         weights: &Weights,
         shape: Shape,
         context: usize,
         activity: Option<&Activity>,
-        wants_head: bool,
+        results: Results,
     ) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
         let embeddings = weights.embedding("token_embd", shape.width, vocabulary)?;
@@ -54,20 +67,25 @@ impl Network {
         }
         // A folder whose embeddings make the logits may also contain the matrix that they were tied to.
         let has_output = weights.shape_of("output.weight").is_some();
-        let head = weights.shape_of(HEAD).filter(|_| wants_head).map(|shape| shape.get(1).copied().unwrap_or(1));
-        if shape.stated.tied == Some(false) && !has_output && head.is_none() {
+        let head =
+            weights.shape_of(HEAD).filter(|_| results == Results::Head).map(|shape| shape.get(1).copied().unwrap_or(1));
+        if shape.stated.tied == Some(false) && !has_output && results == Results::Vocabulary {
             let name = weights.called("output.weight");
             return Err(Error::format(format!("tensor '{name}' is missing, and tie_word_embeddings is false")));
         }
         let tied = shape.stated.tied.unwrap_or(!has_output);
+        if results == Results::Vectors {
+            weights.leave("output.weight");
+        }
         let output = match (head, tied) {
-            (Some(n), _) => weights.linear("cls.output", shape.width, n)?,
+            _ if results == Results::Vectors => None,
+            (Some(n), _) => Some(weights.linear("cls.output", shape.width, n)?),
             // Only the matrix is tied.
-            (None, true) => Linear {
+            (None, true) => Some(Linear {
                 bias: weights.find("output.bias", &[vocabulary])?,
                 ..weights.matrix(embeddings.weight.clone())
-            },
-            (None, false) => weights.linear("output", shape.width, vocabulary)?,
+            }),
+            (None, false) => Some(weights.linear("output", shape.width, vocabulary)?),
         };
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {
@@ -80,8 +98,23 @@ impl Network {
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
-        let (logits, tied) = (head.unwrap_or(vocabulary), tied && head.is_none());
-        Ok(Network { shape, embeddings, layers, norm, output, tied, vocabulary, logits, context })
+        let logits = match results {
+            Results::Vectors => shape.width,
+            Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),
+        };
+        let tied = tied && head.is_none() && results != Results::Vectors;
+        Ok(Network {
+            shape,
+            embeddings,
+            layers,
+            norm,
+            output,
+            tied,
+            vocabulary,
+            logits,
+            has_head: head.is_some(),
+            context,
+        })
     }
 
     /// Whether a layer has a transposed down projection.
@@ -91,7 +124,7 @@ impl Network {
 
     /// Whether a head makes the logits.
     pub fn has_head(&self) -> bool {
-        self.logits != self.vocabulary
+        self.has_head
     }
 
     /// Whether the embeddings make the logits.
@@ -182,8 +215,11 @@ impl Network {
             Rows::These(rows) => x = x.get_rows(&rows)?,
         }
         x = self.norm.forward(&x, &run.pass)?;
-        let mut logits = self.output.forward(&x, &run.pass)?;
-        if shape.final_softcap > 0.0 {
+        let mut logits = match &self.output {
+            Some(output) => output.forward(&x, &run.pass)?,
+            None => x,
+        };
+        if shape.final_softcap > 0.0 && self.output.is_some() {
             let small = logits.scale(1.0 / shape.final_softcap, ScaleOptions::new())?.tanh()?;
             logits = small.scale(shape.final_softcap, ScaleOptions::new())?;
         }

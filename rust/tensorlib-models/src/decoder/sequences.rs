@@ -407,7 +407,7 @@ impl Sequences {
             Ok(run.logits.to_vec::<f32>()?)
         })?;
         opened.weight_memory.give_back();
-        let mut rows = logits.chunks_exact(self.decoder.vocabulary());
+        let mut rows = logits.chunks_exact(self.decoder.n_logits());
         for (i, n) in parts {
             step.tokens += n;
             let sequence = &mut self.live[*i];

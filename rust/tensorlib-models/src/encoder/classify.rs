@@ -42,7 +42,7 @@ impl Encoder {
                 "config_sentence_transformers.json: default_prompt_name: pairs of texts with a prompt are not known";
             return Err(Error::unsupported(message));
         }
-        let texts = [self.cased(first), self.cased(second)];
+        let texts = [self.sentences.cased(first), self.sentences.cased(second)];
         let (ids, mut types, was_cut) = self.tokenizer.encode_pair([&texts[0], &texts[1]], self.max_tokens)?;
         // Models without types, or with a single one, do not tell the texts apart by them.
         if self.types.as_ref().is_none_or(|types| types.shape().get(1).is_none_or(|rows| *rows == 1)) {

@@ -26,7 +26,6 @@ use distances::Biases;
 use head::Head;
 use layer::{window_mask, Firsts, Layer, Run};
 use shape::{Norms, Positions, Shape};
-use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use tensorlib::nn::{Embedding, LayerNorm, Linear, Module, Pass};
@@ -130,7 +129,7 @@ impl Encoder {
     fn with_devices(package: Package, backend: &Backend, options: &EncoderOptions, devices: DeviceMap) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
-        let sentence = package.sentence_settings(options.pooling)?;
+        let sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
@@ -217,21 +216,10 @@ impl Encoder {
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) if the tokenizer refuses the text.
     pub fn tokenize(&self, text: &str) -> Result<(Vec<u32>, bool)> {
-        let mut text = self.cased(text);
-        if !self.sentences.prompt.is_empty() {
-            text = format!("{}{text}", self.sentences.prompt).into();
-        }
+        let text = self.sentences.whole(text);
         let mut tokens = self.tokenizer.encode(&text, true, false)?;
         let was_cut = self.tokenizer.cut(&mut tokens, self.max_tokens);
         Ok((tokens, was_cut))
-    }
-
-    /// A text in lower case, if the files want that.
-    fn cased<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.sentences.lower_case {
-            true => text.to_lowercase().into(),
-            false => text.into(),
-        }
     }
 
     /// The vectors of these texts, in their order. Texts that are too long are cut.
@@ -410,11 +398,12 @@ impl Encoder {
 }
 
 /// Pools the vectors of a line's tokens into one of length 1. Sums are in `f64`.
-fn pooled(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
+pub fn pooled(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
     let mut sums = vec![0.0f64; width];
     let rows = match pooling {
         Pooling::Mean => rows,
         Pooling::Cls => &rows[..width],
+        Pooling::Last => &rows[rows.len() - width..],
     };
     for row in rows.chunks_exact(width) {
         sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x));

@@ -7,10 +7,11 @@ use tensorlib::DType;
 /// Options for opening an encoder.
 #[derive(Clone, Debug, Default)]
 pub struct EncoderOptions {
-    pub(super) stored_as: Option<DType>,
-    pub(super) pooling: Option<Pooling>,
-    pub(super) exact: bool,
-    pub(super) placement: Placement,
+    pub(crate) stored_as: Option<DType>,
+    pub(crate) pooling: Option<Pooling>,
+    pub(crate) prompt: Option<String>,
+    pub(crate) exact: bool,
+    pub(crate) placement: Placement,
 }
 
 impl EncoderOptions {
@@ -31,6 +32,14 @@ impl EncoderOptions {
     #[must_use]
     pub fn pooling(mut self, pooling: Pooling) -> Self {
         self.pooling = Some(pooling);
+        self
+    }
+
+    /// Puts the text of this name before each text, instead of the default. Folders name such texts in
+    /// `config_sentence_transformers.json`; queries and documents often have different ones.
+    #[must_use]
+    pub fn prompt(mut self, name: impl Into<String>) -> Self {
+        self.prompt = Some(name.into());
         self
     }
 

@@ -219,6 +219,11 @@ impl Weights {
         self.adapters.iter().map(Adapter::loaded).collect()
     }
 
+    /// Leaves out a tensor that the model has no use for.
+    pub fn leave(&self, name: &str) {
+        self.taken.borrow_mut().insert(self.called(name));
+    }
+
     /// The tensors of the files that were not asked for.
     pub fn left(&self) -> Vec<String> {
         let taken = self.taken.borrow();

@@ -6,8 +6,15 @@ use crate::common::models::{backend, reranker_files, Folder};
 use crate::common::{encoder, Running};
 use serde_json::{json, Value};
 use tensorlib::DType;
-use tensorlib_models::{DecoderOptions, Encoder, EncoderOptions, Reranker};
+use tensorlib_models::{DecoderOptions, Embedder, Encoder, EncoderOptions, Pooling, Reranker};
 use tensorlib_server::{Server, ServerOptions};
+
+/// A language model that makes vectors of last tokens.
+fn embedder(folder: &Folder) -> Embedder {
+    let (path, model) = (folder.path("embedder"), reranker_files::qwen3());
+    reranker_files::write_folder(&path, &model, &model.spec.tensors(3, DType::F32), "");
+    Embedder::open(&path, &backend(), &EncoderOptions::new().pooling(Pooling::Last), 0).unwrap()
+}
 
 /// A classifier with these labels.
 fn classifier(folder: &Folder, labels: &[&str]) -> Encoder {
@@ -125,4 +132,23 @@ fn classes() {
     let kinds: Vec<Value> =
         client.get("/v1/models").ok()["data"].as_array().unwrap().iter().map(|m| m["kind"].clone()).collect();
     assert_eq!(kinds, ["embedding", "reranking", "reranking", "classification"]);
+}
+
+#[test]
+fn vectors_of_a_language_model() {
+    let folder = Folder::new("server-embedder");
+    let mut server = Server::new(ServerOptions::default());
+    server.add_embedder("qwen", embedder(&folder)).unwrap();
+    let (server, wanted) = (Running::start(server), embedder(&folder).embed(&TEXTS).unwrap());
+    let client = server.client();
+    let answer = client.post("/v1/embeddings", &json!({ "input": TEXTS })).ok();
+    for (i, wanted) in wanted.iter().enumerate() {
+        let found: Vec<f32> = serde_json::from_value(answer["data"][i]["embedding"].clone()).unwrap();
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6));
+    }
+    let ranked = client.post("/v1/rerank", &json!({ "query": TEXTS[1], "documents": TEXTS })).ok();
+    assert_eq!(ranked["results"][0]["index"], 1);
+    assert_eq!(client.get("/v1/models").ok()["data"][0]["kind"], "embedding");
+    let refused = client.post("/v1/classify", &json!({ "input": "w1" })).failure(400);
+    assert!(refused.contains("the model has no labels: valid: none that does is served"), "{refused}");
 }

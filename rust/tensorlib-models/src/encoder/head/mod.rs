@@ -5,7 +5,7 @@ mod labels;
 pub use labels::Scores;
 
 use super::batches::Batch;
-use super::shape::{HeadActivation, HeadPooling, HeadShape, Shape};
+use super::shape::{HeadActivation, HeadPooling, HeadShape, Norms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -28,7 +28,11 @@ pub struct Head {
 impl Head {
     /// Loads the tensors `cls.*`; `None` if the files have no head.
     pub fn load(weights: &Weights, settings: &Settings, shape: &Shape) -> Result<Option<Self>> {
-        let Some(of) = shape.head.filter(|_| classifies_texts(settings)) else { return Ok(None) };
+        let Some(mut of) = shape.head.filter(|_| classifies_texts(settings)) else { return Ok(None) };
+        // GGUF files have DistilBERT as BERT. It alone has no token types, and its heads have another activation.
+        if !weights.is_hub() && shape.norms == Norms::After && weights.shape_of("token_types.weight").is_none() {
+            of.activation = HeadActivation::Relu;
+        }
         let width = shape.width;
         let rows = |name: &str| {
             let shape = weights.shape_of(&format!("{name}.weight"));
