@@ -57,12 +57,9 @@ fn vectors_are_those_of_double_precision() {
         ("mpnet", "mpnet.", Spec::mpnet()),
         ("nomic_bert", "", Spec::nomic()),
         ("nomic_bert", "bert.", Spec { types: 0, rope_base: 10_000.0, ..Spec::nomic() }),
-        ("modernbert", "", Spec::modernbert()),
         ("modernbert", "model.", Spec::modernbert()),
-        ("distilbert", "", Spec::distilbert()),
         ("distilbert", "distilbert.", Spec::distilbert()),
-        ("electra", "electra.", Spec::electra()),
-        ("electra", "", Spec { embedding: 64, ..Spec::electra() }),
+        ("electra", "", Spec::electra()),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {

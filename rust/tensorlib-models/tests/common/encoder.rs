@@ -76,7 +76,7 @@ impl Spec {
         Spec {
             family: Family::ModernBert,
             layers: 4,
-            positions: 300,
+            positions: 160,
             types: 0,
             rope_base: 5000.0,
             near_base: 100.0,
