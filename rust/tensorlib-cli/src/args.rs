@@ -325,6 +325,10 @@ pub struct Embed {
     /// Put the prompt that the folder has under NAME before each line, such as query [default: the folder's default]
     #[arg(long, value_name = "NAME")]
     pub prompt: Option<String>,
+    /// Keep the first N elements of each vector, for models trained for that (Matryoshka) [default: as the folder says,
+    /// else all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub dimensions: Option<u32>,
     /// Language models: the most tokens of a line [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,

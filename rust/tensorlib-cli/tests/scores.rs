@@ -166,6 +166,9 @@ fn a_language_model_makes_vectors() {
     assert_eq!(asked, vectors(&["--pooling", "last"], b"w20 w21 w3\n"));
     tool_with(&["embed", &path, "--pooling", "last", "--prompt", "x"], b"")
         .expect(1, &["has no 'x': query can be chosen"]);
+    let short = vectors(&["--pooling", "last", "--dimensions", "8"], TEXTS);
+    assert!(short.iter().all(|vector| vector.as_array().unwrap().len() == 8));
+    tool_with(&["embed", &path, "--pooling", "last", "--dimensions", "65"], b"").expect(1, &["1 to 64 are valid"]);
     let cut = tool_with(&["embed", &path, "--pooling", "mean", "--ctx", "2"], TEXTS);
     cut.expect(0, &["1 line with more than 2 tokens: they were cut"]);
     let encoder = classifier(&folder, "bert", &["a"]);

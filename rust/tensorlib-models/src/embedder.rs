@@ -81,6 +81,8 @@ pub struct Embedder {
     sentences: SentenceSettings,
     pooling: Pooling,
     max_tokens: usize,
+    /// The elements that are kept of a vector.
+    kept: usize,
     /// Lines are computed one by one, so a line's vector does not depend on the others.
     session: Mutex<crate::Session>,
 }
@@ -133,8 +135,9 @@ impl Embedder {
         }
         let decoder = Decoder::from_package(package, backend, &load.with_vectors())?;
         let max_tokens = sentences.max_tokens.map_or(decoder.context(), |n| n.min(decoder.context()));
+        let kept = sentences.kept(options.dimensions, decoder.n_logits())?;
         let session = Mutex::new(decoder.session(DType::F16)?);
-        Ok(Embedder { decoder, sentences, pooling, max_tokens, session })
+        Ok(Embedder { decoder, sentences, pooling, max_tokens, kept, session })
     }
 
     /// How the vectors of tokens are pooled.
@@ -174,7 +177,7 @@ impl Embedder {
         };
         match rows.iter().find(|x| !x.is_finite()) {
             Some(value) => Err(session.not_finite(&format!("the vector of a token holds {value}"))),
-            None => Ok(pooled(&rows, self.width(), self.pooling)),
+            None => Ok(pooled(&rows, (self.decoder.n_logits(), self.kept), self.pooling)),
         }
     }
 }
@@ -204,7 +207,7 @@ impl EmbedTexts for Embedder {
     }
 
     fn width(&self) -> usize {
-        self.decoder.n_logits()
+        self.kept
     }
 
     fn max_tokens(&self) -> usize {

@@ -24,6 +24,8 @@ pub enum Pooling {
 pub(crate) struct SentenceSettings {
     pub pooling: Option<Pooling>,
     pub max_tokens: Option<usize>,
+    /// The elements that are kept of a vector, for models whose first elements are vectors of their own (Matryoshka).
+    pub dimensions: Option<usize>,
     /// The text put before each text.
     pub prompt: String,
     /// Whether texts are converted to lower case first.
@@ -74,8 +76,8 @@ const POOLING: Fields = Fields {
     only: &[],
 };
 const SENTENCE: Fields = Fields {
-    known: &["__version__", "default_prompt_name", "prompts", "similarity_fn_name"],
-    only: &[("model_type", &["\"SentenceTransformer\"", "\"CrossEncoder\""]), ("truncate_dim", &[])],
+    known: &["__version__", "default_prompt_name", "prompts", "similarity_fn_name", "truncate_dim"],
+    only: &[("model_type", &["\"SentenceTransformer\"", "\"CrossEncoder\""])],
 };
 
 /// A JSON object and the name of its file.
@@ -167,6 +169,19 @@ impl SentenceSettings {
         }
     }
 
+    /// The number of elements of a vector: those that were `chosen` or that the files keep, of the model's `width`.
+    pub(crate) fn kept(&self, chosen: Option<usize>, width: usize) -> Result<usize> {
+        let kept = chosen.or(self.dimensions).unwrap_or(width);
+        match (1..=width).contains(&kept) {
+            true => Ok(kept),
+            false => {
+                let what =
+                    if chosen.is_some() { "dimensions" } else { "config_sentence_transformers.json: truncate_dim" };
+                Err(Error::invalid(format!("{what}: is {kept}: 1 to {width} are valid")))
+            }
+        }
+    }
+
     /// Refuses vectors of a model that its file gives no pooling for them.
     pub(crate) fn check_vectors(&self) -> Result<()> {
         let Some(name) = &self.scores_alone else { return Ok(()) };
@@ -207,6 +222,7 @@ impl SentenceSettings {
         let path = folder.join("config_sentence_transformers.json");
         if let Some(file) = Object::read(&path, &SENTENCE, warnings)? {
             found.prompt = prompt(&file, named)?;
+            found.dimensions = length(&file, "truncate_dim")?;
         } else if let Some(name) = named {
             return Err(Error::invalid(format!(
                 "prompt '{name}': {} does not exist, which has prompts",
@@ -244,7 +260,7 @@ fn check_modules(folder: &Path, warnings: &Warnings) -> Result<String> {
     Ok(pooling.unwrap_or(usual))
 }
 
-/// A number of tokens; null, or a number that no text reaches, means no limit.
+/// A number of tokens or elements; null, or a number that nothing reaches, means no limit.
 fn length(file: &Object, name: &str) -> Result<Option<usize>> {
     let value = &file.json[name];
     if value.is_null() {

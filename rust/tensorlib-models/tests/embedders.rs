@@ -120,13 +120,38 @@ fn prompts_and_lengths_are_those_of_the_files() {
     let cut = embedder.tokenize_text("w1 w9 w10 w11 w12 w13").unwrap();
     assert_eq!((cut.ids.len(), cut.was_cut), (4, true));
     assert_eq!(Embedder::open(&path, &backend(), &EncoderOptions::new(), 3).unwrap().max_tokens(), 3);
-    // Encoders take prompts of files in the same way.
+    // Vectors may be cut, and have length 1 again.
+    let whole = open(&path, &EncoderOptions::new()).embed(&["w9 w10"]).unwrap().remove(0);
+    let expect_cut = |embedder: &Embedder, n: usize| {
+        let cut = embedder.embed(&["w9 w10", ""]).unwrap();
+        assert_eq!((embedder.width(), cut[1].len()), (n, n));
+        let length = whole[..n].iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        assert_eq!(cut[0].len(), n);
+        for (a, b) in cut[0].iter().zip(&whole) {
+            assert!((f64::from(*a) - f64::from(*b) / length).abs() < 1e-6, "{cut:?}");
+        }
+    };
+    expect_cut(&open(&path, &EncoderOptions::new().dimensions(16)), 16);
+    std::fs::write(path.join("config_sentence_transformers.json"), r#"{"truncate_dim": 24}"#).unwrap();
+    expect_cut(&open(&path, &EncoderOptions::new()), 24);
+    expect_cut(&open(&path, &EncoderOptions::new().dimensions(64)), 64);
+    for (n, words) in [(0, "dimensions: is 0: 1 to 64 are valid"), (65, "dimensions: is 65: 1 to 64 are valid")] {
+        assert_eq!(refused(&path, &EncoderOptions::new().dimensions(n)), words);
+    }
+    std::fs::write(path.join("config_sentence_transformers.json"), r#"{"truncate_dim": 65}"#).unwrap();
+    let error = refused(&path, &EncoderOptions::new());
+    assert_eq!(error, "config_sentence_transformers.json: truncate_dim: is 65: 1 to 64 are valid");
+    // Encoders take prompts and dimensions of files in the same way.
     let spec = common::encoder::Spec::new();
     let bert = folder.path("bert");
     common::encoder_files::write_folder(&bert, &spec, &spec.tensors(5, DType::F32), "bert", "");
     std::fs::write(bert.join("config_sentence_transformers.json"), prompts).unwrap();
     let encoder = Encoder::open(&bert, &backend(), &EncoderOptions::new().prompt("query")).unwrap();
     assert_eq!(encoder.tokenize("w9").unwrap().0, [20, 21, 9]);
+    std::fs::write(bert.join("config_sentence_transformers.json"), r#"{"truncate_dim": 8}"#).unwrap();
+    let encoder = Encoder::open(&bert, &backend(), &EncoderOptions::new()).unwrap();
+    assert_eq!((encoder.width(), encoder.embed_tokens(&[vec![3, 5], vec![]], |_| true).unwrap()[1].len()), (8, 8));
+    std::fs::write(bert.join("config_sentence_transformers.json"), "{}").unwrap();
     // They pool last tokens too. A line of one token has the same vector either way.
     let pooled = |pooling: Pooling, line: &[u32]| {
         let options = EncoderOptions::new().pooling(pooling).exact(true);

@@ -19,6 +19,9 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(name) = &options.prompt {
         load = load.prompt(name);
     }
+    if let Some(n) = options.dimensions {
+        load = load.dimensions(n as usize);
+    }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     if unsafe { ModelKind::of_mapped(&options.model)? } != ModelKind::Encoder {

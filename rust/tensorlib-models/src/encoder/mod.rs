@@ -50,6 +50,8 @@ pub struct Encoder {
     tokenizer: Tokenizer,
     sentences: SentenceSettings,
     max_tokens: usize,
+    /// The elements that are kept of a vector.
+    kept: usize,
     warnings: Warnings,
     weight_memory: WeightMemory,
     /// The loaded tensors and their bytes.
@@ -133,6 +135,7 @@ impl Encoder {
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
+        let kept = sentence.kept(options.dimensions, usize::try_from(shape.width).unwrap_or(0))?;
         let (width, embedding) = (shape.width, shape.embedding);
         let vocabulary = weights.vocabulary(embedding)?;
         let types = match weights.shape_of("token_types.weight") {
@@ -165,6 +168,7 @@ impl Encoder {
             tokenizer,
             sentences: sentence,
             max_tokens,
+            kept,
             warnings: package.warnings,
             weight_memory: WeightMemory::new(weights.loaded(), weights.contexts(), backend),
             loaded: weights.loaded().iter().map(Loaded::placed).collect(),
@@ -177,7 +181,7 @@ impl Encoder {
 
     /// The number of elements of a vector.
     pub fn width(&self) -> usize {
-        usize::try_from(self.shape.width).unwrap_or(0)
+        self.kept
     }
 
     /// The most tokens of a text, including special ones.
@@ -254,9 +258,9 @@ impl Encoder {
         progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<Vec<f32>>> {
         self.sentences.check_vectors()?;
-        let width = self.width();
+        let width = usize::try_from(self.shape.width).unwrap_or(0);
         let rows: Vec<Line> = lines.iter().map(|ids| Line { ids, types: &[] }).collect();
-        let mut vectors = vec![vec![0.0; width]; lines.len()];
+        let mut vectors = vec![vec![0.0; self.kept]; lines.len()];
         self.each_batch(first, &rows, progress, |ctx, batch| {
             let firsts = self.pooling() == Pooling::Cls;
             let hidden = self.read(&self.hidden(ctx, &rows, batch, firsts)?)?;
@@ -269,7 +273,7 @@ impl Encoder {
                         format!("line {line}: the vector of its token {token} holds {value}, which is no vector");
                     return Err(self.not_finite(what));
                 }
-                vectors[line] = pooled(rows, width, self.pooling());
+                vectors[line] = pooled(rows, (width, self.kept), self.pooling());
             }
             Ok(())
         })?;
@@ -397,9 +401,10 @@ impl Encoder {
     }
 }
 
-/// Pools the vectors of a line's tokens into one of length 1. Sums are in `f64`.
-pub fn pooled(rows: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
-    let mut sums = vec![0.0f64; width];
+/// Pools the vectors of a line's tokens, of `width` elements, into one of length 1 with the first `kept`. Sums are in
+/// `f64`.
+pub fn pooled(rows: &[f32], (width, kept): (usize, usize), pooling: Pooling) -> Vec<f32> {
+    let mut sums = vec![0.0f64; kept];
     let rows = match pooling {
         Pooling::Mean => rows,
         Pooling::Cls => &rows[..width],

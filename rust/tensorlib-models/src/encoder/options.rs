@@ -10,6 +10,7 @@ pub struct EncoderOptions {
     pub(crate) stored_as: Option<DType>,
     pub(crate) pooling: Option<Pooling>,
     pub(crate) prompt: Option<String>,
+    pub(crate) dimensions: Option<usize>,
     pub(crate) exact: bool,
     pub(crate) placement: Placement,
 }
@@ -40,6 +41,14 @@ impl EncoderOptions {
     #[must_use]
     pub fn prompt(mut self, name: impl Into<String>) -> Self {
         self.prompt = Some(name.into());
+        self
+    }
+
+    /// Keeps this many elements of each vector, of which it keeps the direction with length 1, instead of what the
+    /// folder's `truncate_dim` says. Models trained for that (Matryoshka) lose little by it.
+    #[must_use]
+    pub fn dimensions(mut self, n: usize) -> Self {
+        self.dimensions = Some(n);
         self
     }
 

@@ -131,8 +131,9 @@ pub(crate) const OTHER_INPUTS: Fields = Fields {
     only: &[],
 };
 
-/// Fields of config.json that only heads of encoders read.
-pub(crate) const HEAD_CONFIG: Fields = Fields { known: &["sbert_ce_default_activation_function"], only: &[] };
+/// Fields of config.json that only heads of encoders read, and the numbers of elements that vectors may be cut to.
+pub(crate) const HEAD_CONFIG: Fields =
+    Fields { known: &["matryoshka_dimensions", "sbert_ce_default_activation_function"], only: &[] };
 
 /// Fields of ELECTRA's config.json: heads that are not read, and training.
 pub(crate) const ELECTRA_CONFIG: Fields = Fields { known: &["generator_*", "summary_*"], only: &[] };
@@ -180,7 +181,6 @@ pub(crate) const ENCODER_CONFIG: Fields = Fields {
         ("is_decoder", &["false"]),
         ("is_encoder_decoder", &["false"]),
         ("lora_adaptations", &["[]"]),
-        ("matryoshka_dimensions", &[]),
         ("pruned_heads", &["{}"]),
         ("use_bidirectional_attention", &["true"]),
     ],
