@@ -141,6 +141,12 @@ fn models_that_give_no_scores() {
     tool_with(&["rerank", &path, "w1"], TEXTS)
         .expect(1, &["architecture 'llama' is no language model that ranks texts"]);
     tool_with(&["classify", &path], TEXTS).expect(1, &["architecture 'llama' is no encoder that is known"]);
+    let config = Path::new(&plain).join("config.json");
+    let text = std::fs::read_to_string(&config).unwrap().replace("\"bert\"", "\"deberta-v5\"");
+    std::fs::write(&config, text).unwrap();
+    let words = ["architecture 'deberta-v5' is not known: encoders are bert, roberta", "decoders are llama, mistral"];
+    tool_with(&["rerank", &plain, "w1"], TEXTS).expect(1, &words);
+    tool_with(&["embed", &plain], TEXTS).expect(1, &words);
 }
 
 #[test]

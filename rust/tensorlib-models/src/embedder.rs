@@ -1,6 +1,7 @@
 //! Texts as vectors, by encoders and by language models.
 
 use crate::encoder::pooled;
+use crate::kind::check_known;
 use crate::package::Package;
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::weight_memory::Memory;
@@ -123,6 +124,7 @@ impl Embedder {
     }
 
     fn from_package(package: Package, backend: &Backend, options: &EncoderOptions, context: usize) -> Result<Self> {
+        check_known(&package.settings)?;
         let sentences = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
         sentences.check_vectors()?;
         let Some(pooling) = sentences.pooling else {

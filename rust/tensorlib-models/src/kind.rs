@@ -1,7 +1,8 @@
 //! What a model is for.
 
 use crate::package::Package;
-use crate::{encoder, reranker, Result};
+use crate::settings::Settings;
+use crate::{decoder, encoder, reranker, Error, Result};
 use std::path::Path;
 
 /// What a model is for, by its architecture.
@@ -16,6 +17,18 @@ pub enum ModelKind {
     Encoder,
     /// It generates texts, and was trained to judge them: a [`Reranker`](crate::Reranker).
     Reranker,
+}
+
+/// Refuses an architecture that is neither an encoder nor a decoder.
+pub(crate) fn check_known(settings: &Settings) -> Result<()> {
+    let name = settings.architecture();
+    if encoder::names().chain(decoder::names()).any(|known| known == name) {
+        return Ok(());
+    }
+    let (encoders, decoders): (Vec<&str>, Vec<&str>) = (encoder::names().collect(), decoder::names().collect());
+    let (encoders, decoders) = (encoders.join(", "), decoders.join(", "));
+    let message = format!("architecture '{name}' is not known: encoders are {encoders}; decoders are {decoders}");
+    Err(Error::unsupported(message))
 }
 
 impl ModelKind {

@@ -1,6 +1,8 @@
 //! Language models that judge whether a text answers a query.
 
 use crate::generate::guarded;
+use crate::kind::check_known;
+use crate::package::Package;
 use crate::score::{self, ScorePairs};
 use crate::settings::{Key, Settings};
 use crate::weight_memory::Memory;
@@ -70,7 +72,7 @@ impl Reranker {
     /// As [`Decoder::open`]; [`ErrorKind::Unsupported`](crate::ErrorKind) for another architecture, or a vocabulary
     /// without the answers.
     pub fn open(path: impl AsRef<Path>, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
-        Self::of(Decoder::open(path, backend, &options.clone().with_head())?)
+        Self::from_package(Package::open(path.as_ref())?, backend, options)
     }
 
     /// Opens a model as [`Reranker::open`] does, but maps a GGUF file: its pages are loaded when they are touched.
@@ -82,10 +84,12 @@ impl Reranker {
     /// Nobody may change the file while the model exists.
     pub unsafe fn open_mapped(path: impl AsRef<Path>, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         // SAFETY: as the caller promises.
-        Self::of(unsafe { Decoder::open_mapped(path, backend, &options.clone().with_head())? })
+        Self::from_package(unsafe { Package::open_mapped(path.as_ref())? }, backend, options)
     }
 
-    fn of(decoder: Decoder) -> Result<Self> {
+    fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
+        check_known(&package.settings)?;
+        let decoder = Decoder::from_package(package, backend, &options.clone().with_head())?;
         if decoder.architecture() != "qwen3" {
             let name = decoder.architecture();
             return Err(Error::unsupported(format!(

@@ -31,6 +31,7 @@ use crate::tokenizer::Tokenizer;
 use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
+pub(crate) use architectures::names;
 pub use cost::Cost;
 pub use prefix_store::PrefixStore;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};

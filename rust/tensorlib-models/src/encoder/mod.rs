@@ -9,7 +9,7 @@ mod layer;
 mod options;
 mod shape;
 
-pub(crate) use architectures::is_encoder;
+pub(crate) use architectures::{is_encoder, names};
 pub use classify::TokenizedText;
 pub use options::EncoderOptions;
 

@@ -25,6 +25,11 @@ const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];
 
+/// The names of all decoders.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|known| known.names).copied()
+}
+
 /// Reads the decoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let known = Known { config: &[&DECODER_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };

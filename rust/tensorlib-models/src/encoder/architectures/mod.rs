@@ -30,9 +30,14 @@ const ALL: [Architecture<Shape>; 7] = [
     Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
 ];
 
+/// The names of all encoders.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().flat_map(|known| known.names).copied()
+}
+
 /// Whether an architecture of this name is an encoder.
 pub fn is_encoder(architecture: &str) -> bool {
-    ALL.iter().any(|known| known.names.contains(&architecture))
+    names().any(|name| name == architecture)
 }
 
 /// Reads the encoder that the settings describe, and its tensors' names.
