@@ -4,6 +4,7 @@ use crate::generate::guarded;
 use crate::kind::check_known;
 use crate::package::Package;
 use crate::score::{self, ScorePairs};
+use crate::sentences::SentenceSettings;
 use crate::settings::{Key, Settings};
 use crate::weight_memory::Memory;
 use crate::{Decoder, DecoderOptions, Error, Result, Session, TokenizedText};
@@ -23,19 +24,15 @@ const ANSWERS: [&str; 2] = ["yes", "no"];
 
 /// The names of a head's labels in GGUF.
 const LABELS: Key = Key("classifier.output_labels", "");
-const POOLING_TYPE: Key = Key("pooling_type", "");
-const ARCHITECTURES: Key = Key("", "architectures");
 
 /// Whether the settings of a language model, or the name of its folder, say that it judges texts.
 pub(crate) fn is_reranker(settings: &Settings, path: &Path) -> Result<bool> {
-    const RANK: f64 = 4.0;
-    if settings.number_if(POOLING_TYPE)? == Some(RANK) {
+    if SentenceSettings::gives_scores(settings)? || settings.classifies_texts()? == Some(true) {
         return Ok(true);
     }
-    let classes = settings.texts_if(ARCHITECTURES)?.unwrap_or_default();
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());
     let is_named = whole.iter().any(|part| part.to_string_lossy().to_lowercase().contains("reranker"));
-    Ok(classes.iter().any(|name| name.ends_with("ForSequenceClassification")) || (settings.is_hub() && is_named))
+    Ok(settings.is_hub() && is_named)
 }
 
 /// How the logits of the last token become a score.

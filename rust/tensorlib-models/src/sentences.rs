@@ -36,6 +36,8 @@ pub(crate) struct SentenceSettings {
 
 /// GGUF's setting.
 const POOLING_TYPE: Key = Key("pooling_type", "");
+/// Its value for a head that computes scores.
+const RANK: i64 = 4;
 
 /// Any other layer after the pooling would change the vectors.
 const KNOWN_MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
@@ -119,12 +121,15 @@ impl SentenceSettings {
         Ok(settings.number_if(POOLING_TYPE)?.is_some_and(|n| POOLINGS.contains(&n)))
     }
 
+    /// Whether a GGUF file says that its model gives scores.
+    pub(crate) fn gives_scores(settings: &Settings) -> Result<bool> {
+        Ok(settings.number_if(POOLING_TYPE)? == Some(RANK as f64))
+    }
+
     /// Reads the settings of a GGUF file. Its pooling is ignored if one was `chosen`.
     pub(crate) fn of_gguf(settings: &Settings, chosen: Option<Pooling>) -> Result<Self> {
         /// "Unspecified", as a signed and an unsigned number.
         const UNSPECIFIED: [i64; 2] = [-1, 0xFFFF_FFFF];
-        /// A head computes scores.
-        const RANK: i64 = 4;
         if chosen.is_some() {
             return Ok(SentenceSettings { pooling: chosen, ..Self::default() });
         }

@@ -222,6 +222,13 @@ impl Settings {
         list.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: texts are valid", shown(&value))))
     }
 
+    /// Whether a folder names a class that classifies whole texts; `None` if it names no class.
+    pub fn classifies_texts(&self) -> Result<Option<bool>> {
+        const ARCHITECTURES: Key = Key("", "architectures");
+        let names = self.texts_if(ARCHITECTURES)?.filter(|names| !names.is_empty());
+        Ok(names.map(|names| names.iter().any(|name| name.ends_with("ForSequenceClassification"))))
+    }
+
     /// Refuses a text other than these.
     pub fn expect_text(&self, key: Key, known: &[&str]) -> Result<()> {
         match self.text_if(key)? {

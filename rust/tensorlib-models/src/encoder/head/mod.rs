@@ -4,16 +4,15 @@ mod labels;
 
 pub use labels::Scores;
 
-use super::batches::Batch;
+use super::batches::{Batch, Group};
+use super::layer::joined;
 use super::shape::{HeadActivation, HeadPooling, HeadShape, Norms, Shape};
-use crate::settings::{Key, Settings};
+use crate::settings::Settings;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use labels::Labels;
 use tensorlib::nn::{LayerNorm, Linear, Module, Pass};
 use tensorlib::Tensor;
-
-const ARCHITECTURES: Key = Key("", "architectures");
 
 /// A head's weights and labels.
 pub struct Head {
@@ -28,7 +27,9 @@ pub struct Head {
 impl Head {
     /// Loads the tensors `cls.*`; `None` if the files have no head.
     pub fn load(weights: &Weights, settings: &Settings, shape: &Shape) -> Result<Option<Self>> {
-        let Some(mut of) = shape.head.filter(|_| classifies_texts(settings)) else { return Ok(None) };
+        // A classifier of tokens has tensors of the same names. Files that do not say are known by their tensors.
+        let classifies = settings.classifies_texts().ok().flatten().unwrap_or(true);
+        let Some(mut of) = shape.head.filter(|_| classifies) else { return Ok(None) };
         // GGUF files have DistilBERT as BERT. It alone has no token types, and its heads have another activation.
         if !weights.is_hub() && shape.norms == Norms::After && weights.shape_of("token_types.weight").is_none() {
             of.activation = HeadActivation::Relu;
@@ -111,16 +112,10 @@ impl Head {
     }
 }
 
-/// Whether the model was trained to classify texts, not tokens. Files that do not say are known by their tensors.
-fn classifies_texts(settings: &Settings) -> bool {
-    let names = settings.texts_if(ARCHITECTURES).ok().flatten().unwrap_or_default();
-    names.is_empty() || names.iter().any(|name| name.ends_with("ForSequenceClassification"))
-}
-
 /// The mean of each line's vectors.
 fn mean(batch: &Batch, x: &Tensor) -> Result<Tensor> {
     let width = x.shape()[0];
-    let of_group = |group: &super::batches::Group| -> Result<Tensor> {
+    let of_group = |group: &Group| -> Result<Tensor> {
         let (length, lines) = (group.length as i64, group.lines as i64);
         let rows = x.narrow(1, group.start as i64, length * lines)?;
         Ok(rows.reshape([width, length, lines])?.mean(1)?.reshape([width, lines])?)
@@ -129,5 +124,5 @@ fn mean(batch: &Batch, x: &Tensor) -> Result<Tensor> {
     if batch.lines.len() == 1 {
         all.push(all[0].clone());
     }
-    super::layer::joined(all)
+    joined(all)
 }
