@@ -147,14 +147,11 @@ impl Reranker {
     fn score_of(&self, session: &mut Session, tokens: &[u32], begins: usize) -> Result<f32> {
         // At least one token is computed, whose logits are the result.
         let (first, rest) = tokens.split_at(begins.min(tokens.len().saturating_sub(1)));
-        match session.tokens().starts_with(first) && session.tokens().len() > first.len() {
-            true => _ = session.rewind(first.len()),
-            false => {
-                session.rewind(0);
-                if !first.is_empty() {
-                    session.feed(first)?;
-                }
-            }
+        let is_known = session.tokens().starts_with(first) && session.tokens().len() > first.len();
+        let reached = session.rewind(if is_known { first.len() } else { 0 });
+        if reached < first.len() {
+            session.feed(&first[reached..])?;
+            session.checkpoint();
         }
         let logits = session.feed(rest)?;
         let logit = |i: usize| logits.get(i).copied().map_or(f64::NAN, f64::from);

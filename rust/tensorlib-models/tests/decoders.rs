@@ -28,17 +28,12 @@ fn files(folder: &Folder, model: &Model, tensors: &Tensors) -> Vec<PathBuf> {
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("config.json"), model.config()).unwrap();
         std::fs::write(path.join("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
-        let less_one = |name: &str| kind.starts_with("gemma") && name.ends_with("norm.weight");
         let mut tensors = tensors.clone();
         if kind == "gemma3" {
             let name = "vision_tower.vision_model.embeddings.position_embedding.weight";
             tensors.add(&mut Random(1), name, &[8, 3], 0.0, 1.0, DType::F32);
         }
-        tensors.write_safetensors(
-            &path.join("model.safetensors"),
-            |name, expert| model.hub_name(name, expert),
-            less_one,
-        );
+        model.write_safetensors(&path.join("model.safetensors"), &tensors);
         paths.push(path);
     }
     paths

@@ -25,8 +25,7 @@ fn folder_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &str) -
     let config = config.trim_end().strip_suffix('}').unwrap();
     std::fs::write(path.join("config.json"), format!("{config}{further}}}")).unwrap();
     std::fs::write(path.join("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
-    let less_one = |name: &str| model.hub.unwrap().0.starts_with("gemma") && name.ends_with("norm.weight");
-    tensors.write_safetensors(&path.join("model.safetensors"), |name, expert| model.hub_name(name, expert), less_one);
+    model.write_safetensors(&path.join("model.safetensors"), tensors);
     path
 }
 
@@ -101,6 +100,21 @@ const REFUSED: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("mistral", &[(r#""layer_types": ["chunked_attention", "full_attention", "full_attention"]"#, "layer_types: has")]),
+    (
+        "qwen35",
+        &[
+            (r#""attn_output_gate": false"#, "attn_output_gate: is false: true, gates of what attention gives, is supported"),
+            (r#""linear_value_head_dim": 8"#, "linear_value_head_dim: is 8: 16, the elements of a head of keys"),
+            (r#""linear_num_value_heads": 3"#, "linear_num_value_heads: is 3: a multiple of the 2 heads of keys is valid"),
+            (r#""linear_num_key_heads": 4"#, "in_proj_qkv.weight' is [64, 128] f32: [64, 192] is expected"),
+            (r#""linear_conv_kernel_dim": 1"#, "linear_conv_kernel_dim: is 1: 2 or more is valid"),
+            (r#""linear_conv_kernel_dim": 3"#, "conv1d.weight' is [4, 1, 128]"),
+            (r#""layer_types": ["linear_attention"]"#, "layer_types: has 1 entries: one for each of the 5 layers is valid"),
+            (r#""mamba_ssm_dtype": "bfloat16""#, "mamba_ssm_dtype: is \"bfloat16\": \"float32\" is supported"),
+            (r#""output_gate_type": "tanh""#, "output_gate_type: is \"tanh\""),
+            (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
+        ],
+    ),
     ("qwen3", &[(r#""tie_word_embeddings": false"#, "lm_head.weight' is missing, and tie_word_embeddings is false")]),
 ];
 
@@ -155,6 +169,43 @@ fn keys_of_gguf_are_refused_or_reported() {
     for word in ["llama: fields that are not known are ignored: frobnicate", "tokenizer.ggml.odd", "other.key"] {
         assert!(warnings.contains(word), "{warnings}");
     }
+}
+
+/// Keys that published files of Qwen 3.5 have, and what they may not be.
+#[test]
+fn settings_of_recurrent_layers() {
+    let folder = Folder::new("fields-recurrent");
+    let qwen = model("qwen35");
+    let tensors = qwen.spec.tensors(2, DType::F32);
+    let of_folder = r#", "architectures": ["Qwen3_5ForConditionalGeneration"], "mtp_num_hidden_layers": 1,
+"mtp_use_dedicated_embeddings": false, "output_gate_type": "swish", "full_attention_interval": 4, "hidden_act": "silu", "attention_bias": false,
+"image_token_id": 5, "video_token_id": 6, "vision_start_token_id": 7, "vision_config": {"depth": 12}, "mlp_only_layers": []"#;
+    let path = folder_of(&folder, &qwen, &tensors, of_folder);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &qwen.spec, &tensors);
+    let cases: [(&str, Value, &str); 8] = [
+        ("qwen35.ssm.conv_kernel", Value::U32(1), "ssm.conv_kernel: is 1: 2 or more is valid"),
+        ("qwen35.ssm.inner_size", Value::U32(60), "ssm.inner_size: is 60: 4 heads of 16 elements have 64"),
+        ("qwen35.ssm.time_step_rank", Value::U32(5), "ssm.time_step_rank: is 5: a multiple of the 2 heads of keys"),
+        ("qwen35.ssm.group_count", Value::U32(4), "'blk.0.attn_qkv.weight' is [64, 128] f32: [64, 192] is expected"),
+        ("qwen35.full_attention_interval", Value::U32(2), "tensor 'blk.1.attn_q.weight' is missing"),
+        ("qwen35.full_attention_interval", Value::U32(0), "full_attention_interval: is 0"),
+        ("qwen35.attention.recurrent_layers", vec![1i32, 1].into(), "true or false for each of the 5 layers"),
+        ("qwen35.nextn_predict_layers", Value::U32(5), "nextn_predict_layers: is 5: less than the 5 layers"),
+    ];
+    for (key, value, words) in cases {
+        let error = refused(&gguf_of(&folder, &qwen, &tensors, &[(key, value)]));
+        assert!(error.contains(words), "{key}: {error}");
+    }
+    // Layers at the end that draft tokens are not read.
+    let mut further = tensors.clone();
+    for (name, shape) in [("blk.5.nextn.eh_proj.weight", vec![128, 64]), ("blk.5.attn_q.weight", vec![64, 128])] {
+        further.add(&mut Random(3), name, &shape, 0.0, 1.0, DType::F32);
+    }
+    let drafting = [("qwen35.block_count", Value::U32(6)), ("qwen35.nextn_predict_layers", Value::U32(1))];
+    let path = gguf_of(&folder, &qwen, &further, &drafting);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &qwen.spec, &tensors);
 }
 
 #[test]
@@ -427,6 +478,18 @@ fn experts_of_older_files_and_newer_folders() {
     assert_eq!(open(&path).warnings(), [""; 0]);
     apart.all.remove("blk.1.ffn_up.4.weight").unwrap();
     assert!(refused(&gguf_of(&folder, &gguf, &apart, &[])).contains("there are 4 of 5"));
+
+    for (name, dtype) in [("qwen35moe", DType::F32), ("llama with experts", DType::F32), ("qwen3moe", DType::Q8_0)] {
+        let gguf = model(name);
+        let tensors = gguf.spec.tensors(6, dtype);
+        let both = tensors.with_gates_and_ups();
+        let path = gguf_of(&folder, &gguf, &both, &[]);
+        expect_logits(&path, &gguf.spec, &tensors);
+        assert_eq!(open(&path).warnings(), [""; 0]);
+        let width = format!("{}.expert_feed_forward_length", gguf.gguf.as_ref().unwrap().0);
+        let error = refused(&gguf_of(&folder, &gguf, &both, &[(&width, Value::U32(64))]));
+        assert!(error.contains("'blk.0.ffn_gate_up_exps.weight' is [64, "), "{name}: {error}");
+    }
 
     for name in ["mixtral", "qwen3moe"] {
         let model = model(name);

@@ -95,7 +95,7 @@ fn each_has_the_logits_that_it_has_alone() {
         false => &[(DType::F16, DType::F16)],
     };
     for (i, model) in all().iter().enumerate().filter(|(_, model)| model.gguf.is_some()) {
-        if !on_cpu() && !["gemma3", "gpt-oss"].contains(&model.name) {
+        if !on_cpu() && !["gemma3", "qwen35", "gpt-oss"].contains(&model.name) {
             continue; // a simulated GPU takes a hundred times as long
         }
         for (dtype, cache) in kinds {
@@ -117,16 +117,17 @@ fn each_has_the_logits_that_it_has_alone() {
 
 #[test]
 fn a_small_pool_delays_sequences_and_changes_nothing() {
-    let folder = Folder::new("sequences-small");
-    let decoder = open(&folder, &model("gemma2"), DType::Q8_0);
     let cache = DType::F16;
     let prompts: Vec<Vec<u32>> = [60, 100, 130, 50, 64].iter().map(|n| tokens(*n, *n)).collect();
     // The longest takes 3 pages with its answer, all of them 9.
-    for pages in [3, 4, 5, 9] {
+    let names = if on_cpu() { &["gemma2", "qwen35"][..] } else { &["gemma2"] };
+    for (name, pages) in names.iter().flat_map(|name| [3, 4, 5, 9].map(|pages| (name, pages))) {
+        let folder = Folder::new(&format!("sequences-small-{name}"));
+        let decoder = open(&folder, &model(name), DType::Q8_0);
         let options = SequencesOptions { cache, tokens: pages * 64, ..Default::default() };
         let mut sequences = Sequences::new(&decoder, &options).unwrap();
         let n = if on_cpu() { 20 } else { 6 };
-        let steps = check(&mut sequences, cache, &prompts, n, &format!("{pages} pages"));
+        let steps = check(&mut sequences, cache, &prompts, n, &format!("{name}, {pages} pages"));
         let (_, all, free) = sequences.pool();
         assert_eq!(all, pages);
         assert!(free <= all);

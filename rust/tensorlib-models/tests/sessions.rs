@@ -77,9 +77,11 @@ fn check_all_ways(decoder: &Decoder, cache: DType, tokens: &[u32], path: &Path, 
     }
     // Other tokens in between leave nothing.
     for at in [n / 3, 1, 0, n - 1] {
-        assert_eq!((parts.checkpoint(), parts.rewind(at)), (n, at));
-        parts.feed(&[5; 4][..decoder.context().min(at + 4) - at]).unwrap();
-        assert_eq!(parts.rewind(at), at);
+        let (end, reached) = (parts.checkpoint(), parts.rewind(at));
+        // Recurrent layers may only reach an earlier position.
+        assert!(end == n && (reached == at || parts.state_memory() > 0 && reached < at), "{what}: {reached} for {at}");
+        parts.feed(&[5; 4][..decoder.context().min(reached + 4) - reached]).unwrap();
+        assert_eq!(parts.rewind(reached), reached);
         go_on(&mut parts, "after rewind");
     }
     let at = n / 2 + 1;
@@ -151,8 +153,8 @@ fn reproducible_logits_beyond_blocks_and_with_threads() {
         return;
     }
     let tokens = tokens(PROMPT_BLOCK as u32 + 60);
-    for name in ["gemma2", "llama with experts"] {
-        let folder = Folder::new(&format!("sessions-long-{}", name.len()));
+    for name in ["gemma2", "qwen35", "llama with experts"] {
+        let folder = Folder::new(&format!("sessions-long-{name}"));
         let path = file(&folder, &model(name), 5, DType::Q8_0);
         let options = reproducible().context(PROMPT_BLOCK + 60);
         let mut all: Option<Vec<u32>> = None;
@@ -175,9 +177,9 @@ fn reproducible_logits_beyond_blocks_and_with_threads() {
 fn logits_are_the_same_where_parts_end_at_blocks() {
     let n = 2 * PROMPT_BLOCK + if on_cpu() { 76 } else { 3 };
     let tokens = tokens(n as u32);
-    let names = if on_cpu() { &["gemma2", "llama with experts"][..] } else { &["gemma2"] };
+    let names = if on_cpu() { &["gemma2", "qwen35", "llama with experts"][..] } else { &["gemma2"] };
     for name in names {
-        let folder = Folder::new(&format!("sessions-blocks-{}", name.len()));
+        let folder = Folder::new(&format!("sessions-blocks-{name}"));
         let decoder = open(&file(&folder, &model(name), 5, DType::Q8_0), &DecoderOptions::new().context(n));
         let want = bits(decoder.session(DType::F16).unwrap().feed(&tokens).unwrap());
         let mut session = fed(&decoder, DType::F16, &tokens[..PROMPT_BLOCK]);

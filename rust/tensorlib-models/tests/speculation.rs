@@ -127,7 +127,7 @@ fn the_text_is_the_same() {
         return; // reproducible kernels are the CPU's
     }
     let mut drafted = (0, 0);
-    for name in ["llama", "gemma3", "qwen3moe"] {
+    for name in ["llama", "gemma3", "qwen3moe", "qwen35"] {
         let folder = Folder::new(&format!("speculation-{name}"));
         let decoder = opened(&folder, name, 230);
         for temperature in [0.0, 0.5, 1.5] {
@@ -151,7 +151,7 @@ fn a_draft_model_does_not_change_the_text() {
     if backend().device() != "cpu" {
         return;
     }
-    for name in ["llama", "gemma3", "qwen3moe"] {
+    for name in ["llama", "gemma3", "qwen3moe", "qwen35"] {
         let folder = Folder::new(&format!("speculation-draft-{name}"));
         let (decoder, other) = (opened(&folder, name, 230), model(&folder, name, 9, 230));
         let (mut equal, mut foreign) = ((0, 0), (0, 0));

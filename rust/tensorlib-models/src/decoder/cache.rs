@@ -14,8 +14,9 @@ const TYPES: [DType; 3] = [DType::F16, DType::Q8_0, DType::F32];
 
 /// Memory for the keys and values of a number of tokens, layer by layer.
 pub struct Cache {
-    keys: Vec<Tensor>,
-    values: Vec<Tensor>,
+    /// Keys and values of each layer; `None` for a layer that keeps a state instead.
+    layers: Vec<Option<[Tensor; 2]>>,
+    dtype: DType,
     heads: i64,
     capacity: i64,
     used: i64,
@@ -29,15 +30,16 @@ impl Cache {
         let capacity = whole_steps(context);
         let contexts = devices.contexts("cache")?;
         let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
-        let rows = |head: i64| {
-            (0..shape.layers)
-                .map(|layer| {
-                    let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
-                    Ok(ctx.zeros(dtype, [head, capacity, shape.kv_heads])?)
-                })
-                .collect::<Result<Vec<_>>>()
+        let of_layer = |layer: usize| {
+            if shape.is_recurrent(layer) {
+                return Ok(None);
+            }
+            let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
+            let rows = |head: i64| ctx.zeros(dtype, [head, capacity, shape.kv_heads]);
+            Ok(Some([rows(shape.head)?, rows(shape.value_head)?]))
         };
-        Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })
+        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(of_layer).collect::<Result<_>>()?;
+        Ok(Cache { layers, dtype, heads: shape.kv_heads, capacity, used: 0 })
     }
 
     /// Refuses types that attention does not take for this model.
@@ -58,7 +60,8 @@ impl Cache {
     /// Bytes of a token's keys and values in all layers.
     pub fn row_bytes(shape: &Shape, dtype: DType) -> Result<usize> {
         Self::check(shape, dtype)?;
-        let elements = shape.layers * (shape.head + shape.value_head) * shape.kv_heads;
+        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer));
+        let elements = layers.count() as i64 * (shape.head + shape.value_head) * shape.kv_heads;
         Ok(usize::try_from(elements).unwrap_or(0) / dtype.block_size() as usize * dtype.size())
     }
 
@@ -97,17 +100,23 @@ impl Cache {
 
     /// The type of keys and values.
     pub fn dtype(&self) -> DType {
-        self.keys.first().map_or(DType::F16, Tensor::dtype)
+        self.dtype
     }
 
     /// The rows of all layers, keys before values.
     pub fn all_rows(&self) -> impl Iterator<Item = Rows<'_>> {
-        self.keys.iter().zip(&self.values).flat_map(|(keys, values)| [Rows(keys), Rows(values)])
+        self.rows_of_layers().flat_map(|(_, rows)| rows)
+    }
+
+    /// The keys and values of each layer that has some, with the layer's number.
+    pub fn rows_of_layers(&self) -> impl Iterator<Item = (usize, [Rows<'_>; 2])> {
+        let numbered = self.layers.iter().enumerate();
+        numbered.filter_map(|(layer, rows)| rows.as_ref().map(|[keys, values]| (layer, [Rows(keys), Rows(values)])))
     }
 
     /// Bytes of the cache.
     pub fn nbytes(&self) -> usize {
-        self.keys.iter().chain(&self.values).map(Tensor::nbytes).sum()
+        self.all_rows().map(|rows| rows.0.nbytes()).sum()
     }
 
     /// The number of tokens in the cache.
@@ -128,7 +137,8 @@ impl Cache {
     /// The layer and position of the first key or value in these rows that overflowed F16.
     pub fn not_finite(&self, from: i64, to: i64) -> Result<Option<(usize, i64)>> {
         let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
-        for (number, rows) in self.all_rows().enumerate().filter(|(_, rows)| rows.0.dtype() == DType::F16) {
+        let all = self.rows_of_layers().flat_map(|(layer, rows)| rows.map(|rows| (layer, rows)));
+        for (layer, rows) in all.filter(|(_, rows)| rows.0.dtype() == DType::F16) {
             let mut bytes = vec![0; rows.row_bytes() * n];
             rows.read(first, &mut bytes)?;
             // Infinities and NaN have all exponent bits set.
@@ -136,7 +146,7 @@ impl Cache {
             let wrong = bytes.chunks_exact(rows.head_row_bytes()).enumerate();
             let wrong = wrong.filter(|(_, row)| row.chunks_exact(2).any(is_wrong));
             if let Some(position) = wrong.map(|(i, _)| i % n).min() {
-                return Ok(Some((number / 2, from + position as i64)));
+                return Ok(Some((layer, from + position as i64)));
             }
         }
         Ok(None)
@@ -160,7 +170,9 @@ impl Cache {
             let by_head = new.reshape([all.shape()[0], self.heads, new.shape()[1]])?;
             Ok(all.set_rows(&by_head.permute([0, 2, 1, 3])?, rows)?)
         };
-        Ok((set(&self.keys[layer], k)?, set(&self.values[layer], v)?))
+        let rows = self.layers.get(layer).and_then(Option::as_ref);
+        let [keys, values] = rows.ok_or_else(|| Error::internal(format!("layer {layer} has no keys")))?;
+        Ok((set(keys, k)?, set(values, v)?))
     }
 }
 

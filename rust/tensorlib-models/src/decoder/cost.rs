@@ -44,7 +44,7 @@ impl Cost {
             }
         }
         let of_layer = ((shape.head + shape.value_head) * shape.kv_heads) as f64;
-        for layer in 0..usize::try_from(shape.layers).unwrap_or(0) {
+        for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer)) {
             cost.cache_elements[usize::from(shape.is_windowed(layer))] += of_layer;
         }
         cost.window = shape.window.as_ref().map(|window| window.keys as f64);

@@ -56,6 +56,34 @@ fn product(matrices: &Tensor, x: &Tensor, ids: &Tensor, exact: bool) -> Result<T
     })
 }
 
+/// The expert that all tokens use.
+struct SharedExpert {
+    gate: Linear,
+    up: Linear,
+    down: Linear,
+    /// The row of a matrix whose product is the gate of the result: [width, 1].
+    scale: Linear,
+}
+
+impl SharedExpert {
+    fn load(weights: &Weights, shape: &Shape, ffn: i64, number: usize) -> Result<Self> {
+        let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
+        Ok(SharedExpert {
+            gate: linear("ffn_gate_shexp", shape.width, ffn)?,
+            up: linear("ffn_up_shexp", shape.width, ffn)?,
+            down: linear("ffn_down_shexp", ffn, shape.width)?,
+            scale: linear("ffn_gate_inp_shexp", shape.width, 1)?,
+        })
+    }
+
+    /// The expert's result for x, [width, tokens], times its gate.
+    fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let (gate, up) = (self.gate.forward(x, &run.pass)?, self.up.forward(x, &run.pass)?);
+        let result = self.down.forward(&run.shape.activation.gated(&gate, &up)?, &run.pass)?;
+        Ok((&result * &self.scale.forward(x, &run.pass)?.sigmoid()?)?)
+    }
+}
+
 /// A layer's experts and their router.
 pub struct ExpertFfn {
     number: usize,
@@ -64,6 +92,7 @@ pub struct ExpertFfn {
     gate: ExpertLinear,
     up: ExpertLinear,
     down: ExpertLinear,
+    shared: Option<SharedExpert>,
 }
 
 impl ExpertFfn {
@@ -80,6 +109,7 @@ impl ExpertFfn {
             gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
             up: part("ffn_up_exps", shape.width, experts.ffn)?,
             down: part("ffn_down_exps", experts.ffn, shape.width)?,
+            shared: experts.shared.map(|ffn| SharedExpert::load(weights, shape, ffn, number)).transpose()?,
         })
     }
 
@@ -99,6 +129,7 @@ impl ExpertFfn {
         if ways.len() > 1 {
             run.chosen.borrow_mut().push((self.number, ids.clone()));
         }
+        let shared = self.shared.as_ref().map(|shared| shared.forward(run, x)).transpose()?;
         let x = x.reshape([run.shape.width, 1, n])?;
         let mut results = self.results(run, &x, &ids, &ways[0])?;
         for way in &ways[1..] {
@@ -111,7 +142,11 @@ impl ExpertFfn {
         for i in 1..used {
             sum = (&sum + &of_expert(i)?)?;
         }
-        Ok(sum.reshape([run.shape.width, n])?)
+        let sum = sum.reshape([run.shape.width, n])?;
+        match shared {
+            Some(shared) => Ok((&sum + &shared)?),
+            None => Ok(sum),
+        }
     }
 
     /// The experts that each token uses, and their shares of the result, both [used, tokens].

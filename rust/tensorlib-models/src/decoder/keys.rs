@@ -9,6 +9,7 @@ pub const KV_HEADS: Key = Key("attention.head_count_kv", "num_key_value_heads");
 pub const HEAD: Key = Key("attention.key_length", "head_dim");
 pub const VALUE_HEAD: Key = Key("attention.value_length", "head_dim");
 pub const FFN: Key = Key("feed_forward_length", "intermediate_size");
+pub const EXPERT_FFN: Key = Key("expert_feed_forward_length", "moe_intermediate_size");
 pub const CONTEXT: Key = Key("context_length", "max_position_embeddings");
 pub const EPS: Key = Key("attention.layer_norm_rms_epsilon", "rms_norm_eps");
 pub const WINDOW: Key = Key("attention.sliding_window", "sliding_window");

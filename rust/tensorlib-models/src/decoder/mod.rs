@@ -2,8 +2,10 @@
 
 mod architectures;
 mod attend;
+mod attention;
 mod cache;
 mod cost;
+mod delta;
 mod expert_cache;
 mod experts;
 mod fingerprint;
@@ -18,10 +20,13 @@ mod prefix_tree;
 mod rope;
 mod run;
 mod saved_file;
+mod sequence_states;
 mod sequences;
 mod session;
 mod session_file;
 mod shape;
+mod state_slots;
+mod states;
 
 use crate::activity::Activity;
 use crate::package::Package;
@@ -38,8 +43,9 @@ pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 
 use cache::Cache;
-use network::{Logits, Network, Results, Wanted};
+use network::{Kept, Logits, Network, Results, Wanted};
 use shape::{Activation, Shape};
+use states::States;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -322,13 +328,17 @@ impl Decoder {
         let tokens = vec![0; PROMPT_BLOCK.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
         let experts = network.expert_cache(options.expert_slots, &devices)?;
+        let states = States::new(&network.shape, &devices)?;
         // Nodes go into the youngest context of their operands, so this one is made last.
         let ctx = Context::on(backend);
-        let mut runs = vec![network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?];
+        let states = states.as_ref();
+        let kept = Kept { cache: &cache, states, experts: &experts };
+        let mut runs = vec![network.logits(&ctx, &kept, &tokens, Wanted::default())?];
         if network.has_neurons() {
             // A single token reads other packed copies than a prompt does.
             cache.set_used(network.context as i64 - 1);
-            runs.push(network.logits(&ctx, (&cache, Some(&experts)), &tokens[..1], Wanted::default())?);
+            let kept = Kept { cache: &cache, states, experts: &experts };
+            runs.push(network.logits(&ctx, &kept, &tokens[..1], Wanted::default())?);
         }
         let graph = graph_of(&runs)?;
         let tensors = weights.loaded().iter().map(Loaded::placed).collect();
@@ -440,7 +450,7 @@ impl Decoder {
 
 fn graph_of(runs: &[Logits]) -> Result<Graph> {
     let beside =
-        |run: &'_ Logits| run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor.clone()).collect::<Vec<_>>();
+        |run: &'_ Logits| run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor).chain(&run.stored).cloned().collect::<Vec<_>>();
     let outputs: Vec<_> = runs.iter().flat_map(|run| std::iter::once(run.logits.clone()).chain(beside(run))).collect();
     Ok(Graph::new(&outputs.iter().collect::<Vec<_>>())?)
 }

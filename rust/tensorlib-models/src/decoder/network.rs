@@ -9,6 +9,8 @@ use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
 use super::shape::Shape;
+use super::state_slots::RunStates;
+use super::states::States;
 use crate::activity::{Activity, Tested};
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
@@ -97,6 +99,9 @@ impl Network {
             Layer::load(weights, &shape, i, factors.clone(), activity)
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
+        for layer in shape.layers..shape.layers + shape.drafting_layers {
+            weights.leave_all(&format!("blk.{layer}."));
+        }
         let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
         let logits = match results {
             Results::Vectors => shape.width,
@@ -133,25 +138,41 @@ impl Network {
     }
 
     /// Appends the nodes that compute the logits after the last token, or after all tokens.
-    pub fn logits(
-        &self,
-        ctx: &Context,
-        (cache, experts): (&Cache, Option<&ExpertCache>),
-        tokens: &[u32],
-        wanted: Wanted,
-    ) -> Result<Logits> {
+    pub fn logits(&self, ctx: &Context, kept: &Kept, tokens: &[u32], wanted: Wanted) -> Result<Logits> {
+        ctx.within(|| self.logits_in(ctx, kept, tokens, wanted))
+    }
+
+    fn logits_in(&self, ctx: &Context, kept: &Kept, tokens: &[u32], wanted: Wanted) -> Result<Logits> {
+        let Kept { cache, states, experts } = *kept;
         let (first, n) = (cache.used(), tokens.len() as i64);
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
         let window = self.shape.window.as_ref().map(|window| window.keys);
         let keys = Keys::of_cache(ctx, cache, n, window)?;
-        let run = Run { experts, observed: wanted.observed, ..self.run(ctx, &positions, keys)? };
+        let states = states.map(|states| states.run(tokens.len(), wanted.states)).transpose()?;
+        let run = Run { experts: Some(experts), observed: wanted.observed, ..self.run(ctx, &positions, keys, states)? };
         let rows = if wanted.all { Rows::All } else { Rows::Last };
         self.logits_of(ctx, run, tokens, rows)
     }
 
     /// Appends the nodes that compute the logits after the last token of each part that wants them, in the order of the
     /// parts. `most`: the pages that a sequence may have.
-    pub fn batch_logits(&self, ctx: &Context, pool: &Pool, parts: &[Part], most: usize) -> Result<Logits> {
+    pub fn batch_logits(
+        &self,
+        ctx: &Context,
+        (pool, states): (&Pool, Option<RunStates>),
+        parts: &[Part],
+        most: usize,
+    ) -> Result<Logits> {
+        ctx.within(|| self.batch_logits_in(ctx, (pool, states), parts, most))
+    }
+
+    fn batch_logits_in(
+        &self,
+        ctx: &Context,
+        (pool, states): (&Pool, Option<RunStates>),
+        parts: &[Part],
+        most: usize,
+    ) -> Result<Logits> {
         let (mut tokens, mut positions, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sequences, mut pages, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
         for (sequence, part) in parts.iter().enumerate() {
@@ -180,16 +201,24 @@ impl Network {
             true => Rows::Last,
             false => Rows::These(ctx.tensor_of([wanted.len() as i64], &wanted)?),
         };
-        self.logits_of(ctx, self.run(ctx, &positions, keys)?, &tokens, rows)
+        self.logits_of(ctx, self.run(ctx, &positions, keys, states)?, &tokens, rows)
     }
 
     /// A run of tokens at these positions.
-    fn run<'a>(&'a self, ctx: &Context, positions: &[i32], keys: Keys<'a>) -> Result<Run<'a>> {
+    fn run<'a>(
+        &'a self,
+        ctx: &Context,
+        positions: &[i32],
+        keys: Keys<'a>,
+        states: Option<RunStates<'a>>,
+    ) -> Result<Run<'a>> {
         let n = positions.len() as i64;
         Ok(Run {
             shape: &self.shape,
             positions: ctx.tensor_of([n], positions)?,
             keys,
+            states,
+            stored: RefCell::default(),
             tokens: n,
             pass: Pass::evaluation(),
             experts: None,
@@ -223,7 +252,8 @@ impl Network {
             let small = logits.scale(1.0 / shape.final_softcap, ScaleOptions::new())?.tanh()?;
             logits = small.scale(shape.final_softcap, ScaleOptions::new())?;
         }
-        Ok(Logits { logits, chosen: run.chosen.into_inner(), neurons: run.neurons.into_inner() })
+        let (chosen, neurons) = (run.chosen.into_inner(), run.neurons.into_inner());
+        Ok(Logits { logits, chosen, neurons, stored: run.stored.into_inner() })
     }
 
     /// Makes a cache of experts with `slots` slots per layer, for experts that do not lie on the first device.
@@ -239,6 +269,15 @@ impl Network {
             None => Ok(()),
         }
     }
+}
+
+/// What a session keeps between runs.
+#[derive(Clone, Copy)]
+pub struct Kept<'a> {
+    pub cache: &'a Cache,
+    /// The states of recurrent layers, if there are such layers.
+    pub states: Option<&'a States>,
+    pub experts: &'a ExpertCache,
 }
 
 /// The tokens of a run whose logits are computed.
@@ -259,12 +298,20 @@ pub struct Part<'a> {
 }
 
 /// What a run has to compute.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Wanted {
     /// Logits after each token, not only after the last.
     pub all: bool,
     /// The value to observe of each layer's neurons.
     pub observed: Option<Tested>,
+    /// The number of last tokens after which the states of recurrent layers are kept.
+    pub states: usize,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted { all: false, observed: None, states: 1 }
+    }
 }
 
 /// The nodes that a run computes.
@@ -274,4 +321,6 @@ pub struct Logits {
     pub chosen: Vec<(usize, Tensor)>,
     /// The observed values of neurons for each layer, [neurons, tokens].
     pub neurons: Vec<(usize, Tensor)>,
+    /// What stores the states of recurrent layers.
+    pub stored: Vec<Tensor>,
 }

@@ -98,6 +98,15 @@ impl<P: Clone> PrefixTree<P> {
         Ok(n)
     }
 
+    /// The page at the end of these tokens, which are whole pages, if it is known.
+    pub fn page_mut(&mut self, tokens: &[u32]) -> Option<&mut P> {
+        let mut at = None;
+        for tokens in tokens.chunks_exact(PAGE) {
+            at = Some(self.child(at, tokens)?);
+        }
+        self.nodes[at?].as_mut().map(|node| &mut node.page)
+    }
+
     /// The pages, those used last first, and each after those before it in its sequences: its tokens, and the number of
     /// the page before it in this list.
     pub fn list(&self) -> Vec<(&[u32; PAGE], &P, Option<usize>)> {

@@ -3,6 +3,7 @@
 use super::attend::Keys;
 use super::expert_cache::ExpertCache;
 use super::shape::Shape;
+use super::state_slots::RunStates;
 use crate::activity::Tested;
 use crate::Result;
 use std::cell::RefCell;
@@ -16,6 +17,10 @@ pub struct Run<'a> {
     pub positions: Tensor,
     /// Where keys and values lie, and which of them each token sees.
     pub keys: Keys<'a>,
+    /// The states of recurrent layers, if the model has such layers.
+    pub states: Option<RunStates<'a>>,
+    /// The nodes that store states.
+    pub stored: RefCell<Vec<Tensor>>,
     pub tokens: i64,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,

@@ -150,6 +150,11 @@ impl Entries {
         Ok(entry)
     }
 
+    /// The names of the tensors that were not taken yet.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Refuses tensors that were not taken.
     pub fn end(self, kind: &Kind) -> Result<()> {
         match self.0.keys().min() {

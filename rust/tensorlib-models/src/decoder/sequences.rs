@@ -4,6 +4,8 @@ use super::network::Part;
 use super::pool::{Page, Pool};
 use super::prefix_file;
 use super::prefix_tree::{PrefixTree, PAGE};
+use super::sequence_states::{Kept, SequenceStates, Slot};
+use super::state_slots::RunStates;
 use super::{graph_of, Decoder, PROMPT_BLOCK};
 use crate::{Error, Result};
 use std::collections::VecDeque;
@@ -68,13 +70,28 @@ struct Sequence {
     /// The number of tokens whose keys and values are in the pages.
     computed: usize,
     pages: Vec<Arc<Page>>,
+    /// The states of recurrent layers, while the sequence has pages.
+    slot: Option<Slot>,
     /// Tokens that were taken over from earlier sequences.
     cached: usize,
+}
+
+/// A page of known tokens, and the states of recurrent layers after it.
+#[derive(Clone)]
+pub struct Known {
+    pub page: Arc<Page>,
+    pub state: Option<Arc<Kept>>,
 }
 
 impl Sequence {
     fn pending(&self) -> usize {
         self.tokens.len() - self.computed
+    }
+
+    /// Gives pages back. Everything is computed again.
+    fn forget(&mut self) {
+        self.pages.clear();
+        self.computed = 0;
     }
 }
 
@@ -94,8 +111,9 @@ pub struct Sequences {
     decoder: Decoder,
     options: SequencesOptions,
     pool: Pool,
+    states: Option<SequenceStates>,
     ctx: Context,
-    known: PrefixTree<Arc<Page>>,
+    known: PrefixTree<Known>,
     /// Sequences without pages, in the order in which they will get some.
     waiting: VecDeque<Sequence>,
     /// Sequences with pages, in the order in which they got the first one.
@@ -138,12 +156,15 @@ impl Sequences {
             return Err(Error::invalid(format!("a pool for {} tokens: up to {most} are valid", options.tokens)));
         }
         let pool = Pool::new(&opened.network.shape, options.tokens, options.cache, &opened.devices)?;
+        let (shape, devices) = (&opened.network.shape, &opened.devices);
+        let states = SequenceStates::new(shape, options.together, pool.nbytes(), devices)?;
         // Nodes go into the youngest context of their operands, so this one is made after those of weights and the pool.
         let ctx = Context::on(decoder.backend());
         Ok(Sequences {
             decoder: decoder.clone(),
             options,
             pool,
+            states,
             ctx,
             known: PrefixTree::new(),
             waiting: VecDeque::new(),
@@ -174,7 +195,7 @@ impl Sequences {
         self.check_pool(prompt.len())?;
         let id = SequenceId(self.next);
         self.next += 1;
-        let sequence = Sequence { id, tokens: prompt.to_vec(), computed: 0, pages: Vec::new(), cached: 0 };
+        let sequence = Sequence { id, tokens: prompt.to_vec(), computed: 0, pages: Vec::new(), slot: None, cached: 0 };
         self.waiting.push_back(sequence);
         Ok(id)
     }
@@ -226,10 +247,10 @@ impl Sequences {
         (self.live.len(), self.waiting.len())
     }
 
-    /// Bytes of the pool; the number of its pages, and of those that are free.
+    /// Bytes of the pool, and of the states of recurrent layers; the number of its pages, and of those that are free.
     pub fn pool(&self) -> (usize, usize, usize) {
         let (pages, free) = self.pool.pages();
-        (self.pool.nbytes(), pages, free)
+        (self.pool.nbytes() + self.states.as_ref().map_or(0, SequenceStates::nbytes), pages, free)
     }
 
     /// Writes the beginnings that are known, with their keys and values, to a file, which gets its name when it is
@@ -249,8 +270,9 @@ impl Sequences {
     /// another kind, and [`ErrorKind::Invalid`](crate::ErrorKind) if the model, the type of the cache, the version of
     /// tensorlib, the device or the ISA is another one, naming it. Nothing is taken over then.
     pub fn restore_prefixes(&mut self, path: impl AsRef<Path>) -> Result<usize> {
-        let saved = prefix_file::Saved::open(path.as_ref(), &self.decoder, &self.pool)?;
-        Ok(PAGE * saved.restore(&self.pool, &mut self.known)?)
+        let state_bytes = self.states.as_ref().map_or(0, SequenceStates::state_bytes);
+        let saved = prefix_file::Saved::open(path.as_ref(), &self.decoder, &self.pool, state_bytes)?;
+        Ok(PAGE * saved.restore(&self.pool, self.states.as_mut(), &mut self.known)?)
     }
 
     /// Computes the next tokens of all sequences, or as many as there is room for.
@@ -292,12 +314,23 @@ impl Sequences {
             let Some(mut sequence) = self.waiting.pop_front() else { return };
             // The last token is computed for its logits.
             let known = &sequence.tokens[..sequence.tokens.len() - 1];
-            sequence.pages = self.known.find(known);
+            let mut pages = self.known.find(known);
+            if let Some(states) = &mut self.states {
+                // There is a slot for each sequence that has pages.
+                let Some(slot) = states.take() else {
+                    self.waiting.push_front(sequence);
+                    return;
+                };
+                pages.truncate(with_state(states, &slot, &pages));
+                sequence.slot = Some(slot);
+            }
+            sequence.pages = pages.into_iter().map(|known| known.page).collect();
             sequence.computed = sequence.pages.len() * PAGE;
-            // A page that goes on otherwise gives a copy of its beginning, if that costs no other page.
-            let part = self.known.find_part(known).filter(|(_, n)| *n >= LEAST_COPIED);
-            if let Some(((page, n), copy)) = part.and_then(|part| Some((part, self.pool.take()?))) {
-                if self.pool.copy(&page, &copy, n).is_ok() {
+            // A page that goes on otherwise gives a copy of its beginning, if that costs no other page. States are known
+            // after whole pages alone.
+            let part = self.known.find_part(known).filter(|(_, n)| *n >= LEAST_COPIED && self.states.is_none());
+            if let Some(((known, n), copy)) = part.and_then(|part| Some((part, self.pool.take()?))) {
+                if self.pool.copy(&known.page, &copy, n).is_ok() {
                     sequence.pages.push(Arc::new(copy));
                     sequence.computed += n;
                 }
@@ -329,13 +362,24 @@ impl Sequences {
         for (k, i) in prompts.into_iter().enumerate() {
             // What shorter prompts leave goes to those after them.
             let share = (left / (n - k)).max(1).min(left);
-            let taken = self.reserve(i, share.min(self.live[i].pending()));
+            let taken = self.reserve(i, self.up_to_state(i, share.min(self.live[i].pending())));
             if taken > 0 {
                 parts.push((i, taken));
                 left -= taken;
             }
         }
         parts
+    }
+
+    /// How many of the next `n` tokens of a prompt are computed together: those up to the end of its last whole page, after
+    /// which the state is kept, if the model has one.
+    fn up_to_state(&self, i: usize, n: usize) -> usize {
+        let Sequence { computed, ref tokens, .. } = self.live[i];
+        let last = (tokens.len() - 1) / PAGE * PAGE;
+        match self.states.is_some() && computed < last {
+            true => n.min(last - computed),
+            false => n,
+        }
     }
 
     /// Takes pages for the next `n` tokens of a live sequence, and returns for how many it has some now.
@@ -376,8 +420,8 @@ impl Sequences {
             step.refused.push((sequence.id, Error::memory(message).with_hint(hint)));
             return true;
         }
-        sequence.pages.clear();
-        sequence.computed = 0;
+        sequence.forget();
+        sequence.slot = None;
         self.is_full = true;
         self.waiting.push_front(sequence);
         true
@@ -399,12 +443,25 @@ impl Sequences {
             })
             .collect();
         let most = opened.network.context.div_ceil(PAGE);
-        let run = opened.network.batch_logits(&self.ctx, &self.pool, &given, most)?;
+        let states = match &self.states {
+            Some(states) => {
+                let slots: Vec<_> = parts.iter().filter_map(|(i, n)| self.live[*i].slot.as_ref().map(|slot| (self.live[*i].computed, *n, slot))).collect();
+                Some(RunStates::new(states.slots(), SequenceStates::groups(&self.ctx, &slots)?))
+            }
+            None => None,
+        };
+        let run = opened.network.batch_logits(&self.ctx, (&self.pool, states), &given, most)?;
         let graph = graph_of(std::slice::from_ref(&run))?;
         graph.set_batch_invariant(opened.reproducible)?;
-        let logits = opened.weight_memory.keep(|| {
+        let computed = opened.weight_memory.keep(|| {
             graph.compute(&opened.backend)?;
             Ok(run.logits.to_vec::<f32>()?)
+        });
+        let logits = computed.inspect_err(|_| {
+            // Some states may be those after these tokens already, so everything is computed again.
+            for (i, _) in parts.iter().filter(|_| self.states.is_some()) {
+                self.live[*i].forget();
+            }
         })?;
         opened.weight_memory.give_back();
         let mut rows = logits.chunks_exact(self.decoder.n_logits());
@@ -416,14 +473,48 @@ impl Sequences {
                 step.ready.push((sequence.id, rows.next().unwrap_or_default().to_vec()));
                 keep(&mut self.known, sequence);
             }
+            keep_state(&mut self.known, self.states.as_mut(), sequence);
         }
         Ok(())
     }
 }
 
+/// The number of these pages up to the last one whose state is known, which becomes the sequence's.
+fn with_state(states: &mut SequenceStates, slot: &Slot, pages: &[Known]) -> usize {
+    for (i, known) in pages.iter().enumerate().rev() {
+        if let Some(kept) = &known.state {
+            if states.restore(slot, kept).unwrap_or(false) {
+                return i + 1;
+            }
+        }
+    }
+    0
+}
+
+/// Keeps the states after a sequence's last whole page, if all its tokens end there or the rest of a prompt does not fill
+/// another page.
+fn keep_state(
+    known: &mut PrefixTree<Known>,
+    states: Option<&mut SequenceStates>,
+    sequence: &Sequence,
+) {
+    let (Some(states), Some(slot)) = (states, &sequence.slot) else { return };
+    if sequence.computed % PAGE != 0 || sequence.pending() > PAGE {
+        return;
+    }
+    keep(known, sequence);
+    let Some(known) = known.page_mut(&sequence.tokens[..sequence.computed]) else { return };
+    if known.state.as_ref().is_none_or(|kept| kept.bytes().is_none()) {
+        // Without the state, sequences that begin like it are computed from an earlier page on.
+        known.state = states.keep(slot).ok();
+    }
+}
+
 /// Keeps a sequence's whole pages for those that begin like it.
-fn keep(known: &mut PrefixTree<Arc<Page>>, sequence: &Sequence) {
-    let page = |i: usize| Ok::<_, std::convert::Infallible>(sequence.pages[i].clone());
+fn keep(known: &mut PrefixTree<Known>, sequence: &Sequence) {
+    let page = |i: usize| {
+        Ok::<_, std::convert::Infallible>(Known { page: sequence.pages[i].clone(), state: None })
+    };
     let Ok(_) = known.insert(&sequence.tokens[..sequence.computed], usize::MAX, page);
 }
 

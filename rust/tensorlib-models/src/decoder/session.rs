@@ -2,7 +2,8 @@
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
-use super::network::Wanted;
+use super::network::{Kept, Wanted};
+use super::states::States;
 use super::{graph_of, session_file, Decoder, PROMPT_BLOCK};
 use crate::activity::Tested;
 use crate::{Error, Result};
@@ -10,7 +11,10 @@ use std::fmt;
 use std::path::Path;
 use tensorlib::{Context, DType};
 
-/// A sequence of tokens with their keys and values. It owns its share of the model ([`Decoder`] is a handle), so it can
+/// The most bytes of states that are kept after the last tokens of a run, so that a session goes back to each of them.
+const RECENT_BYTES: usize = 1 << 28;
+
+/// A sequence of tokens with their keys and values, and with the states of recurrent layers. It owns its share of the model ([`Decoder`] is a handle), so it can
 /// be stored and sent to other threads. One caller feeds it at a time; sessions of one model are independent of each
 /// other.
 ///
@@ -23,6 +27,7 @@ pub struct Session {
     pub(super) decoder: Decoder,
     tokens: Vec<u32>,
     pub(super) cache: Cache,
+    pub(super) states: Option<States>,
     experts: ExpertCache,
     ctx: Context,
     /// The number of tokens whose keys and values were checked for overflow.
@@ -43,10 +48,11 @@ impl Session {
     pub(super) fn new(decoder: Decoder, cache: DType) -> Result<Self> {
         let opened = &decoder.0;
         let cache = Cache::new(&opened.network.shape, opened.network.context as i64, cache, &opened.devices)?;
+        let states = States::new(&opened.network.shape, &opened.devices)?;
         let experts = opened.network.expert_cache(opened.expert_slots, &opened.devices)?;
         // Nodes go into the youngest context of their operands, so this one is made after those of weights and caches.
         let ctx = Context::on(decoder.backend());
-        Ok(Session { decoder, tokens: Vec::new(), cache, experts, ctx, checked: 0, overflow: None })
+        Ok(Session { decoder, tokens: Vec::new(), cache, states, experts, ctx, checked: 0, overflow: None })
     }
 
     /// The session's model.
@@ -65,20 +71,52 @@ impl Session {
     }
 
     /// Removes the tokens from this position on and returns the position reached, which is that of the next token. A
-    /// position after the last token changes nothing. Every position before it is reached: the layers of all supported
-    /// models keep a row for each token.
+    /// position after the last token changes nothing. Models whose layers keep a row for each token reach every position
+    /// before it. Models with recurrent layers go back further, to the last position up to this one whose state they
+    /// have: one of [`Session::checkpoint`], a multiple of [`PROMPT_BLOCK`] of the last few, the beginning of the last
+    /// call that fed tokens, or 0.
     pub fn rewind(&mut self, position: usize) -> usize {
+        let position = match &mut self.states {
+            Some(states) => states.rewind(position),
+            None => position,
+        };
         self.tokens.truncate(position);
         self.cache.set_used(self.tokens.len() as i64);
         self.overflow = self.overflow.filter(|(_, position)| *position < self.cache.used());
         self.position()
     }
 
-    /// Makes the current position one to which [`Session::rewind`] returns exactly, and returns it. All positions are
-    /// such positions for models whose layers keep a row for each token, as those of all supported models do: for them
-    /// it takes neither time nor memory.
+    /// Goes back to this position. Tokens before it that [`Session::rewind`] removes are computed again.
+    pub(crate) fn rewind_exactly(&mut self, position: usize) -> Result<()> {
+        let tokens = self.tokens.clone();
+        let reached = self.rewind(position);
+        match tokens.get(reached..position) {
+            Some([]) | None => Ok(()),
+            Some(lost) => self.feed(lost).map(drop),
+        }
+    }
+
+    /// Makes the current position one to which [`Session::rewind`] returns exactly, and returns it. For models whose
+    /// layers keep a row for each token it takes neither time nor memory: all positions are such positions. Models with
+    /// recurrent layers copy their state, which takes [`Session::state_memory`] bytes. They keep the last 8 copies. If a
+    /// device cannot be read, the position returned is that of the last copy.
     pub fn checkpoint(&mut self) -> usize {
-        self.position()
+        let position = self.position();
+        let Some(states) = &mut self.states else { return position };
+        match states.checkpoint() {
+            Ok(()) => position,
+            Err(_) => states.last_checkpoint(),
+        }
+    }
+
+    /// Whether some layers of the model are recurrent, so that [`Session::rewind`] does not reach every position.
+    pub(crate) fn is_recurrent(&self) -> bool {
+        self.states.is_some()
+    }
+
+    /// Bytes of the state of the model's recurrent layers after a token; 0 without such layers.
+    pub fn state_memory(&self) -> usize {
+        self.states.as_ref().map_or(0, States::state_bytes)
     }
 
     /// Makes an independent session with the same tokens, keys and values. Both continue with the bits with which one
@@ -89,6 +127,9 @@ impl Session {
     pub fn fork(&self) -> Result<Self> {
         let mut fork = Self::new(self.decoder.clone(), self.cache.dtype())?;
         fork.cache.copy_rows(&self.cache)?;
+        if let (Some(to), Some(from)) = (&mut fork.states, &self.states) {
+            to.take(from.list()?);
+        }
         fork.tokens.clone_from(&self.tokens);
         (fork.checked, fork.overflow) = (self.checked, self.overflow);
         Ok(fork)
@@ -101,7 +142,7 @@ impl Session {
     /// [`ErrorKind::Io`](crate::ErrorKind) naming the file; [`ErrorKind::Memory`](crate::ErrorKind): a layer's rows are
     /// held while they are written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        session_file::write(path.as_ref(), &self.decoder, &self.tokens, &self.cache)
+        session_file::write(path.as_ref(), &self.decoder, &self.tokens, &self.cache, self.states.as_ref())
     }
 
     /// Replaces the session's tokens, keys and values by those of a file that [`Session::save`] wrote. The session
@@ -114,18 +155,21 @@ impl Session {
     /// another kind; [`ErrorKind::Invalid`](crate::ErrorKind) naming the difference for a file that does not fit. The
     /// session does not change then. If the file cannot be read any more after it was checked, the session is empty.
     pub fn restore(&mut self, path: impl AsRef<Path>) -> Result<()> {
-        let file = session_file::Saved::open(path.as_ref(), &self.decoder, &self.cache)?;
+        let file = session_file::Saved::open(path.as_ref(), &self.decoder, &self.cache, self.state_memory())?;
         self.rewind(0);
         file.read_rows(&self.cache)?;
+        if let Some(states) = &mut self.states {
+            states.take(file.read_states()?);
+        }
         self.tokens = file.tokens;
         self.cache.set_used(self.tokens.len() as i64);
         self.checked = 0;
         self.look_at_cache()
     }
 
-    /// Bytes of keys and values.
+    /// Bytes of keys and values, and of the states of recurrent layers with their copies.
     pub fn cache_memory(&self) -> usize {
-        self.cache.nbytes()
+        self.cache.nbytes() + self.states.as_ref().map_or(0, States::nbytes)
     }
 
     /// Bytes of expert copies on the first device; how often a used expert was among them, and how often not.
@@ -157,7 +201,7 @@ impl Session {
         self.check(tokens)?;
         let mut logits = Vec::new();
         for part in self.parts(tokens) {
-            logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
+            logits.extend(self.compute(part, Wanted { all: true, ..Wanted::default() }, &mut |_, _| ())?);
         }
         Ok(logits)
     }
@@ -170,7 +214,7 @@ impl Session {
         take: &mut dyn FnMut(usize, &[f32]),
     ) -> Result<()> {
         self.check(tokens)?;
-        let wanted = Wanted { all: false, observed: Some(tested) };
+        let wanted = Wanted { observed: Some(tested), ..Wanted::default() };
         self.parts(tokens).try_for_each(|part| self.compute(part, wanted, take).map(drop))
     }
 
@@ -240,10 +284,31 @@ impl Session {
         Ok(())
     }
 
+    /// How many states of the last tokens are kept of a run after which the session may have to go back to any of them:
+    /// as many as fit.
+    fn recent_states(&self, tokens: usize) -> usize {
+        match self.state_memory() {
+            0 => 1,
+            bytes => tokens.min(RECENT_BYTES / bytes).max(1),
+        }
+    }
+
     fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
+        /// Longer runs are no drafts.
+        const LONGEST_DRAFT: usize = 32;
+        let wanted = match wanted.all && tokens.len() <= LONGEST_DRAFT {
+            true => Wanted { states: self.recent_states(tokens.len()), ..wanted },
+            false => wanted,
+        };
         self.ctx.reset()?;
-        let network = &self.decoder.0.network;
-        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
+        let (network, devices) = (&self.decoder.0.network, &self.decoder.0.devices);
+        if let Some(states) = &mut self.states {
+            if states.prepare(wanted.states, &network.shape, devices)? {
+                self.ctx = Context::on(self.decoder.backend());
+            }
+        }
+        let kept = Kept { cache: &self.cache, states: self.states.as_ref(), experts: &self.experts };
+        let run = network.logits(&self.ctx, &kept, tokens, wanted)?;
         let graph = graph_of(std::slice::from_ref(&run))?;
         graph.set_batch_invariant(self.decoder.0.reproducible)?;
         let experts = &mut self.experts;
@@ -260,6 +325,12 @@ impl Session {
         }
         self.tokens.extend_from_slice(tokens);
         self.cache.set_used(self.tokens.len() as i64);
+        if let Some(states) = &mut self.states {
+            states.advance(tokens.len(), wanted.states);
+            if self.tokens.len() % PROMPT_BLOCK == 0 {
+                states.checkpoint()?;
+            }
+        }
         self.look_at_cache()?;
         Ok(values)
     }

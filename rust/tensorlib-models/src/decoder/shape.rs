@@ -67,6 +67,8 @@ pub struct Experts {
     pub used: i64,
     pub ffn: i64,
     pub routing: Routing,
+    /// The neurons of an expert that all tokens use, if there is one. Its result is multiplied by the sigmoid of a gate.
+    pub shared: Option<i64>,
 }
 
 /// Layers whose tokens see only the last keys.
@@ -78,10 +80,35 @@ pub struct Window {
     pub layers: Vec<bool>,
 }
 
+/// Layers with a state instead of keys and values, which each token changes by the gated delta rule.
+#[derive(Clone, Debug)]
+pub struct Delta {
+    /// The number of heads of queries and keys, and of values. Each head of values has a state.
+    pub key_heads: i64,
+    pub value_heads: i64,
+    /// Elements of a head's queries, keys and values.
+    pub head: i64,
+    /// The tokens that the convolution of queries, keys and values reads, with the token's own.
+    pub taps: i64,
+    /// The value heads of a key head are neighbours, as in folders. In GGUF they are `key_heads` apart.
+    pub grouped: bool,
+    /// Which layers are of this kind.
+    pub layers: Vec<bool>,
+}
+
+impl Delta {
+    /// Elements of a token's queries, keys and values.
+    pub fn channels(&self) -> i64 {
+        (2 * self.key_heads + self.value_heads) * self.head
+    }
+}
+
 /// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub layers: i64,
+    /// Layers after those, which other programs use to draft tokens. They are not loaded.
+    pub drafting_layers: i64,
     pub width: i64,
     pub heads: i64,
     pub kv_heads: i64,
@@ -96,6 +123,9 @@ pub struct Shape {
     /// The rotation of layers with a window, if it differs.
     pub window_rope: Option<Rope>,
     pub window: Option<Window>,
+    pub delta: Option<Delta>,
+    /// The results of attention are multiplied by the sigmoid of gates, which the matrix of the queries makes.
+    pub gated_attention: bool,
     pub attention_scale: f64,
     /// Soft cap of attention logits; 0 disables it.
     pub attention_softcap: f64,
@@ -163,17 +193,24 @@ impl Shape {
         let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
             layers,
+            drafting_layers: 0,
             width,
             heads,
             kv_heads,
             head,
             value_head: settings.count_if(VALUE_HEAD)?.unwrap_or(head),
-            ffn: settings.count(FFN)?,
+            // Files of models whose layers all have experts may say nothing about other neurons.
+            ffn: match settings.count_if(FFN)? {
+                Some(ffn) => ffn,
+                None => settings.count_if(EXPERT_FFN)?.map_or_else(|| settings.count(FFN), Ok)?,
+            },
             context: settings.count(CONTEXT)?,
             eps: settings.number(EPS)?,
             rope,
             window_rope: None,
             window: None,
+            delta: None,
+            gated_attention: false,
             attention_scale: scale.unwrap_or(1.0 / (head as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
@@ -254,7 +291,7 @@ impl Shape {
             return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
         }
         let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
-        self.experts = Some(Experts { count: count_of, used, ffn, routing });
+        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None });
         Ok(self)
     }
 
@@ -265,6 +302,11 @@ impl Shape {
         }
         let count = |n: i64| usize::try_from(n).unwrap_or(0);
         Ok((count(self.layers), count(self.ffn)))
+    }
+
+    /// Whether this layer has a state instead of keys and values.
+    pub fn is_recurrent(&self, layer: usize) -> bool {
+        self.delta.as_ref().is_some_and(|delta| delta.layers.get(layer).copied().unwrap_or(false))
     }
 
     /// Whether this layer has a window.

@@ -197,14 +197,23 @@ fn feed_prompt(
     prompt: &[u32],
     show: &mut impl FnMut(Piece) -> bool,
 ) -> Result<(usize, Option<Vec<f32>>)> {
+    /// A conversation's next prompt often differs from this one in the last tokens already, which begin the answer.
+    const BEFORE_ANSWER: usize = 16;
     session.check(prompt)?;
+    let kept = if session.is_recurrent() { prompt.len().saturating_sub(BEFORE_ANSWER) } else { 0 };
+    let (first, last) = prompt.split_at(kept);
     let (mut logits, mut fed) = (Vec::new(), 0);
-    for part in session.parts(prompt) {
-        if fed > 0 && !show(Piece::empty()) {
-            return Ok((fed, None));
+    for tokens in [first, last].into_iter().filter(|tokens| !tokens.is_empty()) {
+        for part in session.parts(tokens) {
+            if fed > 0 && !show(Piece::empty()) {
+                return Ok((fed, None));
+            }
+            logits = session.feed(part)?;
+            fed += part.len();
         }
-        logits = session.feed(part)?;
-        fed += part.len();
+        if fed == kept {
+            session.checkpoint();
+        }
     }
     Ok((fed, Some(logits)))
 }
@@ -298,7 +307,7 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
                 continue;
             }
             // The token that was drawn is not in the session yet.
-            self.session.rewind(first + 1 + i);
+            self.session.rewind_exactly(first + 1 + i)?;
             if let Some(speculation) = &mut self.speculation {
                 speculation.checked(drafted, i + usize::from(is_right));
             }
@@ -329,7 +338,7 @@ impl<F: FnMut(Piece) -> bool> Writer<'_, F> {
                 _ => &[],
             };
             if let Some(ending) = self.push(*token, before) {
-                self.session.rewind(first + i);
+                self.session.rewind_exactly(first + i)?;
                 return Ok(Written::Ended(ending));
             }
         }

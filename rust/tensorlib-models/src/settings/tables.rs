@@ -110,6 +110,12 @@ pub(crate) const DECODER_CONFIG: Fields = Fields {
     ],
 };
 
+/// Fields of config.json in decoders with recurrent layers, and of layers that other programs use to draft tokens.
+pub(crate) const RECURRENT_CONFIG: Fields = Fields {
+    known: &["mtp_*", "unsloth_fixed_mtp"],
+    only: &[("mamba_ssm_dtype", &["\"float32\""]), ("output_gate_type", &["\"swish\"", "\"silu\""])],
+};
+
 /// Fields of config.json in decoders that also read pictures or sound; those parts are not loaded.
 pub(crate) const OTHER_INPUTS: Fields = Fields {
     known: &[

@@ -57,6 +57,11 @@ const QWEN2: &str = concat!(
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|",
     r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 );
+/// QWEN2 with marks as parts of words.
+const QWEN35: &str = concat!(
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|",
+    r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+);
 const GPT4O: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -111,6 +116,7 @@ const RULES: &[Rule] = &[
     },
     Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe", "glm4"], &[Cut::Regex(LLAMA3)]),
     Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez"], &[Cut::Regex(QWEN2)]) },
+    Rule { nfc: true, ..Rule::new(&["qwen35"], &[Cut::Regex(QWEN35)]) },
     Rule::new(&["seed-coder"], &[Cut::Regex(SEED_CODER)]),
     Rule::new(&["gpt-4o", "llama4"], &[Cut::Regex(GPT4O)]),
     Rule { ignore_merges: true, bos: true, ..Rule::new(&["tekken"], &[Cut::Regex(TEKKEN)]) },

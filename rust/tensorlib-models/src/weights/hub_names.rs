@@ -28,8 +28,8 @@ pub struct Stack {
 pub struct HubNames {
     /// Converts a GGUF name to the folder's names.
     pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
-    /// Whether the factors of norms are stored less 1.
-    pub norms_less_one: bool,
+    /// Whether the tensor of this GGUF name is stored less 1, as the factors of some models' norms are.
+    pub less_one: fn(&str) -> bool,
     /// How config.json describes 8-bit weights.
     pub quantization: Quantization,
 }
@@ -37,7 +37,7 @@ pub struct HubNames {
 impl HubNames {
     /// These names, for weights that are stored as they are.
     pub fn new(of: impl Fn(&str) -> HubName + Send + Sync + 'static) -> Self {
-        HubNames { of: Arc::new(of), norms_less_one: false, quantization: Quantization::default() }
+        HubNames { of: Arc::new(of), less_one: |_| false, quantization: Quantization::default() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs and for
 /// training, scales of activations and caches that other programs store in 8 bits, and the other list of long
 /// rotations.
-const HARMLESS: [&str; 31] = [
+const HARMLESS: [&str; 32] = [
     "rotary_emb.",
     "rope_factors_",
     "rope_freqs.",
@@ -29,6 +29,7 @@ const HARMLESS: [&str; 31] = [
     "vocab_projector.",
     "generator_predictions.",
     "discriminator_predictions.",
+    "mtp.",
     "head.dense.",
     "head.norm.",
     "cls.",

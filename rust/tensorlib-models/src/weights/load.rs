@@ -13,9 +13,10 @@ const PIECE: usize = 4 << 20;
 const F16_END: f32 = 65520.0;
 
 impl Weights {
-    /// Loads a stack of experts' matrices from an older GGUF file, which has a tensor for each expert.
+    /// Loads a stack of experts' matrices from a GGUF file that has a tensor for each expert, as older files do, or gates
+    /// and what they are multiplied with in one.
     pub(super) fn find_experts(&self, file: &Gguf, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
-        let Some(names) = expert_names(file, name) else { return Ok(None) };
+        let Some(names) = expert_names(file, name) else { return self.find_half(file, name, shape) };
         let (part_shape, count) = (&shape[..shape.len() - 1], names.len() as i64);
         if shape.last() != Some(&count) {
             let wanted = shape.last().copied().unwrap_or(0);
@@ -39,19 +40,56 @@ impl Weights {
                 leaf.set_name(name)?;
                 let mut at = 0;
                 for info in infos {
-                    let converted = match stored == to {
-                        true => None,
-                        false => Some(to.quantize(&stored.dequantize(info.data)?, shape[0] as usize, None)?),
-                    };
-                    let bytes = converted.as_deref().unwrap_or(info.data);
-                    leaf.write_bytes(at, bytes)?;
-                    at += bytes.len();
+                    at += self.write_as(&leaf, at, info.data, stored)?;
                 }
                 self.constant(leaf)?
             }
         };
         self.keep(name, self.devices.device(name), &leaf);
         Ok(Some(leaf))
+    }
+
+    /// Loads the gates or the other half of a GGUF file's stack, in which each expert has both in one matrix.
+    pub(super) fn find_half(&self, file: &Gguf, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
+        let (fused, second) = match name.split_once(".ffn_gate_exps.") {
+            Some((layer, end)) => (format!("{layer}.ffn_gate_up_exps.{end}"), false),
+            None => match name.split_once(".ffn_up_exps.") {
+                Some((layer, end)) => (format!("{layer}.ffn_gate_up_exps.{end}"), true),
+                None => return Ok(None),
+            },
+        };
+        let (Some(info), [inputs, outputs, experts]) = (file.tensor_info(&fused), shape) else { return Ok(None) };
+        check(&fused, &info.shape, info.dtype.name(), &[*inputs, 2 * outputs, *experts])?;
+        self.taken.borrow_mut().insert(fused);
+        let (stored, to) = (info.dtype, self.wanted(name, info.dtype, shape).unwrap_or(info.dtype));
+        let leaf = match self.is_shape_alone(shape.iter().product(), name) {
+            true => self.shape_alone(name, stored, shape)?,
+            false => {
+                let leaf = self.context_with_data(name).zeros(to, shape)?;
+                leaf.set_name(name)?;
+                let of_expert = info.data.len() / usize::try_from(*experts).unwrap_or(1);
+                let mut at = 0;
+                for both in info.data.chunks_exact(of_expert) {
+                    let (gate, up) = both.split_at(of_expert / 2);
+                    at += self.write_as(&leaf, at, if second { up } else { gate }, stored)?;
+                }
+                self.constant(leaf)?
+            }
+        };
+        self.keep(name, self.devices.device(name), &leaf);
+        Ok(Some(leaf))
+    }
+
+    /// Writes stored rows to a leaf, which may have another type, from this byte on. Returns how many bytes that took.
+    fn write_as(&self, leaf: &Tensor, at: usize, data: &[u8], stored: DType) -> Result<usize> {
+        let to = leaf.dtype();
+        let converted = match stored == to {
+            true => None,
+            false => Some(to.quantize(&stored.dequantize(data)?, leaf.shape()[0] as usize, None)?),
+        };
+        let bytes = converted.as_deref().unwrap_or(data);
+        leaf.write_bytes(at, bytes)?;
+        Ok(bytes.len())
     }
 
     /// Loads a leaf from one segment, or from several that are stacked in the last dimension.

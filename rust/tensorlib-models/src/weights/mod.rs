@@ -206,7 +206,7 @@ impl Weights {
                     return Ok(None);
                 }
                 self.taken.borrow_mut().extend(segments.iter().map(|segment| segment.entry.name.clone()));
-                let plus = if names.norms_less_one && name.ends_with("norm.weight") { 1.0 } else { 0.0 };
+                let plus = if (names.less_one)(name) { 1.0 } else { 0.0 };
                 self.load(set, name, &segments, shape, plus)?
             }
         };
@@ -222,6 +222,14 @@ impl Weights {
     /// Leaves out a tensor that the model has no use for.
     pub fn leave(&self, name: &str) {
         self.taken.borrow_mut().insert(self.called(name));
+    }
+
+    /// Leaves out the tensors of a GGUF file whose names begin like this.
+    pub fn leave_all(&self, prefix: &str) {
+        if let Files::Gguf(file) = &self.files {
+            let names = file.tensors().map(|tensor| tensor.name.to_string());
+            self.taken.borrow_mut().extend(names.filter(|name| name.starts_with(prefix)));
+        }
     }
 
     /// The tensors of the files that were not asked for.

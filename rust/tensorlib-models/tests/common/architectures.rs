@@ -1,9 +1,10 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
-use super::decoder::{frequencies, Gate, Route, Spec};
-use super::tiny::vocabulary;
+use super::decoder::{frequencies, Delta, Gate, Route, Spec};
+use super::tiny::{vocabulary, Tensors};
 use std::f64::consts::PI;
-use tensorlib::Value;
+use std::path::Path;
+use tensorlib::{Array, Value};
 
 /// A model and its settings in both kinds of files.
 pub struct Model {
@@ -31,7 +32,7 @@ impl Model {
             ("feed_forward_length", number(s.ffn)),
             ("context_length", number(256)),
             ("attention.layer_norm_rms_epsilon", Value::F32(s.eps as f32)),
-            ("rope.dimension_count", number(s.head)),
+            ("rope.dimension_count", number(2 * s.frequencies.len())),
         ];
         all.extend(common.into_iter().chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
         all.extend(vocabulary(s.vocabulary));
@@ -56,6 +57,15 @@ impl Model {
 "rms_norm_eps": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
             s.layers, s.width, s.heads, s.kv_heads, s.head, s.ffn, s.eps, s.vocabulary, s.tied
         )
+    }
+
+    /// Writes a folder's tensors.
+    pub fn write_safetensors(&self, path: &Path, tensors: &Tensors) {
+        let kind = self.hub.unwrap().0;
+        let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
+        let less_one = |name: &str| ["gemma", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && has_factors(name);
+        let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
+        stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
 
     /// The folder's name of a tensor, or of one expert's part of it.
@@ -83,6 +93,11 @@ impl Model {
             _ => {}
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
+        match rest {
+            "ssm_a" => return format!("model.layers.{layer}.linear_attn.A_log"),
+            "ssm_dt.bias" => return format!("model.layers.{layer}.linear_attn.dt_bias"),
+            _ => {}
+        }
         let (part, end) = rest.rsplit_once('.').unwrap();
         let gemma = kind.starts_with("gemma");
         let expert = expert.unwrap_or(0);
@@ -95,6 +110,19 @@ impl Model {
             ("attn_q" | "attn_k" | "attn_v", _) => format!("self_attn.{}_proj", &part[5..]),
             ("attn_output", _) => "self_attn.o_proj".into(),
             ("attn_q_norm" | "attn_k_norm", _) => format!("self_attn.{}", &part[5..]),
+            ("attn_qkv", _) if kind.starts_with("qwen3_5") => "linear_attn.in_proj_qkv".into(),
+            ("ssm_in", _) => "linear_attn.in_proj_qkvz".into(),
+            ("ssm_ba", _) => "linear_attn.in_proj_ba".into(),
+            ("ffn_gate_shexp" | "ffn_up_shexp" | "ffn_down_shexp", _) => {
+                format!("mlp.shared_expert.{}_proj", &part[4..part.len() - 6])
+            }
+            ("ffn_gate_inp_shexp", _) => "mlp.shared_expert_gate".into(),
+            ("attn_gate", _) => "linear_attn.in_proj_z".into(),
+            ("ssm_alpha", _) => "linear_attn.in_proj_a".into(),
+            ("ssm_beta", _) => "linear_attn.in_proj_b".into(),
+            ("ssm_conv1d", _) => "linear_attn.conv1d".into(),
+            ("ssm_norm", _) => "linear_attn.norm".into(),
+            ("ssm_out", _) => "linear_attn.out_proj".into(),
             ("attn_qkv", _) => "self_attn.qkv_proj".into(),
             ("ffn_up", "phi3") => "mlp.gate_up_proj".into(),
             ("ffn_gate" | "ffn_up" | "ffn_down", _) => format!("mlp.{}_proj", &part[4..]),
@@ -110,6 +138,10 @@ impl Model {
         };
         format!("model.layers.{layer}.{part}.{end}")
     }
+}
+
+fn bools(values: &[bool]) -> Value {
+    Value::Array(Array::Bool(values.to_vec()))
 }
 
 fn number(n: u32) -> Value {
@@ -193,7 +225,7 @@ fn pictures() -> Spec {
 /// A model of each architecture, with small windows and contexts, so that tests go beyond them.
 pub fn all() -> Vec<Model> {
     let families =
-        [llamas(), rotations(), mistrals(), qwens(), gemmas(), gemmas_with_pictures(), phis(), vec![gpt_oss()]];
+        [llamas(), rotations(), mistrals(), qwens(), recurrent_qwens(), gemmas(), gemmas_with_pictures(), phis(), vec![gpt_oss()]];
     families.into_iter().flatten().collect()
 }
 
@@ -326,6 +358,147 @@ fn qwens() -> Vec<Model> {
             )),
         },
     ]
+}
+
+/// Three of four layers are recurrent.
+fn recurrent() -> Spec {
+    let delta = Delta { key_heads: 2, value_heads: 4, head: 16, taps: 4, layers: |i| (i + 1) % 4 != 0, grouped: false };
+    Spec {
+        layers: 5,
+        delta: Some(delta),
+        gated_attention: true,
+        head_norms: true,
+        ffn_norm: "post_attention_norm",
+        // Of each head, a quarter turns.
+        frequencies: frequencies(1e7, 4),
+        ..neox(Spec::new())
+    }
+}
+
+/// The settings of these layers in GGUF files.
+fn recurrences() -> Vec<(&'static str, Value)> {
+    vec![
+        ("rope.freq_base", Value::F32(1e7)),
+        ("rope.dimension_sections", vec![1i32, 1, 0, 0].into()),
+        ("ssm.conv_kernel", number(4)),
+        ("ssm.state_size", number(16)),
+        ("ssm.group_count", number(2)),
+        ("ssm.time_step_rank", number(4)),
+        ("ssm.inner_size", number(64)),
+        ("full_attention_interval", number(4)),
+    ]
+}
+
+/// The settings of these layers in folders.
+macro_rules! RECURRENT {
+    () => {
+        r#", "linear_conv_kernel_dim": 4, "linear_key_head_dim": 16, "linear_value_head_dim": 16,
+"linear_num_key_heads": 2, "linear_num_value_heads": 4, "attn_output_gate": true, "mamba_ssm_dtype": "float32",
+"layer_types": ["linear_attention", "linear_attention", "linear_attention", "full_attention", "linear_attention"],
+"rope_parameters": {"rope_theta": 10000000, "rope_type": "default", "partial_rotary_factor": 0.25, "mrope_interleaved": true,
+"mrope_section": [1, 1, 0]}"#
+    };
+}
+
+/// The settings of experts in folders of these models.
+macro_rules! EXPERTS {
+    () => {
+        r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 24"#
+    };
+}
+
+fn recurrent_qwens() -> Vec<Model> {
+    vec![
+        Model {
+            name: "qwen35",
+            spec: recurrent(),
+            gguf: Some(("qwen35", recurrences())),
+            hub: Some(("qwen3_5_text", RECURRENT!())),
+        },
+        Model {
+            name: "qwen35 with layers listed",
+            spec: Spec { delta: recurrent().delta.map(|delta| Delta { layers: |i| i != 1, ..delta }), ..recurrent() },
+            gguf: Some((
+                "qwen35",
+                [recurrences(), vec![("attention.recurrent_layers", bools(&[true, false, true, true, true]))]].concat(),
+            )),
+            hub: None,
+        },
+        Model {
+            name: "qwen35moe",
+            spec: Spec { experts: experts(Route::Normalised), shared: Some(24), ..recurrent() },
+            gguf: Some((
+                "qwen35moe",
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+            )),
+            hub: Some(("qwen3_5_moe_text", concat!(RECURRENT!(), EXPERTS!()))),
+        },
+        Model {
+            name: "qwen3next",
+            spec: Spec {
+                delta: recurrent().delta.map(|delta| Delta { grouped: true, ..delta }),
+                experts: experts(Route::Normalised),
+                shared: Some(24),
+                ..recurrent()
+            },
+            gguf: Some((
+                "qwen3next",
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+            )),
+            hub: Some(("qwen3_next", concat!(RECURRENT!(), EXPERTS!(), r#", "norm_topk_prob": true, "decoder_sparse_step": 1"#))),
+        },
+    ]
+}
+
+/// These tensors as a folder stores them. Heads of values that share a head of keys are neighbours, and the decay is the
+/// logarithm of minus its factor. Qwen 3 Next has a matrix for all that belongs to each head of keys.
+fn in_groups(tensors: &Tensors, delta: Delta) -> Tensors {
+    let Delta { key_heads, value_heads, head, grouped, .. } = delta;
+    let per_key = value_heads / key_heads;
+    // The head of values that comes at this place.
+    let source = |place: usize| if grouped { place } else { place % per_key * key_heads + place / per_key };
+    let heads = |elements: usize| -> Vec<usize> {
+        (0..value_heads * elements).map(|i| source(i / elements) * elements + i % elements).collect()
+    };
+    let values = 2 * key_heads * head;
+    let channels: Vec<usize> = (0..values).chain(heads(head).into_iter().map(|i| values + i)).collect();
+    let mut made = tensors.clone();
+    let names: Vec<String> = tensors.all.keys().filter(|name| name.starts_with("blk.")).cloned().collect();
+    for name in names {
+        let layer: usize = name[4..].split('.').next().unwrap().parse().unwrap();
+        if !(delta.layers)(layer) {
+            continue;
+        }
+        match name.splitn(3, '.').nth(2).unwrap() {
+            "attn_qkv.weight" | "ssm_conv1d.weight" => made.take_rows(&name, &channels),
+            "attn_gate.weight" => made.take_rows(&name, &heads(head)),
+            "ssm_alpha.weight" | "ssm_beta.weight" => made.take_rows(&name, &heads(1)),
+            "ssm_dt.bias" => made.take_columns(&name, &heads(1)),
+            "ssm_a" => {
+                made.take_columns(&name, &heads(1));
+                made.map_f32(&name, |a| (-a).ln());
+            }
+            "ssm_out.weight" => made.take_columns(&name, &heads(head)),
+            _ => {}
+        }
+    }
+    if grouped {
+        let layers: Vec<usize> = (0..64).filter(|i| tensors.all.contains_key(&format!("blk.{i}.ssm_a"))).collect();
+        for layer in layers {
+            // Of each head of keys: its queries, its keys, and the values and gates of its heads of values.
+            let rows = |first: usize, n: usize, of: usize| (first + n * of..first + n * (of + 1)).collect::<Vec<_>>();
+            let of_key = |key: usize| {
+                let parts = [rows(0, head, key), rows(key_heads * head, head, key)];
+                let values = [rows(values, per_key * head, key), rows(values + value_heads * head, per_key * head, key)];
+                [parts.concat(), values.concat()].concat()
+            };
+            let order: Vec<usize> = (0..key_heads).flat_map(of_key).collect();
+            let [qkv, gate, all] = ["attn_qkv", "attn_gate", "ssm_in"].map(|part| format!("blk.{layer}.{part}.weight"));
+            made.append_rows(&qkv, &gate, &all);
+            made.take_rows(&all, &order);
+        }
+    }
+    made
 }
 
 fn gemmas() -> Vec<Model> {

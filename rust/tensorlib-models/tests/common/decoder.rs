@@ -31,6 +31,25 @@ pub enum Route {
     OfUsed,
 }
 
+/// Layers with a state that changes by the gated delta rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Delta {
+    pub key_heads: usize,
+    pub value_heads: usize,
+    pub head: usize,
+    pub taps: usize,
+    pub layers: OfLayer,
+    /// Heads of values that share a head of keys are neighbours, and a matrix makes the decays and steps of each head of
+    /// keys, as in files of Qwen 3 Next. Otherwise the heads are as far apart as there are heads of keys.
+    pub grouped: bool,
+}
+
+impl Delta {
+    pub fn channels(&self) -> usize {
+        (2 * self.key_heads + self.value_heads) * self.head
+    }
+}
+
 /// Which layers have a property.
 pub type OfLayer = fn(usize) -> bool;
 
@@ -58,6 +77,11 @@ pub struct Spec {
     pub gate: Gate,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
+    /// The neurons of an expert that all tokens use.
+    pub shared: Option<usize>,
+    pub delta: Option<Delta>,
+    /// The matrix of a head's queries also makes gates of its results.
+    pub gated_attention: bool,
     pub fused: bool,
     pub biases: bool,
     pub all_biases: bool,
@@ -94,6 +118,9 @@ impl Spec {
             embedding_scale: 1.0,
             gate: Gate::Silu,
             experts: None,
+            shared: None,
+            delta: None,
+            gated_attention: false,
             fused: false,
             biases: false,
             all_biases: false,
@@ -132,20 +159,38 @@ impl Spec {
         }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
-            if self.fused {
+            if let Some(delta) = self.delta_of(i) {
+                let (values, heads) = ((delta.value_heads * delta.head) as i64, delta.value_heads as i64);
+                matrix(&name("attn_qkv"), &[w, delta.channels() as i64]);
+                matrix(&name("attn_gate"), &[w, values]);
+                if delta.grouped {
+                    matrix(&name("ssm_ba"), &[w, 2 * heads]);
+                } else {
+                    matrix(&name("ssm_alpha"), &[w, heads]);
+                    matrix(&name("ssm_beta"), &[w, heads]);
+                }
+                matrix(&name("ssm_out"), &[values, w]);
+            } else if self.fused {
                 matrix(&name("attn_qkv"), &[w, q + 2 * kv]);
+                matrix(&name("attn_output"), &[q, w]);
             } else {
-                matrix(&name("attn_q"), &[w, q]);
+                matrix(&name("attn_q"), &[w, if self.gated_attention { 2 * q } else { q }]);
                 matrix(&name("attn_k"), &[w, kv]);
                 matrix(&name("attn_v"), &[w, kv]);
+                matrix(&name("attn_output"), &[q, w]);
             }
-            matrix(&name("attn_output"), &[q, w]);
             if let Some((count, _, f, _)) = self.experts {
                 let (count, f) = (count as i64, f as i64);
                 matrix(&name("ffn_gate_inp"), &[w, count]);
                 matrix(&name("ffn_gate_exps"), &[w, f, count]);
                 matrix(&name("ffn_up_exps"), &[w, f, count]);
                 matrix(&name("ffn_down_exps"), &[f, w, count]);
+                if let Some(f) = self.shared {
+                    matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
+                    matrix(&name("ffn_up_shexp"), &[w, f as i64]);
+                    matrix(&name("ffn_down_shexp"), &[f as i64, w]);
+                    matrix(&name("ffn_gate_inp_shexp"), &[w]);
+                }
             } else if self.fused {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
@@ -166,7 +211,13 @@ impl Spec {
             let name = |part: &str| format!("blk.{i}.{part}");
             vector(name("attn_norm.weight"), &[w], 1.0);
             vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
-            if self.head_norms {
+            if let Some(delta) = self.delta_of(i) {
+                let (heads, head) = (delta.value_heads as i64, delta.head as i64);
+                vector(name("ssm_conv1d.weight"), &[delta.taps as i64, delta.channels() as i64], 0.2);
+                vector(name("ssm_dt.bias"), &[heads], 0.5);
+                vector(name("ssm_a"), &[heads], -0.8);
+                vector(name("ssm_norm.weight"), &[head], 1.0);
+            } else if self.head_norms {
                 vector(name("attn_q_norm.weight"), &[self.head as i64], 1.0);
                 vector(name("attn_k_norm.weight"), &[self.head as i64], 1.0);
             }
@@ -203,7 +254,10 @@ impl Spec {
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}.weight");
             let normed: Vec<Row> = xs.iter().map(|x| rms_norm(x, t.get(&name("attn_norm")), self.eps)).collect();
-            let attended = self.attention(t, i, &normed);
+            let attended = match self.delta_of(i) {
+                Some(delta) => self.recurrence(t, i, delta, &normed),
+                None => self.attention(t, i, &normed),
+            };
             for (x, a) in xs.iter_mut().zip(attended) {
                 let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
                 *x = sum(x, &a);
@@ -221,6 +275,64 @@ impl Spec {
         xs.iter().map(last).collect()
     }
 
+    fn delta_of(&self, layer: usize) -> Option<Delta> {
+        self.delta.filter(|delta| (delta.layers)(layer))
+    }
+
+    /// The gated delta rule of each head, and before it a convolution over the last tokens.
+    fn recurrence(&self, t: &Tensors, layer: usize, delta: Delta, xs: &[Row]) -> Vec<Row> {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let Delta { key_heads, value_heads, head, taps, .. } = delta;
+        let projected: Vec<Row> = xs.iter().map(|x| self.linear(t, &name("attn_qkv"), x)).collect();
+        let kernel = t.get(&name("ssm_conv1d.weight"));
+        let (bias, factor) = (t.get(&name("ssm_dt.bias")), t.get(&name("ssm_a")));
+        let mut states = vec![vec![vec![0.0; head]; head]; value_heads];
+        let mut outs = Vec::new();
+        for (i, x) in xs.iter().enumerate() {
+            let mixed = |channel: usize| {
+                let tap = |back: usize| projected.get(i.wrapping_sub(back)).map_or(0.0, |row| row[channel]);
+                silu((0..taps).map(|j| kernel[channel * taps + j] * tap(taps - 1 - j)).sum())
+            };
+            let part = |first: usize| -> Row { (first * head..(first + 1) * head).map(mixed).collect() };
+            let unit = |first: usize| -> Row {
+                let row = part(first);
+                let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                row.iter().map(|x| x / length).collect()
+            };
+            let per_key = value_heads / key_heads;
+            let (alpha, beta) = match delta.grouped {
+                true => {
+                    let both = self.linear(t, &name("ssm_ba"), x);
+                    let part = |first| -> Row {
+                        both.chunks(2 * per_key).flat_map(|key| &key[first..first + per_key]).copied().collect()
+                    };
+                    (part(per_key), part(0))
+                }
+                false => (self.linear(t, &name("ssm_alpha"), x), self.linear(t, &name("ssm_beta"), x)),
+            };
+            let gate = self.linear(t, &name("attn_gate"), x);
+            let mut all = Vec::new();
+            for h in 0..value_heads {
+                let key = if delta.grouped { h / per_key } else { h % key_heads };
+                let (q, k) = (unit(key), unit(key_heads + key));
+                let v = part(2 * key_heads + h);
+                let decay = (factor[h] * (1.0 + (alpha[h] + bias[h]).exp()).ln()).exp();
+                let step = 1.0 / (1.0 + (-beta[h]).exp());
+                let mut out = Vec::new();
+                for (row, v) in states[h].iter_mut().zip(v) {
+                    row.iter_mut().for_each(|m| *m *= decay);
+                    let known: f64 = row.iter().zip(&k).map(|(m, k)| m * k).sum();
+                    row.iter_mut().zip(&k).for_each(|(m, k)| *m += step * (v - known) * k);
+                    out.push(row.iter().zip(&q).map(|(m, q)| m * q).sum::<f64>() / (head as f64).sqrt());
+                }
+                let normed = rms_norm(&out, t.get(&name("ssm_norm.weight")), self.eps);
+                all.extend(normed.iter().zip(&gate[h * head..]).map(|(o, g)| o * silu(*g)));
+            }
+            outs.push(self.linear(t, &name("ssm_out"), &all));
+        }
+        outs
+    }
+
     fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
         let y = product(t.get(&format!("{name}.weight")), x);
         t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
@@ -230,7 +342,7 @@ impl Spec {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let (q_n, kv_n) = (self.heads * self.head, self.kv_heads * self.head);
         let windowed = self.window.filter(|(_, of)| of(layer)).map(|(keys, _)| keys);
-        let (mut qs, mut ks, mut vs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut qs, mut ks, mut vs, mut gates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, x) in xs.iter().enumerate() {
             let (q, k, v) = if self.fused {
                 let all = self.linear(t, &name("attn_qkv"), x);
@@ -239,6 +351,14 @@ impl Spec {
                 let of = |part: &str| self.linear(t, &name(part), x);
                 (of("attn_q"), of("attn_k"), of("attn_v"))
             };
+            let (q, gate): (Row, Row) = match self.gated_attention {
+                true => {
+                    let heads = || q.chunks(2 * self.head);
+                    (heads().flat_map(|h| &h[..self.head]).copied().collect(), heads().flat_map(|h| &h[self.head..]).copied().collect())
+                }
+                false => (q, Vec::new()),
+            };
+            gates.push(gate);
             let turn = |heads: Row, norm: &str| -> Vec<Row> {
                 let frequencies =
                     self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
@@ -267,6 +387,7 @@ impl Spec {
                     all.push(weights.iter().zip(&vs[first..=i]).map(|(w, v)| w * v[kv][d]).sum());
                 }
             }
+            all.iter_mut().zip(&gates[i]).for_each(|(a, g): (&mut f64, &f64)| *a /= 1.0 + (-g).exp());
             outs.push(self.linear(t, &name("attn_output"), &all));
         }
         outs
@@ -351,6 +472,12 @@ impl Spec {
             let hidden = self.gated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
             let y = part("ffn_down_exps", &hidden, self.width);
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
+        }
+        if self.shared.is_some() {
+            let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
+            let hidden = self.gated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
+            let share = 1.0 / (1.0 + (-of("ffn_gate_inp_shexp", x)[0]).exp());
+            out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);
         }
         out
     }

@@ -65,6 +65,39 @@ impl Tensors {
         }
     }
 
+    /// Replaces two matrices by one with the rows of the first and then of the second.
+    pub fn append_rows(&mut self, first: &str, second: &str, name: &str) {
+        let (mut all, second) = (self.all.remove(first).unwrap(), self.all.remove(second).unwrap());
+        all.shape[1] += second.shape[1];
+        all.bytes.extend(second.bytes);
+        all.values.extend(second.values);
+        self.all.insert(name.into(), all);
+    }
+
+    /// Chooses rows of a matrix by their numbers. The values stay.
+    pub fn take_rows(&mut self, name: &str, rows: &[usize]) {
+        let stored = self.all.get_mut(name).unwrap();
+        let row = stored.bytes.len() / stored.shape[1] as usize;
+        stored.bytes = rows.iter().flat_map(|i| stored.bytes[i * row..(i + 1) * row].to_vec()).collect();
+    }
+
+    /// Chooses elements of each row by their numbers, of a type without blocks. The values stay.
+    pub fn take_columns(&mut self, name: &str, columns: &[usize]) {
+        let stored = self.all.get_mut(name).unwrap();
+        let (size, n) = (stored.dtype.size(), stored.shape[0] as usize);
+        let of_row = |row: &[u8]| columns.iter().flat_map(|i| row[i * size..(i + 1) * size].to_vec()).collect::<Vec<u8>>();
+        stored.bytes = stored.bytes.chunks(n * size).flat_map(of_row).collect();
+    }
+
+    /// Changes the stored numbers of an F32 tensor. The values stay.
+    pub fn map_f32(&mut self, name: &str, f: impl Fn(f32) -> f32) {
+        let bytes = &mut self.all.get_mut(name).unwrap().bytes;
+        for number in bytes.chunks_exact_mut(4) {
+            let changed = f(f32::from_le_bytes(number.try_into().unwrap()));
+            number.copy_from_slice(&changed.to_le_bytes());
+        }
+    }
+
     /// These tensors with transposed down projections of this type.
     pub fn with_transposed_downs(&self, dtype: DType) -> Tensors {
         let mut made = self.clone();
@@ -93,6 +126,21 @@ impl Tensors {
                 (one.shape, one.bytes) = (stored.shape[..2].to_vec(), bytes.to_vec());
                 made.all.insert(name.replace("_exps", &format!(".{i}")), one);
             }
+        }
+        made
+    }
+
+    /// These tensors with the gates and the other half of each expert in one matrix, as some GGUF files have them.
+    pub fn with_gates_and_ups(&self) -> Tensors {
+        let mut made = self.clone();
+        for name in self.all.keys().filter(|name| name.ends_with(".ffn_gate_exps.weight")) {
+            let mut gate = made.all.remove(name).unwrap();
+            let up = made.all.remove(&name.replace("_gate_", "_up_")).unwrap();
+            let of_expert = gate.bytes.len() / gate.shape[2] as usize;
+            let both = gate.bytes.chunks(of_expert).zip(up.bytes.chunks(of_expert));
+            gate.bytes = both.flat_map(|(gate, up)| [gate, up].concat()).collect();
+            gate.shape[1] *= 2;
+            made.all.insert(name.replace("_gate_", "_gate_up_"), gate);
         }
         made
     }
@@ -133,7 +181,10 @@ impl Tensors {
         let ctx = Context::new();
         let mut leafs = Vec::new();
         for (name, Stored { shape, dtype, bytes, values }) in &self.all {
-            if less_one(name) {
+            if name.ends_with("ssm_conv1d.weight") {
+                // A folder stores the kernel of a convolution over one channel.
+                leafs.push(Self::leaf(&ctx, &name_of(name, None), &[shape[0], 1, shape[1]], *dtype, bytes));
+            } else if less_one(name) {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));

@@ -131,6 +131,7 @@ fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
     session.rewind(0);
     if depth > 0 {
         session.feed(&model::some_tokens(&decoder, depth))?;
+        session.checkpoint();
     }
     let seconds = best(|| {
         session.rewind(depth);

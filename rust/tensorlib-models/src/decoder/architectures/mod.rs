@@ -6,18 +6,26 @@ mod llama;
 mod names;
 mod phi3;
 mod qwen;
+mod qwen35;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
-use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS};
+use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS, RECURRENT_CONFIG};
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 9] = [
+const ALL: [Architecture<Shape>; 12] = [
     Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
     Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
     Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
     Architecture { names: &["qwen3moe", "qwen3_moe"], shape: qwen::qwen3moe, hub_names: qwen::moe_names },
+    Architecture { names: &["qwen35", "qwen3_5", "qwen3_5_text"], shape: qwen35::qwen35, hub_names: qwen35::hub_names },
+    Architecture {
+        names: &["qwen35moe", "qwen3_5_moe", "qwen3_5_moe_text"],
+        shape: qwen35::qwen35moe,
+        hub_names: qwen35::moe_names,
+    },
+    Architecture { names: &["qwen3next", "qwen3_next"], shape: qwen35::qwen3next, hub_names: qwen35::moe_names },
     Architecture { names: &["gemma2"], shape: gemma::gemma2, hub_names: gemma::hub_names },
     Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
     Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
@@ -32,6 +40,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Reads the decoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    let known = Known { config: &[&DECODER_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
+    let known = Known { config: &[&DECODER_CONFIG, &RECURRENT_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
     architecture::read(&ALL, "decoder", settings, &known)
 }

@@ -12,7 +12,12 @@ pub fn plain() -> HubNames {
 
 /// Llama's names, except for the parts of a layer that `other` names.
 pub fn with(other: fn(&str) -> Option<&'static str>, norms_less_one: bool) -> HubNames {
-    HubNames { norms_less_one, ..HubNames::new(move |name| HubName::One(candidates(name, other))) }
+    let less_one = |name: &str| name.ends_with("norm.weight");
+    let names = HubNames::new(move |name| HubName::One(candidates(name, other)));
+    if norms_less_one {
+        return HubNames { less_one, ..names };
+    }
+    names
 }
 
 /// Splits `blk.3.attn_q.weight` into layer, part and ending.

@@ -1,15 +1,14 @@
 //! Qwen 2, 2.5 and 3. Biases of queries, keys and values are optional tensors.
 
 use super::names;
-use crate::decoder::keys::{HEAD, KV_HEADS};
+use crate::decoder::keys::{EXPERT_FFN, HEAD, KV_HEADS};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
 
-const EXPERTS: Key = Key("expert_count", "num_experts");
-const EXPERT_FFN: Key = Key("expert_feed_forward_length", "moe_intermediate_size");
+pub const EXPERTS: Key = Key("expert_count", "num_experts");
 const NORMALISED: Key = Key("expert_weights_norm", "norm_topk_prob");
 const USES_WINDOW: Key = Key("", "use_sliding_window");
 const FIRST_WINDOW: Key = Key("", "max_window_layers");
@@ -38,10 +37,14 @@ pub fn qwen3(settings: &Settings) -> Result<Shape> {
 pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(KV_HEADS, 4.into())])?;
     // GGUF files without this setting belong to models that divide by the sum.
-    let normalised = settings.flag_if(NORMALISED)?.unwrap_or(!settings.is_hub());
-    let routing = if normalised { Routing::Normalised } else { Routing::Plain };
+    let routing = routing(settings, !settings.is_hub())?;
     let shape = Shape { head_norms: true, ..qwen2(settings)? };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
+}
+
+/// Whether the weights of a token's experts are divided by their sum, and what it means if the files do not say.
+pub fn routing(settings: &Settings, unsaid: bool) -> Result<Routing> {
+    Ok(if settings.flag_if(NORMALISED)?.unwrap_or(unsaid) { Routing::Normalised } else { Routing::Plain })
 }
 
 /// Experts are separate matrices.
@@ -49,7 +52,7 @@ pub fn moe_names() -> HubNames {
     names::with_experts(expert, "mlp.gate")
 }
 
-fn expert(part: &str) -> Option<(&'static str, &'static str)> {
+pub fn expert(part: &str) -> Option<(&'static str, &'static str)> {
     let matrix = match part {
         "ffn_gate_exps" => "gate_proj",
         "ffn_down_exps" => "down_proj",

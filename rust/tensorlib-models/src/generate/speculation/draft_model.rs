@@ -160,6 +160,10 @@ impl DraftModel {
         while drafted.len() < most {
             let begin = Instant::now();
             let drawn = self.session.feed(&next).and_then(|logits| self.likeliest(&logits));
+            if drafted.is_empty() {
+                // The tokens after this position may be wrong.
+                self.session.checkpoint();
+            }
             self.time += begin.elapsed();
             seconds += self.took(next.len(), begin.elapsed().as_secs_f64());
             let token = match drawn {

@@ -37,10 +37,12 @@ const CASES: &[Case] = &[
     (&["llama-bpe"], "a \n b!?\n\n(c", &["a", " \n", " b", "!?\n\n", "(c"]),
     (&["llama-bpe"], "e\u{301}l ٣٤", &["e", "\u{301}l", " ", "٣٤"]),
     (
-        &["qwen2", "deepseek-r1-qwen", "megrez", "seed-coder"],
+        &["qwen2", "qwen35", "deepseek-r1-qwen", "megrez", "seed-coder"],
         ENGLISH,
         &["I", "'m", " ", "1", "2", "3", "4", " don", "'t", " ", " stop", "\n\n", "NOW", "'S"],
     ),
+    (&["qwen35"], "हिन्दी, x", &["हिन्दी", ",", " x"]),
+    (&["qwen2"], "हिन्दी, x", &["ह", "िन", "्द", "ी,", " x"]),
     (
         &["gpt-4o", "llama4"],
         "HelloWORLD's 12345 a/b ?/\n",

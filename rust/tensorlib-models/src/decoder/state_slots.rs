@@ -1,0 +1,225 @@
+//! Memory for the states of recurrent layers.
+
+use super::shape::Shape;
+use crate::weights::DeviceMap;
+use crate::Result;
+use tensorlib::{Context, DType, Tensor};
+
+/// Slots, each with room for the states of all recurrent layers after one token. Slot 0 is the state before the first
+/// token, which is 0, and nothing is ever written there.
+pub struct Slots {
+    layers: Vec<Option<LayerSlots>>,
+    count: usize,
+}
+
+/// The slots of a layer.
+struct LayerSlots {
+    /// The last columns that the convolution read: [taps - 1, channels, slots].
+    columns: Tensor,
+    /// The matrices of the delta rule: [head, head, value heads, slots].
+    matrices: Tensor,
+}
+
+impl Slots {
+    /// Makes `count` slots in addition to slot 0; `None` for a model without recurrent layers. A layer's slots lie on
+    /// the device of the matrix that makes its queries, keys and values.
+    pub fn new(shape: &Shape, count: usize, devices: &DeviceMap) -> Result<Option<Self>> {
+        let Some(delta) = &shape.delta else { return Ok(None) };
+        let (contexts, slots) = (devices.contexts("states")?, count as i64 + 1);
+        let of_layer = |(layer, is_recurrent): (usize, &bool)| {
+            if !is_recurrent {
+                return Ok(None);
+            }
+            let ctx = &contexts[devices.device(&format!("blk.{layer}.attn_qkv.weight"))];
+            Ok(Some(LayerSlots {
+                columns: ctx.zeros(DType::F32, [delta.taps - 1, delta.channels(), slots])?,
+                matrices: ctx.zeros(DType::F32, [delta.head, delta.head, delta.value_heads, slots])?,
+            }))
+        };
+        let layers = delta.layers.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
+        Ok(Some(Slots { layers, count: slots as usize }))
+    }
+
+    /// Bytes of all slots.
+    pub fn nbytes(&self) -> usize {
+        self.tensors().map(Tensor::nbytes).sum()
+    }
+
+    /// Bytes of a slot.
+    pub fn slot_bytes(&self) -> usize {
+        self.nbytes() / self.count
+    }
+
+    /// The columns of one place, and the matrices of another, layer by layer.
+    pub fn read(&self, place: Place) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.slot_bytes()];
+        let mut left = &mut bytes[..];
+        for (tensor, slot) in self.tensors().zip(place.slots()) {
+            let (part, rest) = left.split_at_mut(tensor.nbytes() / self.count);
+            tensor.read_bytes(slot * part.len(), part)?;
+            left = rest;
+        }
+        Ok(bytes)
+    }
+
+    /// Sets a slot to what [`Slots::read`] returned.
+    pub fn write(&self, slot: usize, mut bytes: &[u8]) -> Result<()> {
+        for tensor in self.tensors() {
+            let (part, rest) = bytes.split_at(tensor.nbytes() / self.count);
+            tensor.write_bytes(slot * part.len(), part)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Columns and matrices of each recurrent layer in turn.
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.layers.iter().flatten().flat_map(|layer| [&layer.columns, &layer.matrices])
+    }
+
+    fn layer(&self, layer: usize) -> Result<&LayerSlots> {
+        let slots = self.layers.get(layer).and_then(Option::as_ref);
+        slots.ok_or_else(|| crate::Error::internal(format!("layer {layer} has no state")))
+    }
+}
+
+/// Where a state lies: the slots of its columns and of its matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub columns: usize,
+    pub matrices: usize,
+}
+
+impl Place {
+    /// A state in one slot.
+    pub fn slot(slot: usize) -> Self {
+        Place { columns: slot, matrices: slot }
+    }
+
+    /// The slots of [`Slots::tensors`].
+    fn slots(self) -> impl Iterator<Item = usize> {
+        [self.columns, self.matrices].into_iter().cycle()
+    }
+}
+
+/// Sequences of a run that have equally many tokens, one sequence after the other.
+pub struct Group {
+    /// The first token's place in the run.
+    pub first: i64,
+    /// The tokens of a sequence.
+    pub tokens: i64,
+    /// Where the states before them lie, one for each sequence.
+    from: From,
+    to: To,
+}
+
+/// Where the states of a group's sequences come from.
+enum From {
+    One(Place),
+    /// Slots as an index.
+    Each(Tensor),
+}
+
+/// Where the states after a group's tokens go.
+enum To {
+    /// Those after the last `states` tokens of one sequence go into as many slots from here on: matrices with that of the
+    /// last token first, columns in the order of the tokens.
+    Slots { first: usize, states: i64 },
+    /// Slots as an index.
+    Each(Tensor),
+}
+
+impl Group {
+    /// A group of one sequence. The states after its last `states` tokens are kept in slots from `to` on.
+    pub fn of_one(first: i64, tokens: i64, from: Place, (to, states): (usize, i64)) -> Self {
+        Group { first, tokens, from: From::One(from), to: To::Slots { first: to, states } }
+    }
+
+    /// A group of several sequences, each with a slot for the state before and another for the state after its tokens.
+    pub fn of_each(ctx: &Context, first: i64, tokens: i64, from: &[i32], to: &[i32]) -> Result<Self> {
+        let index = |slots: &[i32]| ctx.tensor_of([slots.len() as i64], slots);
+        Ok(Group { first, tokens, from: From::Each(index(from)?), to: To::Each(index(to)?) })
+    }
+
+    /// The number of sequences.
+    pub fn sequences(&self) -> i64 {
+        match &self.from {
+            From::One(_) => 1,
+            From::Each(index) => index.shape()[0],
+        }
+    }
+
+    /// The number of states that are kept of each sequence.
+    pub fn states(&self) -> i64 {
+        match self.to {
+            To::Slots { states, .. } => states,
+            To::Each(_) => 1,
+        }
+    }
+}
+
+/// The states that a run begins with, and the slots for those that it leaves.
+pub struct RunStates<'a> {
+    slots: &'a Slots,
+    pub groups: Vec<Group>,
+}
+
+impl<'a> RunStates<'a> {
+    pub fn new(slots: &'a Slots, groups: Vec<Group>) -> Self {
+        RunStates { slots, groups }
+    }
+
+    /// A layer's states before a group's tokens: columns [taps - 1, channels, sequences] and matrices [head, head, value
+    /// heads, sequences].
+    pub fn before(&self, layer: usize, group: &Group) -> Result<(Tensor, Tensor)> {
+        let LayerSlots { columns, matrices } = self.slots.layer(layer)?;
+        match &group.from {
+            From::One(place) => {
+                let one = |all: &Tensor, dim, slot: usize| all.narrow(dim, slot as i64, 1);
+                Ok((one(columns, 2, place.columns)?, one(matrices, 3, place.matrices)?))
+            }
+            From::Each(index) => {
+                let gathered = |all: &Tensor| -> Result<Tensor> {
+                    let mut shape = all.shape();
+                    let last = shape.len() - 1;
+                    let rows = rows(all)?.get_rows(index)?;
+                    shape[last] = index.shape()[0];
+                    Ok(rows.reshape(&shape[..])?)
+                };
+                Ok((gathered(columns)?, gathered(matrices)?))
+            }
+        }
+    }
+
+    /// The nodes that store a layer's states after a group's tokens. `read`: the columns that the convolution read, [taps -
+    /// 1 + tokens, channels, sequences]. `matrices`: second result of the delta rule.
+    pub fn after(&self, layer: usize, group: &Group, read: &Tensor, matrices: &Tensor) -> Result<[Tensor; 2]> {
+        let to = self.slots.layer(layer)?;
+        let (taps_less_1, channels) = (to.columns.shape()[0], to.columns.shape()[1]);
+        match &group.to {
+            To::Slots { first, states } => {
+                // The windows of the last tokens overlap.
+                let strides = [read.strides()[1], read.strides()[0]];
+                let skipped = usize::try_from(group.tokens - states + 1).unwrap_or(0) * strides[1];
+                let columns = read.view([taps_less_1, channels, *states], &strides, skipped)?;
+                let columns = columns.cpy(&to.columns.narrow(2, *first as i64, *states)?)?;
+                Ok([columns, matrices.cpy(&to.matrices.narrow(3, *first as i64, *states)?)?])
+            }
+            To::Each(index) => {
+                let columns = read.narrow(0, group.tokens, taps_less_1)?.cont()?;
+                let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
+                    let all = rows(all)?;
+                    Ok(all.set_rows(&new.reshape([all.shape()[0], index.shape()[0]])?, index)?)
+                };
+                Ok([set(&to.columns, &columns)?, set(&to.matrices, matrices)?])
+            }
+        }
+    }
+}
+
+/// A row for each slot.
+fn rows(all: &Tensor) -> Result<Tensor> {
+    let shape = all.shape();
+    let (of_slot, slots) = shape.split_at(shape.len() - 1);
+    Ok(all.reshape([of_slot.iter().product(), slots[0]])?)
+}
