@@ -177,7 +177,8 @@ Tensor *index_select_compose(NodeBatch &nodes, std::span<Tensor *const> src, con
     if (dim == 0 || type == DType::f64) {
         Extents place{1, 1, 1, 1};
         place[dim] = n;
-        Tensor *spread = nodes.make(Op::expand, {shaped(nodes, indices, place)}, {Attr::of_ints("ne", ne)});
+        Tensor *spread =
+            nodes.make(Op::expand, {shaped(nodes, indices, first_dims(place, n_dims))}, {Attr::of_ints("ne", first_dims(ne, n_dims))});
         return nodes.make(Op::gather, {a, spread}, {Attr::of_int("dim", attrs.dim)});
     }
     Extents rows{1, a->layout.ne[dim], 1, 1};

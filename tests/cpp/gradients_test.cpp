@@ -274,6 +274,11 @@ TEST(Gradients, say_whether_they_reach) {
     for (const auto &t : {b, other, ids}) EXPECT_FALSE(y.gradients_reach(t));
     EXPECT_FALSE(a.gradients_reach(y));
     EXPECT_FALSE(ids.gradients_reach(ids));
+    // Only F32, F16 and BF16 have gradients.
+    const auto narrow = sqr(a.cast(tl::Type::f16)).cast(tl::Type::f32), wide = sqr(a.cast(tl::Type::f64)).cast(tl::Type::f32);
+    EXPECT_TRUE(narrow.gradients_reach(a));
+    EXPECT_FALSE(wide.gradients_reach(a));
+    EXPECT_EQ(computed(sum(wide).gradients({a}).at(0)), std::vector<float>(5));
 }
 
 // Attention is one operation and has one rule: it must be that of the operations that it joins.

@@ -5,6 +5,7 @@
 
 #include <tensorlib/tensorlib.hpp>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -109,6 +110,10 @@ TEST_F(Shapes, of_few_dimensions) {
     EXPECT_EQ(values(expand(a, {2, 2})), (Floats{1, 2, 1, 2}));
     EXPECT_EQ(values(repeat(a, {4})), (Floats{1, 2, 1, 2}));
     EXPECT_EQ(expand(ctx.zeros(tl::Type::f32, {1, 3}), {2, 3}).n_dims(), 2);
+    const tl::Tensor index = ctx.tensor({1}, std::vector<std::int32_t>{1});
+    for (const tl::Type type : {tl::Type::f32, tl::Type::f64}) {
+        for (const int dim : {0, 1, 2}) EXPECT_EQ(index_select(ctx.zeros(type, {2, 3}), index, dim).n_dims(), std::max(dim + 1, 2)) << dim;
+    }
     EXPECT_EQ(values(state.random_normal({3, 2}, 0, 1, 0)), values(state.random_normal({3, 2, 1, 1}, 0, 1, 0)));
     EXPECT_EQ(values(state.random_uniform({3, 2}, 0, 1, 0)).size(), 6u);
     EXPECT_EQ(repeat(a, {0}).n_elements(), 0);

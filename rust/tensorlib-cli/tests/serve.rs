@@ -155,6 +155,22 @@ fn limits_are_options() {
     assert!(post(json!({ "prompt": "a", "n": 3 })).failure(400).contains("1 to 2"));
     assert!(post(json!({ "prompt": "a".repeat(2000) })).failure(413).contains("1024 bytes"));
     assert_eq!(post(json!({ "prompt": "a", "max_tokens": 5, "n": 2 })).ok()["choices"].as_array().unwrap().len(), 2);
+    let server = Server::start(&["--pool", "64", "--client-seconds", "1", "--together", "1"]);
+    let long = server.client.post(COMPLETIONS, &json!({ "prompt": "a".repeat(100) }));
+    assert!(long.failure(400).contains("the pool has room for 64"), "{}", long.text());
+    let head = format!("POST {COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+    let part = format!("{head}Content-Length: 100\r\nConnection: close\r\n\r\n{{");
+    assert!(server.client.send(part.as_bytes()).unwrap().failure(408).contains("within 1 seconds"));
+}
+
+#[test]
+fn every_option_is_documented() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/serving.md")).unwrap();
+    let help = tool(&["serve", "--help"]).out;
+    let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
+    let options = lines.filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")));
+    let missing: Vec<&str> = options.filter(|option| *option != "--help" && !page.contains(option)).collect();
+    assert!(missing.is_empty() && help.contains("--together"), "{missing:?}");
 }
 
 #[test]

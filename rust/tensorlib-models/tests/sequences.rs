@@ -116,6 +116,28 @@ fn each_has_the_logits_that_it_has_alone() {
 }
 
 #[test]
+fn pages_of_q8_0_hold_what_a_session_holds() {
+    if !on_cpu() {
+        return; // a simulated GPU takes minutes
+    }
+    let cache = DType::Q8_0;
+    for name in ["gemma2", "llama with experts"] {
+        let folder = Folder::new(&format!("sequences-q8_0-{}", name.len()));
+        let decoder = open(&folder, &model(name).widened(), DType::Q8_0);
+        let prompts: Vec<Vec<u32>> = [9, 70, 1, 100].iter().map(|n| tokens(*n, *n)).collect();
+        // In the small pool sequences wait and are computed again.
+        for pages in [4, 20] {
+            let options = SequencesOptions { cache, tokens: pages * 64, ..Default::default() };
+            let mut sequences = Sequences::new(&decoder, &options).unwrap();
+            check(&mut sequences, cache, &prompts, 6, &format!("{name}, {pages} pages"));
+            // The beginning of a page is copied.
+            let prompt = [&prompts[3][..40], &[60, 59]].concat();
+            check(&mut sequences, cache, &[prompt], 2, &format!("{name}, {pages} pages, a copy"));
+        }
+    }
+}
+
+#[test]
 fn a_small_pool_delays_sequences_and_changes_nothing() {
     let cache = DType::F16;
     let prompts: Vec<Vec<u32>> = [60, 100, 130, 50, 64].iter().map(|n| tokens(*n, *n)).collect();

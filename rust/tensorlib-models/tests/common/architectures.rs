@@ -17,6 +17,18 @@ pub struct Model {
 }
 
 impl Model {
+    /// With heads that a cache of Q8_0 takes, and rows that quantised weights take.
+    pub fn widened(mut self) -> Self {
+        let spec = &mut self.spec;
+        (spec.head, spec.heads, spec.width, spec.ffn) = (32, 8, 256, 256);
+        if let Some(experts) = &mut spec.experts {
+            experts.2 = 256;
+        }
+        spec.frequencies = frequencies(10_000.0, 32);
+        spec.window_frequencies = None;
+        self
+    }
+
     pub fn metadata(&self) -> Vec<(String, Value)> {
         let (architecture, extra) = self.gguf.as_ref().unwrap();
         let s = &self.spec;

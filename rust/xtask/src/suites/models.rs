@@ -14,6 +14,8 @@ use crate::tools;
 
 const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
 const GRAMMAR: [&str; 2] = ["--features", "grammar"];
+/// Tests whose results do not depend on how tokens are grouped.
+const EXACT: [&str; 5] = ["sessions", "sequences", "batch", "prefix_files", "speculation"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
@@ -29,7 +31,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         false => {
             let envs = [("TENSORLIB_ISA", isa)];
             computed(run, build_cache::cargo(run.ws), &GRAMMAR, &envs)?;
-            exact(run, build_cache::cargo(run.ws), &GRAMMAR, &envs)
+            exact(run, build_cache::cargo(run.ws), &GRAMMAR, &EXACT, &envs)
         }
     })?;
     let doc = build_cache::cargo(run.ws)
@@ -51,7 +53,7 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let system = ["--features", "system"];
     let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE)];
     computed(run, cargo.clone(), &system, &envs)?;
-    exact(run, cargo.clone(), &system, &envs)?;
+    exact(run, cargo.clone(), &system, &EXACT[..3], &envs)?;
     let devices = format!("cpu+{}", super::simt::DEVICE);
     let tests = Tests::of("sparse_transformer").with(&example(cargo, &system, "sparse_transformer"));
     tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", &devices)]).run(run, &format!("sparse_transformer {devices}"))
@@ -65,9 +67,9 @@ fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)])
     run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }
 
-/// The tests of sessions and batches, whose results do not depend on how tokens are grouped.
-fn exact(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = tests_of(cargo, features, &["sessions", "sequences", "batch"]);
+/// Some of the tests that are [`EXACT`].
+fn exact(run: &mut Run, cargo: Cmd, features: &[&str], names: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
+    let tests = tests_of(cargo, features, names);
     run.tests(&format!("sessions and batches {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }
 
