@@ -103,13 +103,22 @@ const REFUSED: &[(&str, &[(&str, &str)])] = &[
     (
         "qwen35",
         &[
-            (r#""attn_output_gate": false"#, "attn_output_gate: is false: true, gates of what attention gives, is supported"),
+            (
+                r#""attn_output_gate": false"#,
+                "attn_output_gate: is false: true, gates of what attention gives, is supported",
+            ),
             (r#""linear_value_head_dim": 8"#, "linear_value_head_dim: is 8: 16, the elements of a head of keys"),
-            (r#""linear_num_value_heads": 3"#, "linear_num_value_heads: is 3: a multiple of the 2 heads of keys is valid"),
+            (
+                r#""linear_num_value_heads": 3"#,
+                "linear_num_value_heads: is 3: a multiple of the 2 heads of keys is valid",
+            ),
             (r#""linear_num_key_heads": 4"#, "in_proj_qkv.weight' is [64, 128] f32: [64, 192] is expected"),
             (r#""linear_conv_kernel_dim": 1"#, "linear_conv_kernel_dim: is 1: 2 or more is valid"),
             (r#""linear_conv_kernel_dim": 3"#, "conv1d.weight' is [4, 1, 128]"),
-            (r#""layer_types": ["linear_attention"]"#, "layer_types: has 1 entries: one for each of the 5 layers is valid"),
+            (
+                r#""layer_types": ["linear_attention"]"#,
+                "layer_types: has 1 entries: one for each of the 5 layers is valid",
+            ),
             (r#""mamba_ssm_dtype": "bfloat16""#, "mamba_ssm_dtype: is \"bfloat16\": \"float32\" is supported"),
             (r#""output_gate_type": "tanh""#, "output_gate_type: is \"tanh\""),
             (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),

@@ -62,12 +62,9 @@ impl Projections {
             Ok((part(per_key)?, part(0)?))
         };
         match self {
-            Projections::Apart { qkv, gate, alpha, beta } => Ok(Projected {
-                qkv: product(qkv)?,
-                gate: product(gate)?,
-                alpha: product(alpha)?,
-                beta: product(beta)?,
-            }),
+            Projections::Apart { qkv, gate, alpha, beta } => {
+                Ok(Projected { qkv: product(qkv)?, gate: product(gate)?, alpha: product(alpha)?, beta: product(beta)? })
+            }
             Projections::Numbers { qkv, gate, both } => {
                 let (alpha, beta) = numbers(both)?;
                 Ok(Projected { qkv: product(qkv)?, gate: product(gate)?, alpha, beta })
@@ -84,7 +81,7 @@ impl Projections {
     }
 }
 
-/// Of the rows that belong to each head of keys, `n` from row `first` on: [n * key heads, tokens].
+/// `n` of the rows that each head of keys has, beginning with row `first`: [n * key heads, tokens].
 fn of_each_key(delta: &Delta, all: &Tensor, first: i64, n: i64) -> Result<Tensor> {
     let (shape, strides) = (all.shape(), all.strides());
     let of_key = (shape[0] / delta.key_heads) as usize * strides[0];
@@ -178,9 +175,7 @@ impl DeltaNet {
         let kernel = self.kernel.reshape([delta.taps, delta.channels()])?;
         let mixed = read.ssm_conv(&kernel, None, None, SsmConvOptions::new().silu(true))?;
         let mixed = mixed.reshape([delta.channels(), n])?;
-        let part = |first: i64, count: i64| -> Result<Tensor> {
-            Ok(mixed.narrow(0, first * head, count * head)?)
-        };
+        let part = |first: i64, count: i64| -> Result<Tensor> { Ok(mixed.narrow(0, first * head, count * head)?) };
         let unit = |first: i64| -> Result<Tensor> {
             let heads = by_head(&part(first, delta.key_heads)?, head)?.l2_norm(self.eps)?;
             Ok(heads.reshape([head, delta.key_heads, t, sequences])?)
@@ -191,9 +186,8 @@ impl DeltaNet {
             1 => v,
             _ => v.cont()?.reshape([head, heads, t, sequences])?,
         };
-        let of_group = |all: &Tensor| -> Result<Tensor> {
-            Ok(all.narrow(1, group.first, n)?.reshape([1, heads, t, sequences])?)
-        };
+        let of_group =
+            |all: &Tensor| -> Result<Tensor> { Ok(all.narrow(1, group.first, n)?.reshape([1, heads, t, sequences])?) };
         let options = GatedDeltaNetOptions::new().n_states(group.states());
         let out = q.gated_delta_net(&k, &v, &of_group(decay)?, &of_group(beta)?, &matrices, options)?;
         run.stored.borrow_mut().extend(states.after(self.number, group, &read, &out.result(1)?)?);

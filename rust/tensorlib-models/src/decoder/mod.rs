@@ -449,8 +449,9 @@ impl Decoder {
 }
 
 fn graph_of(runs: &[Logits]) -> Result<Graph> {
-    let beside =
-        |run: &'_ Logits| run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor).chain(&run.stored).cloned().collect::<Vec<_>>();
+    let beside = |run: &'_ Logits| {
+        run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor).chain(&run.stored).cloned().collect::<Vec<_>>()
+    };
     let outputs: Vec<_> = runs.iter().flat_map(|run| std::iter::once(run.logits.clone()).chain(beside(run))).collect();
     Ok(Graph::new(&outputs.iter().collect::<Vec<_>>())?)
 }

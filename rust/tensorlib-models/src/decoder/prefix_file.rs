@@ -12,9 +12,9 @@
 use super::fingerprint::digits;
 use super::pool::Pool;
 use super::prefix_tree::{PrefixTree, PAGE};
+use super::saved_file::{Entries, Entry, Kind};
 use super::sequence_states::SequenceStates;
 use super::sequences::Known;
-use super::saved_file::{Entries, Entry, Kind};
 use super::Decoder;
 use crate::files::SafeFile;
 use crate::{Error, Result};

@@ -445,7 +445,10 @@ impl Sequences {
         let most = opened.network.context.div_ceil(PAGE);
         let states = match &self.states {
             Some(states) => {
-                let slots: Vec<_> = parts.iter().filter_map(|(i, n)| self.live[*i].slot.as_ref().map(|slot| (self.live[*i].computed, *n, slot))).collect();
+                let slots: Vec<_> = parts
+                    .iter()
+                    .filter_map(|(i, n)| self.live[*i].slot.as_ref().map(|slot| (self.live[*i].computed, *n, slot)))
+                    .collect();
                 Some(RunStates::new(states.slots(), SequenceStates::groups(&self.ctx, &slots)?))
             }
             None => None,
@@ -493,11 +496,7 @@ fn with_state(states: &mut SequenceStates, slot: &Slot, pages: &[Known]) -> usiz
 
 /// Keeps the states after a sequence's last whole page, if all its tokens end there or the rest of a prompt does not fill
 /// another page.
-fn keep_state(
-    known: &mut PrefixTree<Known>,
-    states: Option<&mut SequenceStates>,
-    sequence: &Sequence,
-) {
+fn keep_state(known: &mut PrefixTree<Known>, states: Option<&mut SequenceStates>, sequence: &Sequence) {
     let (Some(states), Some(slot)) = (states, &sequence.slot) else { return };
     if sequence.computed % PAGE != 0 || sequence.pending() > PAGE {
         return;
@@ -512,9 +511,7 @@ fn keep_state(
 
 /// Keeps a sequence's whole pages for those that begin like it.
 fn keep(known: &mut PrefixTree<Known>, sequence: &Sequence) {
-    let page = |i: usize| {
-        Ok::<_, std::convert::Infallible>(Known { page: sequence.pages[i].clone(), state: None })
-    };
+    let page = |i: usize| Ok::<_, std::convert::Infallible>(Known { page: sequence.pages[i].clone(), state: None });
     let Ok(_) = known.insert(&sequence.tokens[..sequence.computed], usize::MAX, page);
 }
 

@@ -34,13 +34,7 @@ fn named(cache: &Cache) -> impl Iterator<Item = (String, Rows<'_>)> {
 }
 
 /// Writes a file, which gets its name when it is complete.
-pub fn write(
-    path: &Path,
-    decoder: &Decoder,
-    tokens: &[u32],
-    cache: &Cache,
-    states: Option<&States>,
-) -> Result<()> {
+pub fn write(path: &Path, decoder: &Decoder, tokens: &[u32], cache: &Cache, states: Option<&States>) -> Result<()> {
     let mut hash = Sha256::new();
     tokens.iter().for_each(|token| hash.update(token.to_le_bytes()));
     let n = tokens.len();
@@ -123,9 +117,8 @@ impl Saved {
 
     /// The states with their positions, as [`States::list`] gave them.
     pub fn read_states(&self) -> Result<Vec<(usize, Arc<[u8]>)>> {
-        let read = |(position, offset): &(usize, u64)| {
-            Ok((*position, self.file.read(*offset, self.state_bytes)?.into()))
-        };
+        let read =
+            |(position, offset): &(usize, u64)| Ok((*position, self.file.read(*offset, self.state_bytes)?.into()));
         self.states.iter().map(read).collect()
     }
 

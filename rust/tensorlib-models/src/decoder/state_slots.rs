@@ -122,8 +122,8 @@ enum From {
 
 /// Where the states after a group's tokens go.
 enum To {
-    /// Those after the last `states` tokens of one sequence go into as many slots from here on: matrices with that of the
-    /// last token first, columns in the order of the tokens.
+    /// Those after the last `states` tokens of one sequence go into as many slots, of which `first` is the first: matrices
+    /// with that of the last token first, columns in the order of the tokens.
     Slots { first: usize, states: i64 },
     /// Slots as an index.
     Each(Tensor),

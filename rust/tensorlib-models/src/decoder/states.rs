@@ -113,7 +113,7 @@ impl States {
         let recent = self.recent.iter().filter(|(at, _)| *at <= position).max_by_key(|(at, _)| *at);
         let kept = self.checkpoints.iter().rfind(|(at, _)| *at <= position);
         (self.position, self.now) = match (recent, kept) {
-            (Some((at, place)), kept) if kept.map_or(true, |(kept, _)| kept <= at) => (*at, State::In(*place)),
+            (Some((at, place)), kept) if kept.is_none_or(|(kept, _)| kept <= at) => (*at, State::In(*place)),
             (_, Some((at, bytes))) => (*at, State::Bytes(bytes.clone())),
             _ => (0, State::In(Place::slot(0))),
         };

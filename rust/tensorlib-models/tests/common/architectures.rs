@@ -75,7 +75,8 @@ impl Model {
     pub fn write_safetensors(&self, path: &Path, tensors: &Tensors) {
         let kind = self.hub.unwrap().0;
         let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
-        let less_one = |name: &str| ["gemma", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && has_factors(name);
+        let less_one =
+            |name: &str| ["gemma", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && has_factors(name);
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -236,8 +237,17 @@ fn pictures() -> Spec {
 
 /// A model of each architecture, with small windows and contexts, so that tests go beyond them.
 pub fn all() -> Vec<Model> {
-    let families =
-        [llamas(), rotations(), mistrals(), qwens(), recurrent_qwens(), gemmas(), gemmas_with_pictures(), phis(), vec![gpt_oss()]];
+    let families = [
+        llamas(),
+        rotations(),
+        mistrals(),
+        qwens(),
+        recurrent_qwens(),
+        gemmas(),
+        gemmas_with_pictures(),
+        phis(),
+        vec![gpt_oss()],
+    ];
     families.into_iter().flatten().collect()
 }
 
@@ -381,7 +391,7 @@ fn recurrent() -> Spec {
         gated_attention: true,
         head_norms: true,
         ffn_norm: "post_attention_norm",
-        // Of each head, a quarter turns.
+        // A quarter of each head turns.
         frequencies: frequencies(1e7, 4),
         ..neox(Spec::new())
     }
@@ -457,7 +467,10 @@ fn recurrent_qwens() -> Vec<Model> {
                 "qwen3next",
                 [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
             )),
-            hub: Some(("qwen3_next", concat!(RECURRENT!(), EXPERTS!(), r#", "norm_topk_prob": true, "decoder_sparse_step": 1"#))),
+            hub: Some((
+                "qwen3_next",
+                concat!(RECURRENT!(), EXPERTS!(), r#", "norm_topk_prob": true, "decoder_sparse_step": 1"#),
+            )),
         },
     ]
 }
@@ -497,11 +510,12 @@ fn in_groups(tensors: &Tensors, delta: Delta) -> Tensors {
     if grouped {
         let layers: Vec<usize> = (0..64).filter(|i| tensors.all.contains_key(&format!("blk.{i}.ssm_a"))).collect();
         for layer in layers {
-            // Of each head of keys: its queries, its keys, and the values and gates of its heads of values.
+            // A head of keys has its queries, its keys, and the values and gates of its heads of values.
             let rows = |first: usize, n: usize, of: usize| (first + n * of..first + n * (of + 1)).collect::<Vec<_>>();
             let of_key = |key: usize| {
                 let parts = [rows(0, head, key), rows(key_heads * head, head, key)];
-                let values = [rows(values, per_key * head, key), rows(values + value_heads * head, per_key * head, key)];
+                let values =
+                    [rows(values, per_key * head, key), rows(values + value_heads * head, per_key * head, key)];
                 [parts.concat(), values.concat()].concat()
             };
             let order: Vec<usize> = (0..key_heads).flat_map(of_key).collect();

@@ -354,7 +354,10 @@ impl Spec {
             let (q, gate): (Row, Row) = match self.gated_attention {
                 true => {
                     let heads = || q.chunks(2 * self.head);
-                    (heads().flat_map(|h| &h[..self.head]).copied().collect(), heads().flat_map(|h| &h[self.head..]).copied().collect())
+                    (
+                        heads().flat_map(|h| &h[..self.head]).copied().collect(),
+                        heads().flat_map(|h| &h[self.head..]).copied().collect(),
+                    )
                 }
                 false => (q, Vec::new()),
             };

@@ -85,7 +85,8 @@ impl Tensors {
     pub fn take_columns(&mut self, name: &str, columns: &[usize]) {
         let stored = self.all.get_mut(name).unwrap();
         let (size, n) = (stored.dtype.size(), stored.shape[0] as usize);
-        let of_row = |row: &[u8]| columns.iter().flat_map(|i| row[i * size..(i + 1) * size].to_vec()).collect::<Vec<u8>>();
+        let of_row =
+            |row: &[u8]| columns.iter().flat_map(|i| row[i * size..(i + 1) * size].to_vec()).collect::<Vec<u8>>();
         stored.bytes = stored.bytes.chunks(n * size).flat_map(of_row).collect();
     }
 

@@ -15,7 +15,7 @@ use crate::tools;
 const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
 const GRAMMAR: [&str; 2] = ["--features", "grammar"];
 /// Tests whose results do not depend on how tokens are grouped.
-const EXACT: [&str; 5] = ["sessions", "sequences", "batch", "prefix_files", "speculation"];
+const EXACT: [&str; 6] = ["sessions", "sequences", "batch", "recurrent", "prefix_files", "speculation"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
@@ -53,7 +53,7 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let system = ["--features", "system"];
     let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE)];
     computed(run, cargo.clone(), &system, &envs)?;
-    exact(run, cargo.clone(), &system, &EXACT[..3], &envs)?;
+    exact(run, cargo.clone(), &system, &EXACT[..4], &envs)?;
     let devices = format!("cpu+{}", super::simt::DEVICE);
     let tests = Tests::of("sparse_transformer").with(&example(cargo, &system, "sparse_transformer"));
     tests.envs(&[("TENSORLIB_EXAMPLE_DEVICE", &devices)]).run(run, &format!("sparse_transformer {devices}"))
