@@ -39,6 +39,18 @@ pub enum Norms {
     /// Before each block: norm, attention, sum; norm, feed-forward, sum. The first layer has no norm before attention,
     /// and one more norm follows the last layer.
     Before,
+    /// Before and after each block: norm, attention, norm, sum; norm, feed-forward, norm, sum. One more norm follows the
+    /// last layer.
+    Around,
+}
+
+/// What norms compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// The mean is subtracted, and the rest divided by its deviation.
+    Layer,
+    /// The vector is divided by the root of its mean square.
+    RootMeanSquare,
 }
 
 /// Layers whose tokens attend only to near ones.
@@ -46,8 +58,8 @@ pub enum Norms {
 pub struct Windows {
     /// The largest distance between a token and one that it attends to.
     pub distance: i64,
-    /// Layers whose number is a multiple of this attend to all tokens.
-    pub every: i64,
+    /// Which layers have the window.
+    pub layers: Vec<bool>,
     /// The rotation in the layers with a window.
     pub rope: RopeOptions,
 }
@@ -86,8 +98,21 @@ pub struct Shape {
     /// The number of elements of a token's embedding; a product makes `width` of them if they are fewer.
     pub embedding: i64,
     pub heads: i64,
+    /// Heads of keys and values, each of which serves the same number of heads of queries.
+    pub kv_heads: i64,
+    /// Elements of a head.
+    pub head: i64,
+    /// The factor of products of queries and keys.
+    pub attention_scale: f64,
+    /// Queries and keys are normalised, head by head.
+    pub head_norms: bool,
     pub ffn: i64,
+    pub norm: NormKind,
     pub eps: f64,
+    /// The factor of embeddings.
+    pub embedding_scale: f64,
+    /// A norm follows the embeddings.
+    pub embedding_norm: bool,
     pub activation: Activation,
     pub positions: Positions,
     /// The most tokens of a line.
@@ -101,7 +126,9 @@ pub struct Shape {
     pub norms: Norms,
     pub windows: Option<Windows>,
     /// The head of the architecture's classifiers, if it has them.
-    pub head: Option<HeadShape>,
+    pub classifier: Option<HeadShape>,
+    /// Modules with weights follow the pooling of each published model.
+    pub has_modules: bool,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -117,6 +144,13 @@ impl Counts {
     pub const BERT: Counts = Counts { width: WIDTH, layers: LAYERS, heads: HEADS, ffn: FFN };
 }
 
+impl Windows {
+    /// Whether a layer has the window.
+    pub fn has(&self, layer: i64) -> bool {
+        usize::try_from(layer).is_ok_and(|layer| self.layers.get(layer).copied().unwrap_or(false))
+    }
+}
+
 impl Shape {
     /// Reads the settings that all encoders have; everything else as in BERT, with rows for positions from `first` on.
     pub fn read(settings: &Settings, counts: &Counts, eps: Key, rows: Key, first: i64) -> Result<Self> {
@@ -129,13 +163,21 @@ impl Shape {
         if rows_of <= first {
             return Err(settings.refuse(rows, format!("is {rows_of}: more than {first} is valid")));
         }
+        let head = width / heads;
         Ok(Shape {
             layers: settings.count(counts.layers)?,
             width,
             embedding: width,
             heads,
+            kv_heads: heads,
+            head,
+            attention_scale: 1.0 / (head as f64).sqrt(),
+            head_norms: false,
             ffn: settings.count(counts.ffn)?,
+            norm: NormKind::Layer,
             eps: settings.number(eps)?,
+            embedding_scale: 1.0,
+            embedding_norm: true,
             activation: Activation::GeluErf,
             positions: Positions::Rows { rows: rows_of, first },
             max_tokens: rows_of - first,
@@ -144,12 +186,8 @@ impl Shape {
             fused_gate: false,
             norms: Norms::After,
             windows: None,
-            head: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
+            classifier: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
+            has_modules: false,
         })
-    }
-
-    /// The number of elements of a head.
-    pub fn head(&self) -> i64 {
-        self.width / self.heads
     }
 }

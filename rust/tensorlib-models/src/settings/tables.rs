@@ -144,6 +144,12 @@ pub(crate) const DISTILBERT_CONFIG: Fields = Fields {
     only: &[],
 };
 
+/// Fields of EmbeddingGemma's config.json that it has in common with Gemma's language models.
+pub(crate) const GEMMA_CONFIG: Fields = Fields {
+    known: &["attention_bias", "layer_types"],
+    only: &[("attn_logit_softcapping", &[]), ("final_logit_softcapping", &[])],
+};
+
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
     known: &[
@@ -243,6 +249,10 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_epsilon",
         "classifier.output_labels",
+        "dense_2_feat_in",
+        "dense_2_feat_out",
+        "dense_3_feat_in",
+        "dense_3_feat_out",
         "pooling_type",
         "rope.scaling.finetuned",
         "tensor_data_layout",
@@ -280,6 +290,10 @@ pub(crate) const ENCODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_rms_epsilon",
         "classifier.output_labels",
+        "dense_2_feat_in",
+        "dense_2_feat_out",
+        "dense_3_feat_in",
+        "dense_3_feat_out",
         "pooling_type",
         "tensor_data_layout",
         "vocab_size",

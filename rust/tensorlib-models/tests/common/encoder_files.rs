@@ -12,6 +12,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::Bert => "bert",
         Family::Nomic => "nomic-bert",
         Family::ModernBert => "modern-bert",
+        Family::Gemma => "gemma-embedding",
         other => panic!("GGUF has no architecture for {other:?}"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
@@ -21,12 +22,26 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         ("attention.head_count", number(spec.heads)),
         ("feed_forward_length", number(spec.ffn)),
         ("context_length", number(spec.positions)),
-        ("attention.layer_norm_epsilon", Value::F32(spec.eps as f32)),
+        (
+            if spec.family == Family::Gemma {
+                "attention.layer_norm_rms_epsilon"
+            } else {
+                "attention.layer_norm_epsilon"
+            },
+            Value::F32(spec.eps as f32),
+        ),
         ("attention.causal", Value::Bool(false)),
         ("pooling_type", Value::U32(1)),
     ];
     if spec.rope_base > 0.0 {
         own.push(("rope.freq_base", Value::F32(spec.rope_base as f32)));
+    }
+    if spec.family == Family::Gemma {
+        own.push(("rope.freq_base_swa", Value::F32(spec.near_base as f32)));
+        own.push(("attention.sliding_window", number(spec.window)));
+        own.push(("attention.head_count_kv", number(spec.kv_heads)));
+        own.push(("attention.key_length", number(spec.head)));
+        own.push(("attention.value_length", number(spec.head)));
     }
     if spec.family == Family::ModernBert {
         own.push(("rope.freq_base_swa", Value::F32(spec.near_base as f32)));
@@ -52,7 +67,11 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
             "num_attention_heads",
             "intermediate_size",
             "max_position_embeddings",
-            if family == Family::ModernBert { "norm_eps" } else { "layer_norm_eps" },
+            match family {
+                Family::ModernBert => "norm_eps",
+                Family::Gemma => "rms_norm_eps",
+                _ => "layer_norm_eps",
+            },
         ],
     };
     let counts = [spec.layers, spec.width, spec.heads, spec.ffn, spec.positions];
@@ -69,6 +88,20 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
 "global_attn_every_n_layers": {}, "attention_bias": false, "mlp_bias": false, "norm_bias": false, "classifier_bias": false,
 "classifier_activation": "gelu", "layer_norm_eps": 1e-05, "position_embedding_type": "absolute""#,
             spec.rope_base, spec.near_base, spec.window, spec.every
+        ),
+        Family::Gemma => format!(
+            r#""hidden_activation": "gelu_pytorch_tanh", "use_bidirectional_attention": true, "num_key_value_heads": {},
+"head_dim": {}, "query_pre_attn_scalar": {}, "rope_theta": {}, "rope_local_base_freq": {}, "sliding_window": {},
+"_sliding_window_pattern": {}, "attention_bias": false, "attn_logit_softcapping": null, "final_logit_softcapping": null,
+"rope_scaling": null, "vocab_size": {}"#,
+            spec.kv_heads,
+            spec.head,
+            spec.head,
+            spec.rope_base,
+            spec.near_base,
+            spec.window,
+            spec.every,
+            spec.vocabulary
         ),
         Family::DistilBert => {
             r#""activation": "gelu", "sinusoidal_pos_embds": false, "tie_weights_": true, "pad_token_id": 0,
@@ -99,6 +132,8 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             ("cls.output", Family::Mpnet | Family::Electra) => return format!("classifier.out_proj.{end}"),
             ("cls.output", _) if prefix == "roberta." => return format!("classifier.out_proj.{end}"),
             ("cls.output", _) => return format!("classifier.{end}"),
+            ("token_embd", Family::Gemma) => "embed_tokens".into(),
+            ("output_norm", Family::Gemma) => "norm".into(),
             ("token_embd", Family::ModernBert) => "embeddings.tok_embeddings".into(),
             ("token_embd_norm", Family::ModernBert) => "embeddings.norm".into(),
             ("output_norm", _) => "final_norm".into(),
@@ -129,6 +164,19 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                         "ffn_down" => "mlp.Wo",
                         "ffn_norm" => "mlp_norm",
                         other => panic!("{other}"),
+                    };
+                    return format!("{prefix}layers.{layer}.{part}.{end}");
+                }
+                (Family::Gemma, part) => {
+                    let part = match part {
+                        "attn_norm" => "input_layernorm",
+                        "post_attention_norm" => "post_attention_layernorm",
+                        "ffn_norm" => "pre_feedforward_layernorm",
+                        "post_ffw_norm" => "post_feedforward_layernorm",
+                        "attn_output" => "self_attn.o_proj",
+                        "attn_q_norm" | "attn_k_norm" => &format!("self_attn.{}", &part[5..]),
+                        "ffn_gate" | "ffn_up" | "ffn_down" => &format!("mlp.{}_proj", &part[4..]),
+                        projection => &format!("self_attn.{}_proj", &projection[5..]),
                     };
                     return format!("{prefix}layers.{layer}.{part}.{end}");
                 }
@@ -171,5 +219,9 @@ pub fn write_folder(path: &Path, spec: &Spec, tensors: &Tensors, kind: &str, pre
     std::fs::write(path.join("config.json"), config(spec, kind, "")).unwrap();
     std::fs::write(path.join("tokenizer.json"), tokenizer_json(spec.vocabulary)).unwrap();
     let file = path.join("model.safetensors");
-    tensors.write_safetensors(&file, |name, _| hub_name(spec.family, prefix, name), |_| false);
+    tensors.write_safetensors(
+        &file,
+        |name, _| hub_name(spec.family, prefix, name),
+        |name| spec.family == Family::Gemma && name.ends_with("norm.weight"),
+    );
 }

@@ -7,6 +7,8 @@ mod names;
 mod phi3;
 mod qwen;
 
+pub use gemma::gemma3;
+
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS};

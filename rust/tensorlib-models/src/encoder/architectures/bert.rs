@@ -27,7 +27,7 @@ pub fn electra_shape(settings: &Settings) -> Result<Shape> {
     let shape = shape_from(settings, 0)?;
     Ok(Shape {
         embedding: settings.count_if(EMBEDDING)?.unwrap_or(shape.width),
-        head: shape.head.map(|head| HeadShape { activation: HeadActivation::GeluErf, ..head }),
+        classifier: shape.classifier.map(|head| HeadShape { activation: HeadActivation::GeluErf, ..head }),
         ..shape
     })
 }

@@ -29,7 +29,7 @@ const HEAD_POOLING_TYPE: Key = Key("classifier.pooling_type", "");
 /// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let shape = Shape::read(settings, &Counts::BERT, EPS, POSITIONS, 0)?;
-    let head = shape.head();
+    let head = shape.head;
     if head % 2 != 0 {
         return Err(Error::format(format!("heads of {head} elements cannot be rotated: an even number is valid")));
     }
@@ -48,7 +48,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         fused_gate: true,
         norms: Norms::Before,
         windows: windows(settings, shape.layers, rope(near))?,
-        head: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
+        classifier: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
         ..shape
     })
 }
@@ -86,7 +86,8 @@ fn windows(settings: &Settings, layers: i64, rope: RopeOptions) -> Result<Option
         }
     }
     // A GGUF file without windows says 0.
-    Ok((settings.is_hub() || window > 0).then_some(Windows { distance: window / 2, every, rope }))
+    let layers = (0..layers).map(|i| i % every != 0).collect();
+    Ok((settings.is_hub() || window > 0).then_some(Windows { distance: window / 2, layers, rope }))
 }
 
 fn pooling(settings: &Settings) -> Result<HeadPooling> {

@@ -40,7 +40,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         return Err(Error::unsupported(format!("{}: is '{other}': swiglu is known", settings.name(ACTIVATION))));
     }
     let shape = Shape::read(settings, &COUNTS, EPS, TOKENS, 0)?;
-    let rope = RopeOptions::new().mode(RopeMode::Neox).n_dims(dims(settings, shape.head())?).freq_base(base(settings)?);
+    let rope = RopeOptions::new().mode(RopeMode::Neox).n_dims(dims(settings, shape.head)?).freq_base(base(settings)?);
     let mut max_tokens = shape.max_tokens;
     // Beyond the trained positions such folders rotate with another base, which depends on the longest line of a batch.
     if settings.number_if(STRETCH)?.is_some() {
@@ -51,7 +51,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         positions: Positions::Turned(rope),
         max_tokens,
         fused: true,
-        head: None,
+        classifier: None,
         ..shape
     })
 }
