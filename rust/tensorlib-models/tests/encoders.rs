@@ -14,7 +14,7 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 7] = [
+const FAMILIES: [Known; 9] = [
     ("bert", Spec::new),
     ("mpnet", Spec::mpnet),
     ("nomic_bert", Spec::nomic),
@@ -22,6 +22,8 @@ const FAMILIES: [Known; 7] = [
     ("distilbert", Spec::distilbert),
     ("electra", Spec::electra),
     ("gemma3_text", Spec::gemma),
+    ("bert", Spec::jina),
+    ("bert", Spec::jina_code),
 ];
 
 /// Lines of many lengths, some of them equal.
@@ -62,6 +64,8 @@ fn vectors_are_those_of_double_precision() {
         ("distilbert", "distilbert.", Spec::distilbert()),
         ("electra", "", Spec::electra()),
         ("gemma3_text", "", Spec::gemma()),
+        ("bert", "", Spec::jina()),
+        ("bert", "bert.", Spec::jina_code()),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
@@ -176,7 +180,8 @@ fn refused(path: &Path) -> String {
 fn settings_that_are_not_known() {
     let folder = Folder::new("encoder-settings");
     let families = FAMILIES.map(|(kind, spec)| (kind, spec()));
-    for (kind, spec) in &families {
+    // Of families whose folders have one name, the first is written last.
+    for (kind, spec) in families.iter().rev() {
         write_folder(&folder.path(kind), spec, &spec.tensors(5, DType::F32), kind, "");
     }
     let table = [
@@ -210,6 +215,23 @@ fn settings_that_are_not_known() {
         ("electra", r#""embedding_size": 0"#, "embedding_size: is 0: a whole number from 1"),
         ("bert", r#""embedding_size": 24"#, "embedding_size: is 24: null is supported"),
         ("bert", r#""hidden_act": "swish""#, "hidden_act: is 'swish'"),
+        ("bert", r#""position_embedding_type": "relative_key""#, "position_embedding_type: is 'relative_key'"),
+        ("bert", r#""position_embedding_type": "alibi""#, "feed_forward_type: is missing: geglu and reglu are known"),
+        (
+            "bert",
+            r#""position_embedding_type": "alibi", "feed_forward_type": "original""#,
+            "feed_forward_type: is 'original': geglu and reglu are known",
+        ),
+        (
+            "bert",
+            r#""position_embedding_type": "alibi", "feed_forward_type": "geglu", "emb_pooler": "cls""#,
+            "emb_pooler: is \"cls\": \"mean\" is supported",
+        ),
+        (
+            "bert",
+            r#""position_embedding_type": "alibi", "feed_forward_type": "geglu""#,
+            "tensor 'encoder.layer.0.mlp.layernorm.weight' is missing: [64]",
+        ),
         ("nomic_bert", r#""activation_function": "geglu""#, "activation_function: is 'geglu': swiglu is known"),
         ("nomic_bert", r#""prenorm": true"#, "prenorm: is true: false is known"),
         ("nomic_bert", r#""causal": true"#, "causal: is true: false is known"),
@@ -476,5 +498,44 @@ fn weights_beyond_the_range_of_f16_are_not_converted() {
         let error = open(DType::F16).unwrap_err().to_string();
         assert!(error.contains("tensor 'blk.0.ffn_up.weight' holds 70000"), "{error}");
         open(DType::BF16).unwrap();
+    }
+}
+
+/// Older converters store the halves of Jina's matrix apart, and a key says how steeply products fall.
+#[test]
+fn files_of_jina() {
+    let (cpu, folder) = (backend(), Folder::new("encoder-jina"));
+    let path = folder.path("model.gguf");
+    for spec in [Spec::jina(), Spec::jina_code()] {
+        let tensors = spec.tensors(6, DType::F32);
+        let mut apart = tensors.clone();
+        for layer in 0..spec.layers {
+            let mut halves = tensors.all[&format!("blk.{layer}.ffn_up.weight")].clone();
+            let mut second = halves.clone();
+            let half = halves.bytes.len() / 2;
+            (second.bytes, halves.shape[1]) = (halves.bytes.split_off(half), spec.ffn as i64);
+            second.shape[1] = spec.ffn as i64;
+            let names = if spec.family == Family::Jina { ["ffn_gate", "ffn_up"] } else { ["ffn_up", "ffn_gate"] };
+            for (name, part) in names.iter().zip([halves, second]) {
+                apart.all.insert(format!("blk.{layer}.{name}.weight"), part);
+            }
+        }
+        apart.write_gguf(&path, &metadata(&spec));
+        let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().exact(true)).unwrap();
+        assert_eq!(encoder.warnings(), [""; 0]);
+        let off = worst(&encoder, &spec, &tensors, true);
+        assert!(off < 1e-4, "{off:e}");
+        for (bias, words) in [(8.0, ""), (0.0, "max_alibi_bias: is 0"), (-1.0, "is -1"), (20_000.0, "is 20000")] {
+            let mut data = metadata(&spec);
+            data.push(("jina-bert-v2.attention.max_alibi_bias".into(), tensorlib::Value::F32(bias)));
+            tensors.write_gguf(&path, &data);
+            match words {
+                "" => {
+                    let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().exact(true)).unwrap();
+                    assert!(worst(&encoder, &spec, &tensors, true) < 1e-4);
+                }
+                _ => assert!(refused(&path).contains(words), "{}", refused(&path)),
+            }
+        }
     }
 }

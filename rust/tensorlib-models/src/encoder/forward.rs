@@ -1,6 +1,6 @@
 //! The vectors of a batch's tokens: embeddings, layers, the last norm.
 
-use super::attention::window_mask;
+use super::attention::NearMask;
 use super::batches::{batches, Batch};
 use super::layer::{Firsts, Run};
 use super::norm::normed;
@@ -78,7 +78,7 @@ impl Encoder {
     pub(super) fn hidden(&self, ctx: &Context, lines: &[Line], batch: &Batch, firsts: bool) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
-            Positions::Turned(_) => 0,
+            Positions::Turned(_) | Positions::Slopes(_) => 0,
         };
         let (mut ids, mut kinds, mut positions) = (Vec::new(), Vec::new(), Vec::new());
         let index = |id: &u32| i32::try_from(*id).unwrap_or(i32::MAX);
@@ -117,10 +117,7 @@ impl Encoder {
             batch,
             positions: &positions,
             biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
-            window: match &self.shape.windows {
-                Some(windows) if longest as i64 > windows.distance + 1 => Some(window_mask(ctx, windows, longest)?),
-                _ => None,
-            },
+            near: NearMask::of(ctx, &self.shape, longest)?,
             pass,
         };
         let firsts = if firsts { Some(Firsts::of(ctx, batch)?) } else { None };

@@ -1,11 +1,11 @@
 //! One layer of an encoder: attention and feed-forward, each with norms.
 
-use super::attention::{attended, attended_first, joined};
+use super::attention::{attended, attended_first, joined, NearMask};
 use super::batches::Batch;
 use super::norm::{normed, Norm};
-use super::shape::{Activation, Norms, Positions, Shape};
+use super::shape::{Activation, GateRows, Norms, Positions, QueryNorms, Shape};
 use crate::weights::Weights;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, Pass};
 use tensorlib::{Context, GluOptions, Tensor};
 
@@ -17,8 +17,8 @@ pub struct Run<'a> {
     pub positions: &'a Tensor,
     /// Biases by distance, for the longest line.
     pub biases: Option<Tensor>,
-    /// The mask of [`window_mask`], if a line is long enough for one.
-    pub window: Option<Tensor>,
+    /// What attention adds by distance in all layers, or in those with a window.
+    pub near: Option<NearMask>,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,
 }
@@ -55,18 +55,45 @@ enum Projections {
     Fused(Linear),
 }
 
+/// What makes the gate of the feed-forward block.
+enum Gate {
+    None,
+    Own(Linear),
+    /// A half of what `up` makes, the second one if `swapped`.
+    Half {
+        swapped: bool,
+    },
+}
+
+impl Gate {
+    fn load(weights: &Weights, shape: &Shape, name: &str, rows: GateRows) -> Result<Self> {
+        if !matches!(shape.activation, Activation::Gated(_)) {
+            return Ok(Gate::None);
+        }
+        // Converters also store both halves of a matrix apart.
+        if rows == GateRows::Own || weights.shape_of(&format!("{name}.weight")).is_some() {
+            return Ok(Gate::Own(weights.linear(name, shape.width, shape.ffn)?));
+        }
+        Ok(Gate::Half { swapped: rows == GateRows::Second })
+    }
+}
+
 /// A layer's weights.
 pub struct Layer {
     projections: Projections,
     /// The norms of each head's queries and keys.
     head_norms: Option<(Norm, Norm)>,
+    /// The norms of all heads' queries and keys together.
+    whole_norms: Option<(Norm, Norm)>,
     output: Linear,
     /// The norm before attention, or after its sum.
     attention_norm: Option<Norm>,
     /// The norm of attention's result, before the sum.
     attention_end: Option<Norm>,
+    /// The norm of a second sum with the layer's input.
+    attention_again: Option<Norm>,
     up: Linear,
-    gate: Option<Linear>,
+    gate: Gate,
     down: Linear,
     /// The norm before the feed-forward block, or after its sum.
     feed_norm: Norm,
@@ -98,7 +125,12 @@ impl Layer {
         let name = |part: &str| format!("blk.{number}.{part}");
         let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
         let norm = |part: &str, n| Norm::load(weights, shape, &name(part), n);
-        let has_gate = matches!(shape.activation, Activation::Gated(_)) && !shape.fused_gate;
+        let pair = |n| -> Result<(Norm, Norm)> { Ok((norm("attn_q_norm", n)?, norm("attn_k_norm", n)?)) };
+        let is_stored = weights.shape_of(&name("attn_q_norm.weight")).is_some();
+        let is_whole = shape.query_norms == QueryNorms::WholeIfStored && is_stored;
+        let rows = if is_whole { GateRows::Second } else { shape.gate };
+        let gate = Gate::load(weights, shape, &name("ffn_gate"), rows)?;
+        let up = if matches!(gate, Gate::Half { .. }) { 2 * ffn } else { ffn };
         let is_around = shape.norms == Norms::Around;
         let (attention_norm, feed_norm) = match shape.norms {
             Norms::After => (Some(norm("attn_output_norm", width)?), norm("layer_output_norm", width)?),
@@ -109,15 +141,14 @@ impl Layer {
         let end = |part: &str| is_around.then(|| norm(part, width)).transpose();
         Ok(Layer {
             projections: Projections::load(weights, shape, number)?,
-            head_norms: match shape.head_norms {
-                true => Some((norm("attn_q_norm", head)?, norm("attn_k_norm", head)?)),
-                false => None,
-            },
+            head_norms: (shape.query_norms == QueryNorms::Heads).then(|| pair(head)).transpose()?,
+            whole_norms: is_whole.then(|| pair(heads * head)).transpose()?,
             output: linear("attn_output", heads * head, width)?,
             attention_norm,
             attention_end: end("post_attention_norm")?,
-            up: linear("ffn_up", width, if shape.fused_gate { 2 * ffn } else { ffn })?,
-            gate: has_gate.then(|| linear("ffn_gate", width, ffn)).transpose()?,
+            attention_again: is_whole.then(|| norm("attn_norm_2", width)).transpose()?,
+            up: linear("ffn_up", width, up)?,
+            gate,
             down: linear("ffn_down", ffn, width)?,
             feed_norm,
             feed_end: end("post_ffw_norm")?,
@@ -135,7 +166,10 @@ impl Layer {
         match run.shape.norms {
             Norms::After => {
                 let sum = (&self.attention(run, x, firsts)? + &wanted)?;
-                let x = normed(norm, &sum, &run.pass)?;
+                let mut x = normed(norm, &sum, &run.pass)?;
+                if let Some(norm) = &self.attention_again {
+                    x = norm.forward(&(&x + &wanted)?, &run.pass)?;
+                }
                 let sum = (&self.feed(run, &x)? + &x)?;
                 self.feed_norm.forward(&sum, &run.pass)
             }
@@ -157,7 +191,7 @@ impl Layer {
         let rope = match (&run.shape.positions, windows) {
             (_, Some(windows)) => Some(&windows.rope),
             (Positions::Turned(rope), None) => Some(rope),
-            (Positions::Rows { .. }, None) => None,
+            (Positions::Rows { .. } | Positions::Slopes(_), None) => None,
         };
         if let Some(options) = rope {
             k = k.rope(run.positions, None, *options)?;
@@ -179,15 +213,20 @@ impl Layer {
         let tokens = run.batch.tokens() as i64;
         match &self.projections {
             Projections::Apart { query, key, value } => {
-                let of = |part: &Linear, heads| part.forward(x, &run.pass)?.reshape([head, heads, tokens]);
+                let norms = self.whole_norms.as_ref();
+                let of = |part: &Linear, norm, heads| -> Result<Tensor> {
+                    Ok(normed(norm, &part.forward(x, &run.pass)?, &run.pass)?.reshape([head, heads, tokens])?)
+                };
+                let query_norm = norms.map(|(query, _)| query);
                 let q = match firsts {
                     Some(firsts) => {
                         let q = query.forward(&x.get_rows(&firsts.rows)?, &run.pass)?;
+                        let q = normed(query_norm, &q, &run.pass)?;
                         q.narrow(1, 0, firsts.lines)?.reshape([head, heads, firsts.lines])?
                     }
-                    None => of(query, heads)?,
+                    None => of(query, query_norm, heads)?,
                 };
-                Ok((q, of(key, kv_heads)?, of(value, kv_heads)?))
+                Ok((q, of(key, norms.map(|(_, key)| key), kv_heads)?, of(value, None, kv_heads)?))
             }
             Projections::Fused(all) => {
                 let all = all.forward(x, &run.pass)?;
@@ -207,10 +246,11 @@ impl Layer {
     fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let up = self.up.forward(x, &run.pass)?;
         let hidden = match (run.shape.activation, &self.gate) {
-            (Activation::Gated(op), Some(gate)) => {
+            (Activation::Gated(op), Gate::Own(gate)) => {
                 gate.forward(x, &run.pass)?.glu(Some(&up), op, GluOptions::new().split(true))?
             }
-            (Activation::Gated(op), None) => up.glu(None, op, GluOptions::new())?,
+            (Activation::Gated(op), Gate::Half { swapped }) => up.glu(None, op, GluOptions::new().swapped(*swapped))?,
+            (Activation::Gated(_), Gate::None) => return Err(Error::internal("a layer without its gate")),
             (Activation::Gelu, _) => up.gelu()?,
             (Activation::GeluErf, _) => up.gelu_erf()?,
             (Activation::Relu, _) => up.relu()?,

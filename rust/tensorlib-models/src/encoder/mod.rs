@@ -185,7 +185,7 @@ impl Encoder {
             tokens: weights.embedding("token_embd", embedding, vocabulary)?,
             positions: match shape.positions {
                 Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", embedding, rows)?),
-                Positions::Turned(_) => None,
+                Positions::Turned(_) | Positions::Slopes(_) => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             types,

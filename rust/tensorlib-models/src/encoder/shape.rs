@@ -29,6 +29,31 @@ pub enum Positions {
     Rows { rows: i64, first: i64 },
     /// Queries and keys are rotated.
     Turned(RopeOptions),
+    /// Products of queries and keys are lowered by their distance times a slope, which falls from head to head; the
+    /// number says how steeply (Press, Smith and Lewis, 2022).
+    Slopes(f64),
+}
+
+/// Which queries and keys are normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryNorms {
+    None,
+    /// Those of each head.
+    Heads,
+    /// Those of all heads together, if the files have such norms. The gate is the second half of its matrix then, and
+    /// another norm follows attention.
+    WholeIfStored,
+}
+
+/// The matrix that makes the gate of a feed-forward block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateRows {
+    /// One of its own.
+    Own,
+    /// The first half of the matrix that makes both factors.
+    First,
+    /// The second half of that matrix.
+    Second,
 }
 
 /// Where a layer's norms are.
@@ -104,8 +129,7 @@ pub struct Shape {
     pub head: i64,
     /// The factor of products of queries and keys.
     pub attention_scale: f64,
-    /// Queries and keys are normalised, head by head.
-    pub head_norms: bool,
+    pub query_norms: QueryNorms,
     pub ffn: i64,
     pub norm: NormKind,
     pub eps: f64,
@@ -121,8 +145,7 @@ pub struct Shape {
     pub buckets: Option<i64>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
-    /// One matrix makes the gate and what it multiplies.
-    pub fused_gate: bool,
+    pub gate: GateRows,
     pub norms: Norms,
     pub windows: Option<Windows>,
     /// The head of the architecture's classifiers, if it has them.
@@ -172,7 +195,7 @@ impl Shape {
             kv_heads: heads,
             head,
             attention_scale: 1.0 / (head as f64).sqrt(),
-            head_norms: false,
+            query_norms: QueryNorms::None,
             ffn: settings.count(counts.ffn)?,
             norm: NormKind::Layer,
             eps: settings.number(eps)?,
@@ -183,7 +206,7 @@ impl Shape {
             max_tokens: rows_of - first,
             buckets: None,
             fused: false,
-            fused_gate: false,
+            gate: GateRows::Own,
             norms: Norms::After,
             windows: None,
             classifier: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),

@@ -150,6 +150,9 @@ pub(crate) const GEMMA_CONFIG: Fields = Fields {
     only: &[("attn_logit_softcapping", &[]), ("final_logit_softcapping", &[])],
 };
 
+/// Fields of Jina's config.json. The tokenizer's files have the length, and those of sentences the pooling.
+pub(crate) const JINA_CONFIG: Fields = Fields { known: &["model_max_length"], only: &[("emb_pooler", &["\"mean\""])] };
+
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
     known: &[

@@ -13,6 +13,9 @@ pub enum Family {
     DistilBert,
     Electra,
     Gemma,
+    /// Jina's, and the one for code.
+    Jina,
+    JinaCode,
 }
 
 /// The description of a model.
@@ -117,6 +120,35 @@ impl Spec {
         }
     }
 
+    /// Jina's, with a number of heads that is no power of two, and lines that are longer than a piece of attention.
+    pub fn jina() -> Self {
+        Spec {
+            family: Family::Jina,
+            heads: 6,
+            kv_heads: 6,
+            head: 16,
+            width: 96,
+            embedding: 96,
+            positions: 150,
+            ..Spec::new()
+        }
+    }
+
+    /// Jina's for code, whose files have norms of queries and keys.
+    pub fn jina_code() -> Self {
+        Spec { family: Family::JinaCode, ..Spec::jina() }
+    }
+
+    /// Whether a file has the gate and the other factor in one matrix.
+    fn has_both(&self) -> bool {
+        matches!(self.family, Family::Jina | Family::JinaCode)
+    }
+
+    /// Whether the model has a matrix of positions.
+    fn has_positions(&self) -> bool {
+        !self.is_rotary() && !self.has_both()
+    }
+
     /// This model with a head.
     pub fn with_labels(self, labels: usize) -> Self {
         Spec { labels, ..self }
@@ -147,6 +179,10 @@ impl Spec {
             Family::Gemma => {
                 all.extend([("attn_q", w, q), ("attn_k", w, kv), ("attn_v", w, kv), ("ffn_gate", w, f)]);
             }
+            Family::Jina | Family::JinaCode => {
+                all[1] = ("ffn_up", w, 2 * f);
+                all.extend([("attn_q", w, w), ("attn_k", w, w), ("attn_v", w, w)]);
+            }
             _ => all.extend([("attn_q", w, w), ("attn_k", w, w), ("attn_v", w, w)]),
         }
         all
@@ -161,7 +197,7 @@ impl Spec {
         let of = |n: i64| 2.0 / (n as f64).sqrt();
         let e = self.embedding as i64;
         matrix(&mut t, "token_embd", &[e, self.vocabulary as i64], of(e));
-        if !self.is_rotary() {
+        if self.has_positions() {
             matrix(&mut t, "position_embd", &[e, self.positions as i64], of(e));
         }
         if self.types > 0 {
@@ -185,6 +221,9 @@ impl Spec {
         let mut vector = |name: String, n: i64, center: f64| t.add(&mut random, &name, &[n], center, 0.3, DType::F32);
         for i in 0..self.layers {
             for (part, _, outputs) in linears.iter().filter(|_| !self.is_rotary()) {
+                if *part == "ffn_up" && self.has_both() {
+                    continue;
+                }
                 vector(format!("blk.{i}.{part}.bias"), *outputs, 0.0);
             }
             match self.family {
@@ -201,7 +240,11 @@ impl Spec {
                     }
                 }
                 _ => {
-                    for part in ["attn_output_norm", "layer_output_norm"] {
+                    let more: &[&str] = match self.family {
+                        Family::JinaCode => &["attn_q_norm", "attn_k_norm", "attn_norm_2"],
+                        _ => &[],
+                    };
+                    for part in ["attn_output_norm", "layer_output_norm"].iter().chain(more) {
                         vector(format!("blk.{i}.{part}.weight"), w, 1.0);
                         vector(format!("blk.{i}.{part}.bias"), w, 0.0);
                     }

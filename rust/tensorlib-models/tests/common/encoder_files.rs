@@ -13,6 +13,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::Nomic => "nomic-bert",
         Family::ModernBert => "modern-bert",
         Family::Gemma => "gemma-embedding",
+        Family::Jina | Family::JinaCode => "jina-bert-v2",
         other => panic!("GGUF has no architecture for {other:?}"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
@@ -112,6 +113,11 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
             r#""hidden_act": "gelu", "pad_token_id": 0, "embedding_size": {}, "summary_type": "first", "position_embedding_type": "absolute""#,
             spec.embedding
         ),
+        Family::Jina | Family::JinaCode => {
+            r#""hidden_act": "gelu", "position_embedding_type": "alibi", "feed_forward_type": "geglu", "emb_pooler": "mean",
+"attn_implementation": null, "pad_token_id": 0, "type_vocab_size": 2, "model_max_length": 8192"#
+                .into()
+        }
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
     let eps = if names[5].is_empty() { String::new() } else { format!("\"{}\": {:e}, ", names[5], spec.eps) };
@@ -191,11 +197,24 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                     };
                     return format!("{prefix}transformer.layer.{layer}.{part}.{end}");
                 }
-                (Family::Bert | Family::Electra, "attn_q") => "attention.self.query",
-                (Family::Bert | Family::Electra, "attn_k") => "attention.self.key",
-                (Family::Bert | Family::Electra, "attn_v") => "attention.self.value",
-                (Family::Bert | Family::Electra, "attn_output") => "attention.output.dense",
-                (Family::Bert | Family::Electra, "attn_output_norm") => "attention.output.LayerNorm",
+                (Family::Jina, "ffn_up") => "mlp.gated_layers",
+                (Family::Jina, "ffn_down") => "mlp.wo",
+                (Family::Jina, "layer_output_norm") => "mlp.layernorm",
+                (Family::JinaCode, "attn_q_norm") => "attention.self.layer_norm_q",
+                (Family::JinaCode, "attn_k_norm") => "attention.self.layer_norm_k",
+                (Family::JinaCode, "attn_norm_2") => "layer_norm_1",
+                (Family::JinaCode, "ffn_up") => "mlp.up_gated_layer",
+                (Family::JinaCode, "ffn_down") => "mlp.down_layer",
+                (Family::JinaCode, "layer_output_norm") => "layer_norm_2",
+                (Family::Bert | Family::Electra | Family::Jina | Family::JinaCode, "attn_q") => "attention.self.query",
+                (Family::Bert | Family::Electra | Family::Jina | Family::JinaCode, "attn_k") => "attention.self.key",
+                (Family::Bert | Family::Electra | Family::Jina | Family::JinaCode, "attn_v") => "attention.self.value",
+                (Family::Bert | Family::Electra | Family::Jina | Family::JinaCode, "attn_output") => {
+                    "attention.output.dense"
+                }
+                (Family::Bert | Family::Electra | Family::Jina | Family::JinaCode, "attn_output_norm") => {
+                    "attention.output.LayerNorm"
+                }
                 (Family::Mpnet, "attn_q") => "attention.attn.q",
                 (Family::Mpnet, "attn_k") => "attention.attn.k",
                 (Family::Mpnet, "attn_v") => "attention.attn.v",

@@ -83,6 +83,8 @@ impl Spec {
                         let gate = self.linear(t, &name("ffn_gate"), x);
                         up.iter().zip(gate).map(|(up, gate)| up * gelu(gate)).collect()
                     }
+                    Family::Jina => (0..self.ffn).map(|i| gelu_erf(up[i]) * up[i + self.ffn]).collect(),
+                    Family::JinaCode => (0..self.ffn).map(|i| up[i] * gelu_erf(up[i + self.ffn])).collect(),
                     Family::ModernBert => (0..self.ffn).map(|i| gelu_erf(up[i]) * up[i + self.ffn]).collect(),
                     _ => up.into_iter().map(gelu_erf).collect(),
                 };
@@ -98,7 +100,11 @@ impl Spec {
                     sum(&x, &end("post_ffw_norm", fed(&self.norm(t, &name("ffn_norm"), &x))))
                 }
                 false => {
-                    let x = self.norm(t, &name("attn_output_norm"), &sum(&c, x));
+                    let mut y = self.norm(t, &name("attn_output_norm"), &sum(&c, x));
+                    if t.find(&name("attn_norm_2.weight")).is_some() {
+                        y = self.norm(t, &name("attn_norm_2"), &sum(&y, x));
+                    }
+                    let x = y;
                     self.norm(t, &name("layer_output_norm"), &sum(&fed(&x), &x))
                 }
             };
@@ -124,6 +130,7 @@ impl Spec {
                 let logit = |(j, k): (usize, &Row)| {
                     let dot = k[part.clone()].iter().zip(&q[i][own.clone()]).map(|(a, b)| a * b).sum::<f64>();
                     let bias = t.find("attn_rel_b.weight").map_or(0.0, |all| all[bucket(i, j) * self.heads + h]);
+                    let bias = bias - self.slope(h) * i.abs_diff(j) as f64;
                     match has_window && 2 * i.abs_diff(j) > self.window {
                         true => f64::NEG_INFINITY,
                         false => dot / (head as f64).sqrt() + bias,
@@ -142,7 +149,14 @@ impl Spec {
         let of =
             |part: &str| -> Vec<Row> { xs.iter().map(|x| self.linear(t, &format!("blk.{layer}.{part}"), x)).collect() };
         if !self.is_rotary() {
-            return (of("attn_q"), of("attn_k"), of("attn_v"));
+            let normed = |rows: Vec<Row>, part: &str| -> Vec<Row> {
+                let name = format!("blk.{layer}.{part}");
+                match t.find(&format!("{name}.weight")) {
+                    Some(_) => rows.iter().map(|row| self.norm(t, &name, row)).collect(),
+                    None => rows,
+                }
+            };
+            return (normed(of("attn_q"), "attn_q_norm"), normed(of("attn_k"), "attn_k_norm"), of("attn_v"));
         }
         let base = if self.has_window(layer) { self.near_base } else { self.rope_base };
         let turned =
@@ -160,6 +174,17 @@ impl Spec {
         let (all, w) = (of("attn_qkv"), self.width);
         let part = |i: usize| all.iter().map(|x| x[i * w..(i + 1) * w].to_vec()).collect::<Vec<Row>>();
         (turned(part(0)), turned(part(1)), part(2))
+    }
+
+    /// How much a head's products fall with each token of distance: for n heads, a power of two, 2^(-8 k / n) for head
+    /// k from 1 on; further heads have every second slope of twice as many heads.
+    fn slope(&self, head: usize) -> f64 {
+        if !matches!(self.family, Family::Jina | Family::JinaCode) {
+            return 0.0;
+        }
+        let n = (0..).map(|i| 1 << i).take_while(|n| *n <= self.heads).last().unwrap();
+        let (k, n) = if head < n { (head + 1, n) } else { (2 * (head - n) + 1, 2 * n) };
+        2f64.powf(-8.0 * k as f64 / n as f64)
     }
 
     /// Rotates each head: the elements of a pair are half a head apart.

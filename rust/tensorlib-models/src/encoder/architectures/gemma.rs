@@ -3,7 +3,7 @@
 
 use super::names;
 use crate::decoder::{gemma3, DecoderShape};
-use crate::encoder::shape::{Activation, NormKind, Norms, Positions, Shape, Windows};
+use crate::encoder::shape::{Activation, GateRows, NormKind, Norms, Positions, QueryNorms, Shape, Windows};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
@@ -44,7 +44,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         kv_heads,
         head,
         attention_scale: found.attention_scale,
-        head_norms: true,
+        query_norms: QueryNorms::Heads,
         ffn: found.ffn,
         norm: NormKind::RootMeanSquare,
         eps: found.eps,
@@ -55,7 +55,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         max_tokens: found.context,
         buckets: None,
         fused: false,
-        fused_gate: false,
+        gate: GateRows::Own,
         norms: Norms::Around,
         // The window's keys are those of both directions together.
         windows: found.window.map(|window| Windows {

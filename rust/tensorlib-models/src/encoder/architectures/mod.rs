@@ -3,6 +3,7 @@
 mod bert;
 mod distilbert;
 mod gemma;
+mod jina;
 mod modernbert;
 mod mpnet;
 mod names;
@@ -11,13 +12,13 @@ mod nomic;
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{
-    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, HEAD_CONFIG,
+    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, HEAD_CONFIG, JINA_CONFIG,
     MODERNBERT_CONFIG, NOMIC_CONFIG,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 8] = [
+const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -28,9 +29,14 @@ const ALL: [Architecture<Shape>; 8] = [
     Architecture { names: &["distilbert"], shape: distilbert::shape, hub_names: distilbert::hub_names },
     Architecture { names: &["modernbert", "modern-bert"], shape: modernbert::shape, hub_names: modernbert::hub_names },
     Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
+    Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
     Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
 ];
+
+/// Encoders whose folders call themselves BERT.
+const JINA: [Architecture<Shape>; 1] =
+    [Architecture { names: &["bert"], shape: jina::shape, hub_names: jina::hub_names }];
 
 /// The names of all encoders.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -48,6 +54,7 @@ pub fn is_encoder(settings: &Settings) -> Result<bool> {
 /// Reads the encoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
+        "bert" if jina::is_jina(settings)? => &[&ENCODER_CONFIG, &HEAD_CONFIG, &JINA_CONFIG],
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
@@ -55,5 +62,6 @@ pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
         "modernbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &MODERNBERT_CONFIG],
         _ => &[&ENCODER_CONFIG, &HEAD_CONFIG],
     };
-    architecture::read(&ALL, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
+    let all: &[Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
+    architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
 }

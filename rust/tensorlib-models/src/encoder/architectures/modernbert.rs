@@ -2,7 +2,7 @@
 
 use super::names;
 use crate::encoder::shape::{
-    Activation, Counts, HeadActivation, HeadPooling, HeadShape, Norms, Positions, Shape, Windows, POSITIONS,
+    Activation, Counts, GateRows, HeadActivation, HeadPooling, HeadShape, Norms, Positions, Shape, Windows, POSITIONS,
 };
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
@@ -45,7 +45,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         activation: Activation::Gated(gate(settings)?),
         positions: Positions::Turned(rope(all)),
         fused: true,
-        fused_gate: true,
+        gate: GateRows::First,
         norms: Norms::Before,
         windows: windows(settings, shape.layers, rope(near))?,
         classifier: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
