@@ -2,12 +2,13 @@
 
 use super::attention::{attended, attended_first, joined, NearMask};
 use super::batches::Batch;
+use super::feed::Feed;
 use super::norm::{normed, Norm};
-use super::shape::{Activation, GateRows, Norms, Positions, QueryNorms, Shape};
+use super::shape::{GateRows, Norms, Positions, QueryNorms, Shape};
 use crate::weights::Weights;
-use crate::{Error, Result};
+use crate::Result;
 use tensorlib::nn::{Linear, Module, Pass};
-use tensorlib::{Context, GluOptions, Tensor};
+use tensorlib::{Context, Tensor};
 
 /// The data that all layers of a computation share.
 pub struct Run<'a> {
@@ -55,29 +56,6 @@ enum Projections {
     Fused(Linear),
 }
 
-/// What makes the gate of the feed-forward block.
-enum Gate {
-    None,
-    Own(Linear),
-    /// A half of what `up` makes, the second one if `swapped`.
-    Half {
-        swapped: bool,
-    },
-}
-
-impl Gate {
-    fn load(weights: &Weights, shape: &Shape, name: &str, rows: GateRows) -> Result<Self> {
-        if !matches!(shape.activation, Activation::Gated(_)) {
-            return Ok(Gate::None);
-        }
-        // Converters also store both halves of a matrix apart.
-        if rows == GateRows::Own || weights.shape_of(&format!("{name}.weight")).is_some() {
-            return Ok(Gate::Own(weights.linear(name, shape.width, shape.ffn)?));
-        }
-        Ok(Gate::Half { swapped: rows == GateRows::Second })
-    }
-}
-
 /// A layer's weights.
 pub struct Layer {
     projections: Projections,
@@ -92,9 +70,7 @@ pub struct Layer {
     attention_end: Option<Norm>,
     /// The norm of a second sum with the layer's input.
     attention_again: Option<Norm>,
-    up: Linear,
-    gate: Gate,
-    down: Linear,
+    feed: Feed,
     /// The norm before the feed-forward block, or after its sum.
     feed_norm: Norm,
     /// The norm of the feed-forward block's result, before the sum.
@@ -121,16 +97,13 @@ impl Projections {
 impl Layer {
     /// Loads the tensors `blk.NUMBER.*`.
     pub fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
-        let Shape { width, ffn, head, heads, .. } = *shape;
+        let Shape { width, head, heads, .. } = *shape;
         let name = |part: &str| format!("blk.{number}.{part}");
-        let linear = |part: &str, inputs, outputs| weights.linear(&name(part), inputs, outputs);
         let norm = |part: &str, n| Norm::load(weights, shape, &name(part), n);
         let pair = |n| -> Result<(Norm, Norm)> { Ok((norm("attn_q_norm", n)?, norm("attn_k_norm", n)?)) };
         let is_stored = weights.shape_of(&name("attn_q_norm.weight")).is_some();
         let is_whole = shape.query_norms == QueryNorms::WholeIfStored && is_stored;
         let rows = if is_whole { GateRows::Second } else { shape.gate };
-        let gate = Gate::load(weights, shape, &name("ffn_gate"), rows)?;
-        let up = if matches!(gate, Gate::Half { .. }) { 2 * ffn } else { ffn };
         let is_around = shape.norms == Norms::Around;
         let (attention_norm, feed_norm) = match shape.norms {
             Norms::After => (Some(norm("attn_output_norm", width)?), norm("layer_output_norm", width)?),
@@ -143,13 +116,11 @@ impl Layer {
             projections: Projections::load(weights, shape, number)?,
             head_norms: (shape.query_norms == QueryNorms::Heads).then(|| pair(head)).transpose()?,
             whole_norms: is_whole.then(|| pair(heads * head)).transpose()?,
-            output: linear("attn_output", heads * head, width)?,
+            output: weights.linear(&name("attn_output"), heads * head, width)?,
             attention_norm,
             attention_end: end("post_attention_norm")?,
             attention_again: is_whole.then(|| norm("attn_norm_2", width)).transpose()?,
-            up: linear("ffn_up", width, up)?,
-            gate,
-            down: linear("ffn_down", ffn, width)?,
+            feed: Feed::load(weights, shape, number, rows)?,
             feed_norm,
             feed_end: end("post_ffw_norm")?,
             has_window: shape.windows.as_ref().is_some_and(|windows| windows.has(number)),
@@ -170,13 +141,13 @@ impl Layer {
                 if let Some(norm) = &self.attention_again {
                     x = norm.forward(&(&x + &wanted)?, &run.pass)?;
                 }
-                let sum = (&self.feed(run, &x)? + &x)?;
+                let sum = (&self.feed.forward(run, &x)? + &x)?;
                 self.feed_norm.forward(&sum, &run.pass)
             }
             Norms::Before | Norms::Around => {
                 let attended = self.attention(run, &normed(norm, x, &run.pass)?, firsts)?;
                 let x = (&normed(self.attention_end.as_ref(), &attended, &run.pass)? + &wanted)?;
-                let fed = self.feed(run, &self.feed_norm.forward(&x, &run.pass)?)?;
+                let fed = self.feed.forward(run, &self.feed_norm.forward(&x, &run.pass)?)?;
                 Ok((&normed(self.feed_end.as_ref(), &fed, &run.pass)? + &x)?)
             }
         }
@@ -241,20 +212,5 @@ impl Layer {
                 Ok((q, part(&all, heads, kv_heads)?, part(&all, heads + kv_heads, kv_heads)?))
             }
         }
-    }
-
-    fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let up = self.up.forward(x, &run.pass)?;
-        let hidden = match (run.shape.activation, &self.gate) {
-            (Activation::Gated(op), Gate::Own(gate)) => {
-                gate.forward(x, &run.pass)?.glu(Some(&up), op, GluOptions::new().split(true))?
-            }
-            (Activation::Gated(op), Gate::Half { swapped }) => up.glu(None, op, GluOptions::new().swapped(*swapped))?,
-            (Activation::Gated(_), Gate::None) => return Err(Error::internal("a layer without its gate")),
-            (Activation::Gelu, _) => up.gelu()?,
-            (Activation::GeluErf, _) => up.gelu_erf()?,
-            (Activation::Relu, _) => up.relu()?,
-        };
-        Ok(self.down.forward(&hidden, &run.pass)?)
     }
 }

@@ -5,6 +5,7 @@ mod attention;
 mod batches;
 mod classify;
 mod distances;
+mod feed;
 mod forward;
 mod head;
 mod layer;

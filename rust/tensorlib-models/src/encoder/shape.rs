@@ -45,6 +45,22 @@ pub enum QueryNorms {
     WholeIfStored,
 }
 
+/// Layers with several feed-forward blocks, of which each token uses some.
+#[derive(Clone, Copy, Debug)]
+pub struct Experts {
+    pub count: i64,
+    pub used: i64,
+    /// The second of each of this many layers has experts.
+    pub every: i64,
+}
+
+impl Experts {
+    /// Whether this layer has experts.
+    pub fn are_in(&self, layer: i64) -> bool {
+        layer % self.every == 1
+    }
+}
+
 /// The matrix that makes the gate of a feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateRows {
@@ -146,6 +162,7 @@ pub struct Shape {
     /// One matrix makes queries, keys and values.
     pub fused: bool,
     pub gate: GateRows,
+    pub experts: Option<Experts>,
     pub norms: Norms,
     pub windows: Option<Windows>,
     /// The head of the architecture's classifiers, if it has them.
@@ -207,6 +224,7 @@ impl Shape {
             buckets: None,
             fused: false,
             gate: GateRows::Own,
+            experts: None,
             norms: Norms::After,
             windows: None,
             classifier: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),

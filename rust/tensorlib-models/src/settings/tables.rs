@@ -180,7 +180,6 @@ pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
 pub(crate) const ENCODER_CONFIG: Fields = Fields {
     known: COMMON,
     only: &[
-        ("activation_function", &["\"swiglu\""]),
         ("add_cross_attention", &["false"]),
         ("alibi", &["false"]),
         ("causal", &["false"]),
@@ -204,12 +203,10 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
         "last_layer_subset",
         "max_trained_positions",
         "attn_pdrop",
-        "expert_choice_router",
         "ffn_div",
         "mlp_fc1_bias",
         "mlp_fc2_bias",
         "moe_*",
-        "num_shared_experts",
         "qkv_proj_bias",
         "pad_vocab_size_multiple",
         "parallel_block_tied_norm",
@@ -219,7 +216,13 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
         "use_flash_attn",
         "use_xentropy",
     ],
-    only: &[("rotary_emb_scale_base", &[]), ("scale_attn_by_inverse_layer_idx", &["false"])],
+    only: &[
+        ("expert_choice_router", &["false"]),
+        ("moe_normalize_expert_weights", &["false"]),
+        ("num_shared_experts", &["0"]),
+        ("rotary_emb_scale_base", &[]),
+        ("scale_attn_by_inverse_layer_idx", &["false"]),
+    ],
 };
 
 /// Fields of rotations that the code does not read.

@@ -16,6 +16,8 @@ pub enum Family {
     /// Jina's, and the one for code.
     Jina,
     JinaCode,
+    /// Nomic's with experts in every second layer.
+    NomicExperts,
 }
 
 /// The description of a model.
@@ -42,6 +44,8 @@ pub struct Spec {
     pub near_base: f64,
     pub window: usize,
     pub every: usize,
+    /// The number of experts, and how many a token uses.
+    pub experts: (usize, usize),
     /// Labels of the head; 0: no head.
     pub labels: usize,
 }
@@ -66,6 +70,7 @@ impl Spec {
             near_base: 0.0,
             window: 0,
             every: 1,
+            experts: (0, 0),
             labels: 0,
         }
     }
@@ -77,6 +82,16 @@ impl Spec {
 
     pub fn nomic() -> Self {
         Spec { family: Family::Nomic, rope_base: 1000.0, ..Spec::new() }
+    }
+
+    /// Nomic's with experts, and biases in products.
+    pub fn nomic_experts() -> Self {
+        Spec { family: Family::NomicExperts, layers: 4, types: 1, every: 2, experts: (5, 2), ..Spec::nomic() }
+    }
+
+    /// Whether a layer has experts.
+    pub fn has_experts(&self, layer: usize) -> bool {
+        self.experts.0 > 0 && layer % self.every == 1
     }
 
     /// ModernBERT, with lines that are longer than a window's piece, and windows in two of four layers.
@@ -156,7 +171,7 @@ impl Spec {
 
     /// Whether one matrix makes queries, keys and values, and positions are rotations.
     pub fn is_rotary(&self) -> bool {
-        matches!(self.family, Family::Nomic | Family::ModernBert | Family::Gemma)
+        matches!(self.family, Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma)
     }
 
     /// Whether a layer's tokens attend only to near ones.
@@ -171,6 +186,7 @@ impl Spec {
         let (q, kv) = ((self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
         let mut all = vec![("attn_output", q, w), ("ffn_up", w, f), ("ffn_down", f, w)];
         match self.family {
+            Family::NomicExperts => all.push(("attn_qkv", w, 3 * w)),
             Family::Nomic => all.extend([("attn_qkv", w, 3 * w), ("ffn_gate", w, f)]),
             Family::ModernBert => {
                 all[1] = ("ffn_up", w, 2 * f);
@@ -210,8 +226,15 @@ impl Spec {
             matrix(&mut t, "attn_rel_b", &[self.heads as i64, 32], 3.0);
         }
         for i in 0..self.layers {
-            for (part, inputs, outputs) in &linears {
+            let is_expert = |part: &str| self.has_experts(i) && part.starts_with("ffn_");
+            for (part, inputs, outputs) in linears.iter().filter(|(part, ..)| !is_expert(part)) {
                 matrix(&mut t, &format!("blk.{i}.{part}"), &[*inputs, *outputs], of(*inputs));
+            }
+            if self.has_experts(i) {
+                let (f, n) = (self.ffn as i64, self.experts.0 as i64);
+                matrix(&mut t, &format!("blk.{i}.ffn_gate_inp"), &[w, n], of(w));
+                matrix(&mut t, &format!("blk.{i}.ffn_up_exps"), &[w, f, n], of(w));
+                matrix(&mut t, &format!("blk.{i}.ffn_down_exps"), &[f, w, n], of(f));
             }
         }
         if self.labels > 0 {
@@ -220,11 +243,19 @@ impl Spec {
         }
         let mut vector = |name: String, n: i64, center: f64| t.add(&mut random, &name, &[n], center, 0.3, DType::F32);
         for i in 0..self.layers {
-            for (part, _, outputs) in linears.iter().filter(|_| !self.is_rotary()) {
+            for (part, _, outputs) in
+                linears.iter().filter(|_| !self.is_rotary() || self.family == Family::NomicExperts)
+            {
+                if self.has_experts(i) && part.starts_with("ffn_") {
+                    continue;
+                }
                 if *part == "ffn_up" && self.has_both() {
                     continue;
                 }
                 vector(format!("blk.{i}.{part}.bias"), *outputs, 0.0);
+            }
+            if self.has_experts(i) {
+                vector(format!("blk.{i}.ffn_exps.bias"), w, 0.0);
             }
             match self.family {
                 Family::ModernBert => {

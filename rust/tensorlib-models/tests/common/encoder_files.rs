@@ -14,6 +14,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::ModernBert => "modern-bert",
         Family::Gemma => "gemma-embedding",
         Family::Jina | Family::JinaCode => "jina-bert-v2",
+        Family::NomicExperts => "nomic-bert-moe",
         other => panic!("GGUF has no architecture for {other:?}"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
@@ -34,6 +35,11 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         ("attention.causal", Value::Bool(false)),
         ("pooling_type", Value::U32(1)),
     ];
+    if spec.experts.0 > 0 {
+        own.push(("moe_every_n_layers", number(spec.every)));
+        own.push(("expert_count", number(spec.experts.0)));
+        own.push(("expert_used_count", number(spec.experts.1)));
+    }
     if spec.rope_base > 0.0 {
         own.push(("rope.freq_base", Value::F32(spec.rope_base as f32)));
     }
@@ -60,7 +66,9 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
 /// A config.json, with further settings at the end.
 pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
     let names = match spec.family {
-        Family::Nomic => ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"],
+        Family::Nomic | Family::NomicExperts => {
+            ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"]
+        }
         Family::DistilBert => ["n_layers", "dim", "n_heads", "hidden_dim", "max_position_embeddings", ""],
         family => [
             "num_hidden_layers",
@@ -82,6 +90,14 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
             r#""activation_function": "swiglu", "rotary_emb_base": {}, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
 "rotary_scaling_factor": null, "prenorm": false, "causal": false, "use_rms_norm": false, "max_trained_positions": 32"#,
             spec.rope_base
+        ),
+        Family::NomicExperts => format!(
+            r#""activation_function": "gelu", "rotary_emb_base": {}, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
+"rotary_scaling_factor": null, "prenorm": false, "causal": false, "use_rms_norm": false, "max_trained_positions": 2048,
+"qkv_proj_bias": true, "mlp_fc1_bias": true, "mlp_fc2_bias": true, "moe_every_n_layers": {}, "num_experts": {},
+"moe_top_k": {}, "moe_normalize_expert_weights": false, "num_shared_experts": 0, "expert_choice_router": false, "ffn_div": 1,
+"moe_impl": "megablocks", "moe_resid_pdrop": 0.0, "parallel_block": false, "rotary_emb_scale_base": null"#,
+            spec.rope_base, spec.every, spec.experts.0, spec.experts.1
         ),
         Family::Mpnet => r#""hidden_act": "gelu", "pad_token_id": 1, "relative_attention_num_buckets": 32"#.into(),
         Family::ModernBert => format!(
@@ -147,20 +163,25 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             ("token_embd", _) => "embeddings.word_embeddings".into(),
             ("position_embd", _) => "embeddings.position_embeddings".into(),
             ("token_types", _) => "embeddings.token_type_embeddings".into(),
-            ("token_embd_norm", Family::Nomic) => "emb_ln".into(),
+            ("token_embd_norm", Family::Nomic | Family::NomicExperts) => "emb_ln".into(),
             ("token_embd_norm", _) => "embeddings.LayerNorm".into(),
             ("attn_rel_b", Family::Mpnet) => "encoder.relative_attention_bias".into(),
             (other, _) => panic!("{other}"),
         },
         Some((layer, part)) => {
             let part = match (family, part) {
-                (Family::Nomic, "attn_qkv") => "attn.Wqkv",
-                (Family::Nomic, "attn_output") => "attn.out_proj",
-                (Family::Nomic, "attn_output_norm") => "norm1",
+                (Family::NomicExperts, "ffn_gate_inp") => "mlp.router.layer",
+                (Family::NomicExperts, "ffn_up_exps") => "mlp.experts.mlp.w1",
+                (Family::NomicExperts, "ffn_down_exps") => "mlp.experts.mlp.w2",
+                (Family::NomicExperts, "ffn_exps") => "mlp.experts",
+                (Family::NomicExperts, "ffn_up") => "mlp.fc1",
+                (Family::Nomic | Family::NomicExperts, "attn_qkv") => "attn.Wqkv",
+                (Family::Nomic | Family::NomicExperts, "attn_output") => "attn.out_proj",
+                (Family::Nomic | Family::NomicExperts, "attn_output_norm") => "norm1",
                 (Family::Nomic, "ffn_up") => "mlp.fc11",
                 (Family::Nomic, "ffn_gate") => "mlp.fc12",
-                (Family::Nomic, "ffn_down") => "mlp.fc2",
-                (Family::Nomic, "layer_output_norm") => "norm2",
+                (Family::Nomic | Family::NomicExperts, "ffn_down") => "mlp.fc2",
+                (Family::Nomic | Family::NomicExperts, "layer_output_norm") => "norm2",
                 (Family::ModernBert, part) => {
                     let part = match part {
                         "attn_qkv" => "attn.Wqkv",
@@ -225,11 +246,14 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                 (_, "layer_output_norm") => "output.LayerNorm",
                 (_, other) => panic!("{other}"),
             };
-            let layers = if family == Family::Nomic { "layers" } else { "layer" };
+            let layers = if matches!(family, Family::Nomic | Family::NomicExperts) { "layers" } else { "layer" };
             format!("encoder.{layers}.{layer}.{part}")
         }
     };
-    format!("{prefix}{base}.{end}")
+    match base.contains("experts.mlp.") {
+        true => format!("{prefix}{base}"),
+        false => format!("{prefix}{base}.{end}"),
+    }
 }
 
 /// A folder of this `model_type`, whose tensors have a prefix.
@@ -238,6 +262,7 @@ pub fn write_folder(path: &Path, spec: &Spec, tensors: &Tensors, kind: &str, pre
     std::fs::write(path.join("config.json"), config(spec, kind, "")).unwrap();
     std::fs::write(path.join("tokenizer.json"), tokenizer_json(spec.vocabulary)).unwrap();
     let file = path.join("model.safetensors");
+    let tensors = &tensors.with_experts_as_rows();
     tensors.write_safetensors(
         &file,
         |name, _| hub_name(spec.family, prefix, name),

@@ -73,6 +73,9 @@ impl Spec {
             };
             let attended = self.attended(t, layer, &normed);
             let fed = |x: &Row| -> Row {
+                if self.has_experts(layer) {
+                    return self.mixture(t, layer, x);
+                }
                 let up = self.linear(t, &name("ffn_up"), x);
                 let hidden: Row = match self.family {
                     Family::Nomic => {
@@ -114,6 +117,25 @@ impl Spec {
             Some(_) => xs.iter().map(|x| self.norm(t, "output_norm", x)).collect(),
             None => xs,
         }
+    }
+
+    /// The sum of a token's experts by their shares, and the bias.
+    fn mixture(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let shares = softmax(&product(t.get(&name("ffn_gate_inp.weight")), x), None);
+        let mut order: Vec<usize> = (0..shares.len()).collect();
+        order.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+        let matrix = |part: &str, expert: usize| {
+            let size = self.width * self.ffn;
+            &t.get(&name(part))[expert * size..(expert + 1) * size]
+        };
+        let mut total = t.find(&name("ffn_exps.bias")).map_or(vec![0.0; self.width], <[f64]>::to_vec);
+        for expert in &order[..self.experts.1] {
+            let hidden: Row = product(matrix("ffn_up_exps.weight", *expert), x).into_iter().map(gelu_erf).collect();
+            let y = product(matrix("ffn_down_exps.weight", *expert), &hidden);
+            total.iter_mut().zip(y).for_each(|(total, y)| *total += shares[*expert] * y);
+        }
+        total
     }
 
     /// Attention's result for each token.

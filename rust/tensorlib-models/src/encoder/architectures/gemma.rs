@@ -56,6 +56,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         buckets: None,
         fused: false,
         gate: GateRows::Own,
+        experts: None,
         norms: Norms::Around,
         // The window's keys are those of both directions together.
         windows: found.window.map(|window| Windows {

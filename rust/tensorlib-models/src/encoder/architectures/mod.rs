@@ -31,7 +31,11 @@ const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
     Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
-    Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
+    Architecture {
+        names: &["nomic-bert", "nomic-bert-moe", "nomic_bert"],
+        shape: nomic::shape,
+        hub_names: nomic::hub_names,
+    },
 ];
 
 /// Encoders whose folders call themselves BERT.
