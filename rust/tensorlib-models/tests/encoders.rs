@@ -14,7 +14,7 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 10] = [
+const FAMILIES: [Known; 11] = [
     ("bert", Spec::new),
     ("mpnet", Spec::mpnet),
     ("nomic_bert", Spec::nomic),
@@ -25,6 +25,7 @@ const FAMILIES: [Known; 10] = [
     ("bert", Spec::jina),
     ("bert", Spec::jina_code),
     ("nomic_bert", Spec::nomic_experts),
+    ("new", Spec::gte),
 ];
 
 /// Lines of many lengths, some of them equal.
@@ -67,6 +68,9 @@ fn vectors_are_those_of_double_precision() {
         ("gemma3_text", "", Spec::gemma()),
         ("bert", "", Spec::jina()),
         ("bert", "bert.", Spec::jina_code()),
+        ("new", "", Spec::gte()),
+        ("new", "new.", Spec { types: 0, ..Spec::gte() }),
+        ("gte", "", Spec { stretch: 1.0, ..Spec::gte() }),
         ("nomic_bert", "", Spec::nomic_experts()),
         ("nomic_bert", "bert.", Spec::nomic_experts()),
     ];
@@ -261,6 +265,20 @@ fn settings_that_are_not_known() {
         ("nomic_bert", r#""moe_normalize_expert_weights": true"#, "moe_normalize_expert_weights: is true"),
         ("nomic_bert", r#""expert_choice_router": true"#, "expert_choice_router: is true"),
         ("nomic_bert", r#""n_inner": null"#, "n_inner: is missing: a whole number is expected"),
+        ("new", r#""position_embedding_type": "absolute""#, "position_embedding_type: is 'absolute': rope is known"),
+        ("new", r#""layer_norm_type": "deep_norm""#, "layer_norm_type: is 'deep_norm': layer_norm, rms_norm is known"),
+        ("new", r#""layer_norm_type": "rms_norm""#, "embeddings.LayerNorm.bias': norms by the root mean square"),
+        ("new", r#""hidden_act": "mish""#, "hidden_act: is 'mish': gelu, gelu_new"),
+        ("new", r#""rope_theta": 0"#, "rope_theta: is 0: a number from 1 on is valid"),
+        ("new", r#""rope_scaling": {"type": "dynamic", "factor": 2}"#, "rope_scaling.type: is 'dynamic': ntk is known"),
+        ("new", r#""rope_scaling": {"type": "ntk", "factor": 0.5}"#, "rope_scaling.factor: is 0.5: a number from 1"),
+        (
+            "new",
+            r#""rope_scaling": {"type": "ntk", "factor": 2, "mixed_b": 1}"#,
+            "rope_scaling.mixed_b: null is supported",
+        ),
+        ("new", r#""logn_attention_scale": true"#, "logn_attention_scale: is true: false is supported"),
+        ("new", r#""pack_qkv": false"#, "tensor 'encoder.layer.0.attention.q_proj.weight' is missing"),
         (
             "nomic_bert",
             r#""model_type": "eurobert""#,

@@ -150,6 +150,12 @@ pub(crate) const GEMMA_CONFIG: Fields = Fields {
     only: &[("attn_logit_softcapping", &[]), ("final_logit_softcapping", &[])],
 };
 
+/// Fields of GTE's config.json: how its code computes on GPUs, and lengths, which the tokenizer's files have.
+pub(crate) const GTE_CONFIG: Fields = Fields {
+    known: &["model_max_length", "unpad_inputs", "use_memory_efficient_attention"],
+    only: &[("logn_attention_clip1", &["false"]), ("logn_attention_scale", &["false"])],
+};
+
 /// Fields of Jina's config.json. The tokenizer's files have the length, and those of sentences the pooling.
 pub(crate) const JINA_CONFIG: Fields = Fields { known: &["model_max_length"], only: &[("emb_pooler", &["\"mean\""])] };
 

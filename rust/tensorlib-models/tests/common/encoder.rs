@@ -18,6 +18,7 @@ pub enum Family {
     JinaCode,
     /// Nomic's with experts in every second layer.
     NomicExperts,
+    Gte,
 }
 
 /// The description of a model.
@@ -44,6 +45,8 @@ pub struct Spec {
     pub near_base: f64,
     pub window: usize,
     pub every: usize,
+    /// By how much GTE's rotations are stretched.
+    pub stretch: f64,
     /// The number of experts, and how many a token uses.
     pub experts: (usize, usize),
     /// Labels of the head; 0: no head.
@@ -70,6 +73,7 @@ impl Spec {
             near_base: 0.0,
             window: 0,
             every: 1,
+            stretch: 1.0,
             experts: (0, 0),
             labels: 0,
         }
@@ -92,6 +96,10 @@ impl Spec {
     /// Whether a layer has experts.
     pub fn has_experts(&self, layer: usize) -> bool {
         self.experts.0 > 0 && layer % self.every == 1
+    }
+
+    pub fn gte() -> Self {
+        Spec { family: Family::Gte, types: 1, rope_base: 300.0, stretch: 8.0, ..Spec::new() }
     }
 
     /// ModernBERT, with lines that are longer than a window's piece, and windows in two of four layers.
@@ -156,7 +164,7 @@ impl Spec {
 
     /// Whether a file has the gate and the other factor in one matrix.
     fn has_both(&self) -> bool {
-        matches!(self.family, Family::Jina | Family::JinaCode)
+        matches!(self.family, Family::Jina | Family::JinaCode | Family::Gte)
     }
 
     /// Whether the model has a matrix of positions.
@@ -171,7 +179,7 @@ impl Spec {
 
     /// Whether one matrix makes queries, keys and values, and positions are rotations.
     pub fn is_rotary(&self) -> bool {
-        matches!(self.family, Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma)
+        matches!(self.family, Family::Nomic | Family::NomicExperts | Family::ModernBert | Family::Gemma | Family::Gte)
     }
 
     /// Whether a layer's tokens attend only to near ones.
@@ -194,6 +202,10 @@ impl Spec {
             }
             Family::Gemma => {
                 all.extend([("attn_q", w, q), ("attn_k", w, kv), ("attn_v", w, kv), ("ffn_gate", w, f)]);
+            }
+            Family::Gte => {
+                all[1] = ("ffn_up", w, 2 * f);
+                all.push(("attn_qkv", w, 3 * w));
             }
             Family::Jina | Family::JinaCode => {
                 all[1] = ("ffn_up", w, 2 * f);
@@ -243,8 +255,9 @@ impl Spec {
         }
         let mut vector = |name: String, n: i64, center: f64| t.add(&mut random, &name, &[n], center, 0.3, DType::F32);
         for i in 0..self.layers {
-            for (part, _, outputs) in
-                linears.iter().filter(|_| !self.is_rotary() || self.family == Family::NomicExperts)
+            for (part, _, outputs) in linears
+                .iter()
+                .filter(|_| !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte))
             {
                 if self.has_experts(i) && part.starts_with("ffn_") {
                     continue;

@@ -99,6 +99,18 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
 "moe_impl": "megablocks", "moe_resid_pdrop": 0.0, "parallel_block": false, "rotary_emb_scale_base": null"#,
             spec.rope_base, spec.every, spec.experts.0, spec.experts.1
         ),
+        Family::Gte => {
+            let scaling = match spec.stretch {
+                1.0 => "null".into(),
+                factor => format!(r#"{{"factor": {factor}, "type": "ntk"}}"#),
+            };
+            format!(
+                r#""hidden_act": "gelu", "position_embedding_type": "rope", "rope_theta": {}, "rope_scaling": {scaling},
+"layer_norm_type": "layer_norm", "logn_attention_clip1": false, "logn_attention_scale": false, "pack_qkv": true,
+"unpad_inputs": "true", "use_memory_efficient_attention": "true", "pad_token_id": 1"#,
+                spec.rope_base
+            )
+        }
         Family::Mpnet => r#""hidden_act": "gelu", "pad_token_id": 1, "relative_attention_num_buckets": 32"#.into(),
         Family::ModernBert => format!(
             r#""hidden_activation": "gelu", "global_rope_theta": {}, "local_rope_theta": {}, "local_attention": {},
@@ -149,7 +161,7 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             ("cls", Family::ModernBert) => return format!("head.dense.{end}"),
             ("cls.norm", _) => return format!("head.norm.{end}"),
             ("cls", Family::DistilBert) => return format!("pre_classifier.{end}"),
-            ("cls", Family::Bert) if prefix != "roberta." => "pooler.dense".to_string(),
+            ("cls", Family::Bert | Family::Gte | Family::Jina) if prefix != "roberta." => "pooler.dense".to_string(),
             ("cls", _) => return format!("classifier.dense.{end}"),
             ("cls.output", Family::Mpnet | Family::Electra) => return format!("classifier.out_proj.{end}"),
             ("cls.output", _) if prefix == "roberta." => return format!("classifier.out_proj.{end}"),
@@ -170,6 +182,12 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
         },
         Some((layer, part)) => {
             let part = match (family, part) {
+                (Family::Gte, "attn_qkv") => "attention.qkv_proj",
+                (Family::Gte, "attn_output") => "attention.o_proj",
+                (Family::Gte, "attn_output_norm") => "attn_ln",
+                (Family::Gte, "ffn_up") => "mlp.up_gate_proj",
+                (Family::Gte, "ffn_down") => "mlp.down_proj",
+                (Family::Gte, "layer_output_norm") => "mlp_ln",
                 (Family::NomicExperts, "ffn_gate_inp") => "mlp.router.layer",
                 (Family::NomicExperts, "ffn_up_exps") => "mlp.experts.mlp.w1",
                 (Family::NomicExperts, "ffn_down_exps") => "mlp.experts.mlp.w2",

@@ -87,7 +87,9 @@ impl Spec {
                         up.iter().zip(gate).map(|(up, gate)| up * gelu(gate)).collect()
                     }
                     Family::Jina => (0..self.ffn).map(|i| gelu_erf(up[i]) * up[i + self.ffn]).collect(),
-                    Family::JinaCode => (0..self.ffn).map(|i| up[i] * gelu_erf(up[i + self.ffn])).collect(),
+                    Family::JinaCode | Family::Gte => {
+                        (0..self.ffn).map(|i| up[i] * gelu_erf(up[i + self.ffn])).collect()
+                    }
                     Family::ModernBert => (0..self.ffn).map(|i| gelu_erf(up[i]) * up[i + self.ffn]).collect(),
                     _ => up.into_iter().map(gelu_erf).collect(),
                 };
@@ -214,7 +216,8 @@ impl Spec {
         let head = self.head;
         let (mut y, half) = (x.to_vec(), head / 2);
         for first in (0..x.len()).step_by(head) {
-            for (k, frequency) in frequencies(base, head).iter().enumerate() {
+            for (k, frequency) in frequencies(base * self.stretch, head).iter().enumerate() {
+                let frequency = frequency / self.stretch.powf(2.0 / head as f64);
                 let (sin, cos) = (position as f64 * frequency).sin_cos();
                 let (a, b) = (x[first + k], x[first + k + half]);
                 y[first + k] = a * cos - b * sin;

@@ -3,6 +3,7 @@
 mod bert;
 mod distilbert;
 mod gemma;
+mod gte;
 mod jina;
 mod modernbert;
 mod mpnet;
@@ -12,13 +13,13 @@ mod nomic;
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{
-    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, HEAD_CONFIG, JINA_CONFIG,
-    MODERNBERT_CONFIG, NOMIC_CONFIG,
+    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG,
+    JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 9] = [
+const ALL: [Architecture<Shape>; 10] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -30,6 +31,7 @@ const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["modernbert", "modern-bert"], shape: modernbert::shape, hub_names: modernbert::hub_names },
     Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
     Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
+    Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
     Architecture {
         names: &["nomic-bert", "nomic-bert-moe", "nomic_bert"],
@@ -59,6 +61,7 @@ pub fn is_encoder(settings: &Settings) -> Result<bool> {
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
         "bert" if jina::is_jina(settings)? => &[&ENCODER_CONFIG, &HEAD_CONFIG, &JINA_CONFIG],
+        "new" | "gte" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GTE_CONFIG],
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],

@@ -42,7 +42,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let usual = if settings.is_null(WINDOW_BASE) { all } else { 10_000.0 };
     let near = base(settings, BASES[1], WINDOW_BASE)?.unwrap_or(usual);
     Ok(Shape {
-        activation: Activation::Gated(gate(settings)?),
+        activation: Activation::Gated(gate(settings, ACTIVATION)?),
         positions: Positions::Turned(rope(all)),
         fused: true,
         gate: GateRows::First,
@@ -62,15 +62,16 @@ fn base(settings: &Settings, newer: Key, older: Key) -> Result<Option<f64>> {
     Ok(newer.or(older))
 }
 
-fn gate(settings: &Settings) -> Result<GluOp> {
-    Ok(match settings.text_if(ACTIVATION)?.as_deref() {
+/// The gate of the function that a setting names.
+pub fn gate(settings: &Settings, key: Key) -> Result<GluOp> {
+    Ok(match settings.text_if(key)?.as_deref() {
         None | Some("gelu") => GluOp::GegluErf,
         Some("gelu_new" | "gelu_pytorch_tanh") => GluOp::Geglu,
         Some("silu" | "swish") => GluOp::Swiglu,
         Some("relu") => GluOp::Reglu,
         Some(other) => {
             let what = format!("is '{other}': gelu, gelu_new, gelu_pytorch_tanh, silu, swish and relu are known");
-            return Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))));
+            return Err(Error::unsupported(format!("{}: {what}", settings.name(key))));
         }
     })
 }
