@@ -65,6 +65,11 @@ impl Package {
         }
     }
 
+    /// The model's folder, if it is one of a hub.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// The model's file, if it is one of GGUF.
     pub fn gguf(&self) -> Option<Gguf> {
         match &self.files {

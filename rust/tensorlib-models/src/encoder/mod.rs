@@ -12,6 +12,7 @@ mod layer;
 mod norm;
 mod options;
 mod shape;
+mod tokens;
 mod vectors;
 
 pub(crate) use architectures::{is_encoder, names};
@@ -38,6 +39,7 @@ use std::fmt;
 use std::path::Path;
 use tensorlib::nn::{Embedding, Linear};
 use tensorlib::{Backend, Context, Graph, Tensor};
+use tokens::TokenHeads;
 
 /// A model that turns texts into vectors of length 1, and with a head also into scores. Several threads may use it; their calls wait for each other.
 pub struct Encoder {
@@ -56,6 +58,7 @@ pub struct Encoder {
     head: Option<Head>,
     /// The modules after the pooling.
     tail: Option<Tail>,
+    token_heads: TokenHeads,
     vocabulary: i64,
     tokenizer: Tokenizer,
     sentences: SentenceSettings,
@@ -149,18 +152,15 @@ impl Encoder {
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let (width, embedding) = (shape.width, shape.embedding);
-        let tail = Tail::load(
-            &sentence.modules,
-            package.gguf().as_ref(),
-            width,
-            &Loading {
-                devices: devices.clone(),
-                stored_as: options.stored_as,
-                exact: options.exact,
-                backend,
-                warnings: &package.warnings,
-            },
-        )?;
+        let loading = Loading {
+            devices: devices.clone(),
+            stored_as: options.stored_as,
+            exact: options.exact,
+            backend,
+            warnings: &package.warnings,
+        };
+        let tail = Tail::load(&sentence.modules, package.gguf().as_ref(), width, &loading)?;
+        let token_heads = TokenHeads::load(package.folder(), width, &loading)?;
         let weights = Weights::new(package.files, names, devices, options.stored_as)?.exact(options.exact);
         if shape.has_modules && tail.is_none() {
             package.warnings.add(
@@ -208,6 +208,7 @@ impl Encoder {
                 None => Head::load(&weights, &package.settings, &shape)?,
             },
             tail,
+            token_heads,
             vocabulary,
             tokenizer,
             sentences: sentence,
@@ -225,7 +226,7 @@ impl Encoder {
 
     /// The modules after the pooling, which make vectors or scores.
     fn module_weights(&self) -> impl Iterator<Item = &Tail> {
-        self.tail.iter().chain(self.head.as_ref().and_then(Head::modules))
+        self.tail.iter().chain(self.head.as_ref().and_then(Head::modules)).chain(self.token_heads.weights())
     }
 
     /// The number of elements of a vector.

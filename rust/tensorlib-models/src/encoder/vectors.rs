@@ -63,8 +63,21 @@ impl Encoder {
         batch: &Batch,
         pooling: Pooling,
     ) -> Result<Vec<Vec<f64>>> {
-        let width = usize::try_from(self.shape.width).unwrap_or(0);
         let firsts = pooling == Pooling::Cls;
+        let rows = self.rows(ctx, (first, lines), batch, firsts)?;
+        let width = usize::try_from(self.shape.width).unwrap_or(0);
+        Ok(rows.iter().map(|rows| pooled(rows, width, pooling)).collect())
+    }
+
+    /// The vectors of each line's tokens, or with `firsts` of its first token alone, in the batch's order.
+    pub(super) fn rows(
+        &self,
+        ctx: &Context,
+        (first, lines): (usize, &[Line]),
+        batch: &Batch,
+        firsts: bool,
+    ) -> Result<Vec<Vec<f32>>> {
+        let width = usize::try_from(self.shape.width).unwrap_or(0);
         let hidden = self.read(&self.hidden(ctx, lines, batch, firsts)?)?;
         let of_line = |(i, (line, range)): (usize, (usize, Range<usize>))| {
             let range = if firsts { i..i + 1 } else { range };
@@ -74,7 +87,7 @@ impl Encoder {
                 let what = format!("line {line}: the vector of its token {token} holds {value}, which is no vector");
                 return Err(self.not_finite(what));
             }
-            Ok(pooled(rows, width, pooling))
+            Ok(rows.to_vec())
         };
         batch.places().enumerate().map(of_line).collect()
     }

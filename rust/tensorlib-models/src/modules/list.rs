@@ -11,6 +11,8 @@ use tensorlib::Gguf;
 /// Any other module would change the vectors.
 const KNOWN: [&str; 6] = ["Transformer", "Pooling", "Dense", "LayerNorm", "Normalize", "Dropout"];
 const MODULE: Fields = Fields { known: &["idx", "name", "path", "type"], only: &[("kwargs", &["[]", "{}"])] };
+/// The file of a module's weights, in its folder.
+const FILE: &str = "model.safetensors";
 const NORM: Fields = Fields { known: &["dimension"], only: &[] };
 /// The tensors of Dense modules in GGUF, and the keys of their widths.
 const GGUF_DENSE: [(&str, Key, Key); 2] = [
@@ -34,8 +36,10 @@ pub struct Module {
     pub kind: Kind,
     /// The name of its tensors.
     pub name: String,
-    /// The folder of its weights; none in a GGUF file.
-    pub folder: Option<PathBuf>,
+    /// The file of its weights; none if they are the model's own, in a GGUF file.
+    pub file: Option<PathBuf>,
+    /// What the names of its tensors begin with in that file.
+    pub prefix: &'static str,
 }
 
 /// The modules after the pooling, in order.
@@ -99,7 +103,7 @@ impl ModuleList {
             let [inputs, outputs] = [0, 1].map(|i| said[i].or(info.shape.get(i).copied()).unwrap_or(1));
             let activation = Activation::Identity;
             let dense = Dense { inputs, outputs, bias: None, activation, residual: false, scores: false };
-            modules.push(Module { kind: Kind::Dense(dense), name: name.into(), folder: None });
+            modules.push(Module { kind: Kind::Dense(dense), name: name.into(), file: None, prefix: "" });
         }
         Ok(ModuleList { modules, ..Self::default() })
     }
@@ -112,7 +116,7 @@ impl ModuleList {
     /// What says that the model gives scores, if it does.
     pub fn scores_said(&self, folder: &Path) -> Option<String> {
         let last = self.modules.last().filter(|last| last.gives_scores())?;
-        let place = last.folder.as_deref().unwrap_or(folder).join("config.json");
+        let place = last.file.as_ref().map_or(folder.into(), |file| file.with_file_name("config.json"));
         Some(format!("{}: module_output_name: is 'scores'", place.display()))
     }
 
@@ -124,18 +128,18 @@ impl ModuleList {
 
 impl Module {
     fn read(kind: &str, number: usize, folder: PathBuf, warnings: &Warnings) -> Result<Self> {
-        let (kind, name) = match kind {
-            "Normalize" => (Kind::Normalize, String::new()),
+        let (kind, name, prefix) = match kind {
+            "Normalize" => (Kind::Normalize, String::new(), ""),
             "Dense" => {
                 let file = settings_of(&folder, &dense::FIELDS, warnings)?;
-                (Kind::Dense(Dense::read(&file)?), format!("dense_{number}"))
+                (Kind::Dense(Dense::read(&file)?), format!("dense_{number}"), "linear.")
             }
             _ => {
                 let file = settings_of(&folder, &NORM, warnings)?;
-                (Kind::LayerNorm(file.count("dimension")?), format!("norm_{number}"))
+                (Kind::LayerNorm(file.count("dimension")?), format!("norm_{number}"), "norm.")
             }
         };
-        Ok(Module { kind, name, folder: Some(folder) })
+        Ok(Module { kind, name, file: Some(folder.join(FILE)), prefix })
     }
 
     fn gives_scores(&self) -> bool {

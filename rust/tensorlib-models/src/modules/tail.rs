@@ -1,20 +1,19 @@
 //! Computes the modules after the pooling.
 
-use super::dense::Dense;
+use super::dense::{Activation, Dense};
 use super::list::{Kind, Module, ModuleList};
 use crate::files::Source;
 use crate::warnings::Warnings;
 use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{DeviceMap, HubName, HubNames, Loaded, Weights};
 use crate::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tensorlib::nn::{LayerNorm, Linear, Module as _, Pass};
 use tensorlib::{Backend, Context, DType, Gguf, Graph, Tensor};
 
 /// PyTorch's number that is added to variances and lengths.
 const NORM_EPS: f64 = 1e-5;
 const LENGTH_EPS: f64 = 1e-12;
-const FILE: &str = "model.safetensors";
 
 /// A module's weights.
 enum Step {
@@ -63,7 +62,7 @@ impl Tail {
             }
             let weights = module.weights(file, loading)?;
             let step = module.load(&weights).map_err(|e| e.about(&place))?;
-            match module.folder {
+            match module.file {
                 Some(_) => weights.finish(loading.warnings)?,
                 None => weights.freeze(),
             }
@@ -77,6 +76,19 @@ impl Tail {
         let weight_memory = WeightMemory::new(loaded.clone(), &contexts, loading.backend);
         let outputs = usize::try_from(width).unwrap_or(0);
         Ok(Some(Tail { steps, outputs, loaded, weight_memory, backend: loading.backend.clone() }))
+    }
+
+    /// Loads the product with a file's only matrix `weight` and its `bias`, through a rectifier if `rectified`. `name` is
+    /// that of its tensors.
+    pub fn of_file(file: &Path, name: &str, width: i64, rectified: bool, loading: &Loading) -> Result<Self> {
+        let entries = opened(file)?.entries();
+        let outputs = entries.iter().find(|entry| entry.name == "weight").and_then(|entry| entry.shape.get(1).copied());
+        let activation = if rectified { Activation::Relu } else { Activation::Identity };
+        let outputs = outputs.unwrap_or(1);
+        let dense = Dense { inputs: width, outputs, bias: Some(true), activation, residual: false, scores: false };
+        let module = Module { kind: Kind::Dense(dense), name: name.into(), file: Some(file.into()), prefix: "" };
+        let list = ModuleList { modules: vec![module], ..ModuleList::default() };
+        Self::load(&list, None, width, loading)?.ok_or_else(|| Error::internal("a module without weights"))
     }
 
     /// The number of elements of a result.
@@ -157,20 +169,20 @@ impl Module {
 
     /// Where its weights are, for messages.
     fn place(&self) -> String {
-        match &self.folder {
-            Some(folder) => folder.join(FILE).display().to_string(),
+        match &self.file {
+            Some(file) => file.display().to_string(),
             None => self.name.clone(),
         }
     }
 
-    /// Its weights: those of its folder, or the model's own.
-    fn weights(&self, file: Option<&Gguf>, loading: &Loading) -> Result<Weights> {
-        let source = match (&self.folder, file) {
-            (Some(folder), _) => Source::open(&file_of(folder)?)?,
-            (None, Some(file)) => Source::Gguf(file.clone()),
-            (None, None) => return Err(Error::internal("a module without a folder")),
+    /// Its weights: those of its file, or the model's own.
+    fn weights(&self, model: Option<&Gguf>, loading: &Loading) -> Result<Weights> {
+        let source = match (&self.file, model) {
+            (Some(file), _) => opened(file)?,
+            (None, Some(model)) => Source::Gguf(model.clone()),
+            (None, None) => return Err(Error::internal("a module without a file")),
         };
-        Ok(Weights::new(source, names(self.name.clone()), loading.devices.clone(), loading.stored_as)?
+        Ok(Weights::new(source, names(self.name.clone(), self.prefix), loading.devices.clone(), loading.stored_as)?
             .exact(loading.exact))
     }
 
@@ -198,24 +210,23 @@ impl Module {
     }
 }
 
-/// The file of a module's weights.
-fn file_of(folder: &Path) -> Result<PathBuf> {
-    let file = folder.join(FILE);
+/// The tensors of a module's file.
+fn opened(file: &Path) -> Result<Source> {
     if file.exists() {
-        return Ok(file);
+        return Source::open(file);
     }
     Err(Error::no_file(format!("{}: does not exist: it has the weights of a module", file.display()))
         .with_hint("weights of PyTorch (pytorch_model.bin) are programs: convert them to safetensors before"))
 }
 
-/// PyTorch's names of a module's tensors.
-fn names(module: String) -> HubNames {
+/// PyTorch's names of a module's tensors, which begin with `prefix`.
+fn names(module: String, prefix: &'static str) -> HubNames {
     HubNames::new(move |name| {
         let rest = name.strip_prefix(&module).unwrap_or(name);
-        let part = if module.starts_with("dense_") { "linear" } else { "norm" };
+        let part = rest.strip_prefix('.').unwrap_or(rest);
         HubName::One(vec![match rest.strip_prefix("_residual") {
             Some(end) => format!("residual{end}"),
-            None => format!("{part}{rest}"),
+            None => format!("{prefix}{part}"),
         }])
     })
 }

@@ -48,7 +48,7 @@ impl Spec {
     }
 
     /// The vectors of a line's tokens after the last layer. No types: all are 0.
-    fn hidden(&self, t: &Tensors, tokens: &[u32], types: &[u32]) -> Vec<Row> {
+    pub fn hidden(&self, t: &Tensors, tokens: &[u32], types: &[u32]) -> Vec<Row> {
         let e = self.embedding;
         let row = |name: &str, i: usize| t.find(name).map(|values| &values[i * e..(i + 1) * e]);
         let mut xs: Vec<Row> = Vec::new();
