@@ -1,10 +1,12 @@
 //! Texts as vectors, by encoders and by language models.
 
-use crate::encoder::pooled;
+use crate::encoder::{pooled, unit};
 use crate::kind::check_known;
+use crate::modules::{Loading, Tail};
 use crate::package::Package;
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::weight_memory::Memory;
+use crate::weights::DeviceMap;
 use crate::{Decoder, DecoderOptions, Encoder, EncoderOptions, Error, Result, TokenizedText};
 use std::fmt;
 use std::path::Path;
@@ -81,6 +83,9 @@ pub struct Embedder {
     decoder: Decoder,
     sentences: SentenceSettings,
     pooling: Pooling,
+    /// The modules after the pooling.
+    tail: Option<Tail>,
+    warnings: Vec<String>,
     max_tokens: usize,
     /// The elements that are kept of a vector.
     kept: usize,
@@ -135,11 +140,21 @@ impl Embedder {
         if let Some(dtype) = options.stored_as {
             load = load.stored_as(dtype);
         }
+        let (file, warnings) = (package.gguf(), package.warnings.clone());
         let decoder = Decoder::from_package(package, backend, &load.with_vectors())?;
+        let loading = Loading {
+            devices: DeviceMap::new(backend, &options.placement),
+            stored_as: options.stored_as,
+            exact: options.exact,
+            backend,
+            warnings: &warnings,
+        };
+        let width = decoder.n_logits();
+        let tail = Tail::load(&sentences.modules, file.as_ref(), width as i64, &loading)?;
         let max_tokens = sentences.max_tokens.map_or(decoder.context(), |n| n.min(decoder.context()));
-        let kept = sentences.kept(options.dimensions, decoder.n_logits())?;
+        let kept = sentences.kept(options.dimensions, tail.as_ref().map_or(width, Tail::outputs))?;
         let session = Mutex::new(decoder.session(DType::F16)?);
-        Ok(Embedder { decoder, sentences, pooling, max_tokens, kept, session })
+        Ok(Embedder { decoder, sentences, pooling, tail, warnings: warnings.list(), max_tokens, kept, session })
     }
 
     /// How the vectors of tokens are pooled.
@@ -149,7 +164,7 @@ impl Embedder {
 
     /// Oddities of the model's files that are no errors, a line each.
     pub fn warnings(&self) -> &[String] {
-        self.decoder.warnings()
+        &self.warnings
     }
 
     /// The vectors of these texts, in their order. Texts that are too long are cut.
@@ -179,7 +194,13 @@ impl Embedder {
         };
         match rows.iter().find(|x| !x.is_finite()) {
             Some(value) => Err(session.not_finite(&format!("the vector of a token holds {value}"))),
-            None => Ok(pooled(&rows, (self.decoder.n_logits(), self.kept), self.pooling)),
+            None => {
+                let mut vectors = vec![pooled(&rows, self.decoder.n_logits(), self.pooling)];
+                if let Some(tail) = &self.tail {
+                    vectors = tail.apply(&vectors)?;
+                }
+                Ok(unit(vectors.first().map_or(&[], Vec::as_slice), self.kept))
+            }
         }
     }
 }
@@ -221,6 +242,7 @@ impl EmbedTexts for Embedder {
     }
 
     fn memory(&self) -> Memory {
-        self.decoder.memory()
+        let memory = self.decoder.memory();
+        self.tail.iter().fold(memory, |memory, tail| tail.with_memory(memory))
     }
 }

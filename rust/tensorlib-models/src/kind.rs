@@ -45,8 +45,10 @@ impl ModelKind {
         // SAFETY: as the caller promises.
         let package = unsafe { Package::open_mapped(path.as_ref())? };
         let settings = &package.settings;
+        if encoder::is_encoder(settings)? {
+            return Ok(ModelKind::Encoder);
+        }
         Ok(match settings.architecture() {
-            name if encoder::is_encoder(name) => ModelKind::Encoder,
             "qwen3" if reranker::is_reranker(settings, path.as_ref())? => ModelKind::Reranker,
             _ if package.makes_vectors()? => ModelKind::Embedder,
             _ => ModelKind::Decoder,

@@ -13,6 +13,7 @@ pub mod files;
 mod generate;
 mod hub_cache;
 mod kind;
+mod modules;
 mod package;
 mod perplexity;
 mod placement;

@@ -2,12 +2,14 @@
 
 use crate::files::Source;
 use crate::hub_cache;
+use crate::modules::ModuleList;
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::settings::Settings;
 use crate::tokenizer::Tokenizer;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+use tensorlib::Gguf;
 
 /// Names of a hub folder's tensor files; the first that exists is used.
 const TENSORS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
@@ -63,6 +65,19 @@ impl Package {
         }
     }
 
+    /// The model's folder, if it is one of a hub.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// The model's file, if it is one of GGUF.
+    pub fn gguf(&self) -> Option<Gguf> {
+        match &self.files {
+            Source::Gguf(file) => Some(file.clone()),
+            Source::Safetensors(_) => None,
+        }
+    }
+
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> Result<Tokenizer> {
         match (&self.files, &self.folder) {
@@ -77,7 +92,13 @@ impl Package {
     pub fn sentence_settings(&self, chosen: Option<Pooling>, prompt: Option<&str>) -> Result<SentenceSettings> {
         match (&self.folder, prompt) {
             (None, Some(name)) => Err(Error::invalid(format!("prompt '{name}': GGUF files have none: folders do"))),
-            (None, None) => SentenceSettings::of_gguf(&self.settings, chosen),
+            (None, None) => {
+                let settings = SentenceSettings::of_gguf(&self.settings, chosen)?;
+                let file = self.gguf();
+                let modules =
+                    file.map(|file| ModuleList::of_gguf(&file, &self.settings)).transpose()?.unwrap_or_default();
+                Ok(SentenceSettings { modules, ..settings })
+            }
             (Some(folder), prompt) => SentenceSettings::of_folder(folder, chosen, prompt, &self.warnings),
         }
     }

@@ -1,7 +1,8 @@
 //! How a text's vector follows from its tokens' vectors, as the files of sentence-transformers or a GGUF file define
 //! it.
 
-use crate::settings::{check_fields, optional_json, Fields, Key, Settings};
+use crate::modules::ModuleList;
+use crate::settings::{optional_json, Fields, Key, Object, Settings};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value as Json;
@@ -30,8 +31,10 @@ pub(crate) struct SentenceSettings {
     pub prompt: String,
     /// Whether texts are converted to lower case first.
     pub lower_case: bool,
-    /// The setting of a file that says that the model gives scores and no vectors.
+    /// What a file says that means that the model gives scores and no vectors.
     pub scores_alone: Option<String>,
+    /// The modules after the pooling.
+    pub modules: ModuleList,
 }
 
 /// GGUF's setting.
@@ -39,8 +42,6 @@ const POOLING_TYPE: Key = Key("pooling_type", "");
 /// Its value for a head that computes scores.
 const RANK: i64 = 4;
 
-/// Any other layer after the pooling would change the vectors.
-const KNOWN_MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
 /// The settings of the first module; older folders have its model in the name.
 const TRANSFORMER_FILES: [&str; 7] = [
     "sentence_bert_config.json",
@@ -52,7 +53,6 @@ const TRANSFORMER_FILES: [&str; 7] = [
     "sentence_xlnet_config.json",
 ];
 
-const MODULE: Fields = Fields { known: &["idx", "name", "path", "type"], only: &[("kwargs", &["[]", "{}"])] };
 const TRANSFORMER: Fields = Fields {
     known: &["do_lower_case", "max_seq_length", "modality_config", "unpad_inputs"],
     only: &[
@@ -78,41 +78,9 @@ const POOLING: Fields = Fields {
     only: &[],
 };
 const SENTENCE: Fields = Fields {
-    known: &["__version__", "default_prompt_name", "prompts", "similarity_fn_name", "truncate_dim"],
+    known: &["__version__", "activation_fn", "default_prompt_name", "prompts", "similarity_fn_name", "truncate_dim"],
     only: &[("model_type", &["\"SentenceTransformer\"", "\"CrossEncoder\""])],
 };
-
-/// A JSON object and the name of its file.
-struct Object {
-    json: Json,
-    path: String,
-}
-
-impl Object {
-    fn read(path: &Path, fields: &Fields, warnings: &Warnings) -> Result<Option<Self>> {
-        let Some(json) = optional_json(path)? else { return Ok(None) };
-        let object = Object { json, path: path.display().to_string() };
-        object.check(&object.path, &object.json, fields, warnings)?;
-        Ok(Some(object))
-    }
-
-    fn check(&self, what: &str, json: &Json, fields: &Fields, warnings: &Warnings) -> Result<()> {
-        let all = json.as_object().into_iter().flatten();
-        check_fields(&[fields], what, all.map(|(name, value)| (name.as_str(), value.clone())), warnings)
-    }
-
-    fn wrong(&self, name: &str, valid: &str) -> Error {
-        Error::format(format!("{}: {name}: is {}: {valid} is valid", self.path, self.json[name]))
-    }
-
-    /// true or false; false if it is null or missing.
-    fn flag(&self, name: &str) -> Result<bool> {
-        match &self.json[name] {
-            Json::Null => Ok(false),
-            value => value.as_bool().ok_or_else(|| self.wrong(name, "true or false")),
-        }
-    }
-}
 
 impl SentenceSettings {
     /// Whether a GGUF file says that the vectors of tokens are pooled.
@@ -145,7 +113,8 @@ impl SentenceSettings {
             }
             None => None,
             Some(RANK) => {
-                return Ok(SentenceSettings { scores_alone: Some(settings.name(POOLING_TYPE)), ..Self::default() })
+                let what = format!("{}: is 4 (rank)", settings.name(POOLING_TYPE));
+                return Ok(SentenceSettings { scores_alone: Some(what), ..Self::default() });
             }
             Some(other) => {
                 let message = format!(
@@ -189,8 +158,8 @@ impl SentenceSettings {
 
     /// Refuses vectors of a model that its file gives no pooling for them.
     pub(crate) fn check_vectors(&self) -> Result<()> {
-        let Some(name) = &self.scores_alone else { return Ok(()) };
-        let message = format!("{name}: is 4 (rank): the model gives scores, no vectors");
+        let Some(what) = &self.scores_alone else { return Ok(()) };
+        let message = format!("{what}: the model gives scores, no vectors");
         Err(Error::unsupported(message)
             .with_hint("rerank and classify use its head; --pooling mean, cls or last gives vectors"))
     }
@@ -202,8 +171,9 @@ impl SentenceSettings {
         named: Option<&str>,
         warnings: &Warnings,
     ) -> Result<Self> {
-        let pooling_file = folder.join(check_modules(folder, warnings)?).join("config.json");
-        let mut found = SentenceSettings { pooling: chosen, ..Self::default() };
+        let (pooling_folder, modules) = ModuleList::of_folder(folder, warnings)?;
+        let pooling_file = folder.join(pooling_folder).join("config.json");
+        let mut found = SentenceSettings { pooling: chosen, modules, ..Self::default() };
         let transformer = TRANSFORMER_FILES.iter().map(|name| folder.join(name)).find(|path| path.exists());
         if let Some(file) = transformer.map(|path| Object::read(&path, &TRANSFORMER, warnings)).transpose()?.flatten() {
             found.lower_case = file.flag("do_lower_case")?;
@@ -221,13 +191,19 @@ impl SentenceSettings {
             found.max_tokens = length(&Object { json, path: path.display().to_string() }, "model_max_length")?;
         }
         let pooling = Object::read(&pooling_file, &POOLING, warnings)?;
-        if let (None, Some(file)) = (chosen, &pooling) {
-            found.pooling = pooling_of(file)?;
+        if let (Some(file), true) = (&pooling, chosen.is_none() || found.modules.gives_scores()) {
+            let said = pooling_of(file, found.modules.depends_on_length())?;
+            found.modules.pooling = said;
+            found.pooling = chosen.or(said);
+        }
+        if chosen.is_none() {
+            found.scores_alone = found.modules.scores_said(folder);
         }
         let path = folder.join("config_sentence_transformers.json");
         if let Some(file) = Object::read(&path, &SENTENCE, warnings)? {
             found.prompt = prompt(&file, named)?;
             found.dimensions = length(&file, "truncate_dim")?;
+            found.modules.activation = file.text_if("activation_fn")?.map(String::from);
         } else if let Some(name) = named {
             return Err(Error::invalid(format!(
                 "prompt '{name}': {} does not exist, which has prompts",
@@ -240,29 +216,6 @@ impl SentenceSettings {
         }
         Ok(found)
     }
-}
-
-/// Refuses unknown modules. Returns the folder of the pooling's settings.
-fn check_modules(folder: &Path, warnings: &Warnings) -> Result<String> {
-    let (path, usual) = (folder.join("modules.json"), "1_Pooling".to_string());
-    let Some(json) = optional_json(&path)? else { return Ok(usual) };
-    let file = Object { json, path: path.display().to_string() };
-    let mut pooling = None;
-    for module in file.json.as_array().into_iter().flatten() {
-        file.check(&file.path, module, &MODULE, warnings)?;
-        let kind = module["type"].as_str().and_then(|kind| kind.rsplit('.').next()).unwrap_or_default();
-        if !KNOWN_MODULES.contains(&kind) {
-            let message = format!("{}: module '{kind}': {} are known", file.path, KNOWN_MODULES.join(", "));
-            return Err(Error::unsupported(message));
-        }
-        if kind == "Pooling" {
-            let named = module["path"].as_str().unwrap_or(&usual).to_string();
-            if pooling.replace(named).is_some() {
-                return Err(Error::unsupported(format!("{}: two modules 'Pooling': one is known", file.path)));
-            }
-        }
-    }
-    Ok(pooling.unwrap_or(usual))
 }
 
 /// A number of tokens or elements; null, or a number that nothing reaches, means no limit.
@@ -295,7 +248,8 @@ fn prompt(file: &Object, named: Option<&str>) -> Result<String> {
     })
 }
 
-fn pooling_of(file: &Object) -> Result<Option<Pooling>> {
+/// `by_length`: modules follow whose results depend on the vector's length, and not on its direction alone.
+fn pooling_of(file: &Object, by_length: bool) -> Result<Option<Pooling>> {
     // Newer files name one mode or list several; older ones have a flag for each.
     let named = match &file.json["pooling_mode"] {
         Json::Null => None,
@@ -309,6 +263,10 @@ fn pooling_of(file: &Object) -> Result<Option<Pooling>> {
     let modes: Vec<&str> = modes.iter().map(String::as_str).collect();
     match modes[..] {
         [] => Ok(None),
+        ["mean_sqrt_len_tokens" | "pooling_mode_mean_sqrt_len_tokens"] if by_length => {
+            let message = format!("{}: has mean_sqrt_len_tokens before modules with weights", file.path);
+            Err(Error::unsupported(message + ": one of mean, cls and lasttoken is known there"))
+        }
         // Divided by the root of the number of tokens: the direction is the same, and vectors have length 1.
         ["mean" | "pooling_mode_mean_tokens" | "mean_sqrt_len_tokens" | "pooling_mode_mean_sqrt_len_tokens"] => {
             Ok(Some(Pooling::Mean))

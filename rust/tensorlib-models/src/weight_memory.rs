@@ -101,14 +101,19 @@ impl WeightMemory {
 
     /// The memory that the weights take now.
     pub fn memory(&self) -> Memory {
+        self.added_to(Memory { held: self.backend.packed_memory(), ..Memory::default() })
+    }
+
+    /// This memory with that of these weights, but for the backend's packed copies, which count once.
+    pub fn added_to(&self, other: Memory) -> Memory {
         let (left, given_back) =
             self.state.lock().map_or((self.tensors, 0), |state| (state.left.len(), state.given_back));
         Memory {
-            tensors: self.tensors,
-            stored: self.stored,
-            replaced_tensors: self.tensors - left,
-            given_back,
-            held: self.backend.packed_memory() + self.contexts.iter().map(Context::used_memory).sum::<usize>(),
+            tensors: other.tensors + self.tensors,
+            stored: other.stored + self.stored,
+            replaced_tensors: other.replaced_tensors + self.tensors - left,
+            given_back: other.given_back + given_back,
+            held: other.held + self.contexts.iter().map(Context::used_memory).sum::<usize>(),
         }
     }
 }

@@ -36,11 +36,12 @@ use crate::tokenizer::Tokenizer;
 use crate::weight_memory::{Memory, WeightMemory};
 use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
-pub(crate) use architectures::names;
+pub(crate) use architectures::{gemma3, names};
 pub use cost::Cost;
 pub use prefix_store::PrefixStore;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
+pub(crate) use shape::Shape as DecoderShape;
 
 use cache::Cache;
 use network::{Kept, Logits, Network, Results, Wanted};

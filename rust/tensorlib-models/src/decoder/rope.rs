@@ -168,6 +168,11 @@ impl Rope {
         options.ext_factor(1.0).n_ctx_orig(self.trained).beta_fast(self.beta_fast).beta_slow(self.beta_slow)
     }
 
+    /// Whether the settings list a factor of each pair's frequency, or define one.
+    pub fn has_listed_factors(&self) -> bool {
+        matches!(self.factors, Factors::Are(_) | Factors::LongAndShort { .. })
+    }
+
     /// The name of the tensor with the factors for contexts of `context` tokens, if there are two.
     fn long_or_short(context: i64, trained: i64) -> &'static str {
         match context > trained {

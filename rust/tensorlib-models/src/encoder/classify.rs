@@ -1,6 +1,6 @@
 //! Scores of texts and of pairs of texts, from the head of a classifier or cross-encoder.
 
-use super::head::{Head, Scores};
+use super::head::{Head, Kind, Scores};
 use super::{Encoder, Line};
 use crate::score::{self, ScorePairs};
 use crate::{Error, Result};
@@ -132,8 +132,16 @@ impl Encoder {
         }
         let (n, mut scores) = (head.labels().len(), vec![Vec::new(); lines.len()]);
         self.each_batch(first, &rows, progress, |ctx, batch| {
-            let hidden = self.hidden(ctx, &rows, batch, head.reads_firsts())?;
-            let logits = self.read(&head.forward(batch, &hidden, &self.pass())?)?;
+            let logits: Vec<f32> = match head.kind() {
+                Kind::Classifier(head) => {
+                    let hidden = self.hidden(ctx, &rows, batch, head.reads_firsts())?;
+                    self.read(&head.forward(batch, &hidden, &self.pass())?)?
+                }
+                Kind::Modules(tail, pooling) => {
+                    let pooled = self.pooled(ctx, (first, &rows), batch, *pooling)?;
+                    tail.apply(&pooled)?.into_iter().flatten().map(|x| x as f32).collect()
+                }
+            };
             for (line, logits) in batch.lines.iter().zip(logits.chunks_exact(n)) {
                 if let Some((label, value)) = head.labels().iter().zip(logits).find(|(_, value)| !value.is_finite()) {
                     return Err(self.not_finite(format!("line {}: the logit of '{label}' is {value}", first + line)));

@@ -29,6 +29,47 @@ pub enum Positions {
     Rows { rows: i64, first: i64 },
     /// Queries and keys are rotated.
     Turned(RopeOptions),
+    /// Products of queries and keys are lowered by their distance times a slope, which falls from head to head; the
+    /// number says how steeply (Press, Smith and Lewis, 2022).
+    Slopes(f64),
+}
+
+/// Which queries and keys are normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryNorms {
+    None,
+    /// Those of each head.
+    Heads,
+    /// Those of all heads together, if the files have such norms. The gate is the second half of its matrix then, and
+    /// another norm follows attention.
+    WholeIfStored,
+}
+
+/// Layers with several feed-forward blocks, of which each token uses some.
+#[derive(Clone, Copy, Debug)]
+pub struct Experts {
+    pub count: i64,
+    pub used: i64,
+    /// The second of each of this many layers has experts.
+    pub every: i64,
+}
+
+impl Experts {
+    /// Whether this layer has experts.
+    pub fn are_in(&self, layer: i64) -> bool {
+        layer % self.every == 1
+    }
+}
+
+/// The matrix that makes the gate of a feed-forward block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateRows {
+    /// One of its own.
+    Own,
+    /// The first half of the matrix that makes both factors.
+    First,
+    /// The second half of that matrix.
+    Second,
 }
 
 /// Where a layer's norms are.
@@ -39,6 +80,18 @@ pub enum Norms {
     /// Before each block: norm, attention, sum; norm, feed-forward, sum. The first layer has no norm before attention,
     /// and one more norm follows the last layer.
     Before,
+    /// Before and after each block: norm, attention, norm, sum; norm, feed-forward, norm, sum. One more norm follows the
+    /// last layer.
+    Around,
+}
+
+/// What norms compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// The mean is subtracted, and the rest divided by its deviation.
+    Layer,
+    /// The vector is divided by the root of its mean square.
+    RootMeanSquare,
 }
 
 /// Layers whose tokens attend only to near ones.
@@ -46,8 +99,8 @@ pub enum Norms {
 pub struct Windows {
     /// The largest distance between a token and one that it attends to.
     pub distance: i64,
-    /// Layers whose number is a multiple of this attend to all tokens.
-    pub every: i64,
+    /// Which layers have the window.
+    pub layers: Vec<bool>,
     /// The rotation in the layers with a window.
     pub rope: RopeOptions,
 }
@@ -86,8 +139,20 @@ pub struct Shape {
     /// The number of elements of a token's embedding; a product makes `width` of them if they are fewer.
     pub embedding: i64,
     pub heads: i64,
+    /// Heads of keys and values, each of which serves the same number of heads of queries.
+    pub kv_heads: i64,
+    /// Elements of a head.
+    pub head: i64,
+    /// The factor of products of queries and keys.
+    pub attention_scale: f64,
+    pub query_norms: QueryNorms,
     pub ffn: i64,
+    pub norm: NormKind,
     pub eps: f64,
+    /// The factor of embeddings.
+    pub embedding_scale: f64,
+    /// A norm follows the embeddings.
+    pub embedding_norm: bool,
     pub activation: Activation,
     pub positions: Positions,
     /// The most tokens of a line.
@@ -96,12 +161,14 @@ pub struct Shape {
     pub buckets: Option<i64>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
-    /// One matrix makes the gate and what it multiplies.
-    pub fused_gate: bool,
+    pub gate: GateRows,
+    pub experts: Option<Experts>,
     pub norms: Norms,
     pub windows: Option<Windows>,
     /// The head of the architecture's classifiers, if it has them.
-    pub head: Option<HeadShape>,
+    pub classifier: Option<HeadShape>,
+    /// Modules with weights follow the pooling of each published model.
+    pub has_modules: bool,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -117,6 +184,13 @@ impl Counts {
     pub const BERT: Counts = Counts { width: WIDTH, layers: LAYERS, heads: HEADS, ffn: FFN };
 }
 
+impl Windows {
+    /// Whether a layer has the window.
+    pub fn has(&self, layer: i64) -> bool {
+        usize::try_from(layer).is_ok_and(|layer| self.layers.get(layer).copied().unwrap_or(false))
+    }
+}
+
 impl Shape {
     /// Reads the settings that all encoders have; everything else as in BERT, with rows for positions from `first` on.
     pub fn read(settings: &Settings, counts: &Counts, eps: Key, rows: Key, first: i64) -> Result<Self> {
@@ -129,27 +203,32 @@ impl Shape {
         if rows_of <= first {
             return Err(settings.refuse(rows, format!("is {rows_of}: more than {first} is valid")));
         }
+        let head = width / heads;
         Ok(Shape {
             layers: settings.count(counts.layers)?,
             width,
             embedding: width,
             heads,
+            kv_heads: heads,
+            head,
+            attention_scale: 1.0 / (head as f64).sqrt(),
+            query_norms: QueryNorms::None,
             ffn: settings.count(counts.ffn)?,
+            norm: NormKind::Layer,
             eps: settings.number(eps)?,
+            embedding_scale: 1.0,
+            embedding_norm: true,
             activation: Activation::GeluErf,
             positions: Positions::Rows { rows: rows_of, first },
             max_tokens: rows_of - first,
             buckets: None,
             fused: false,
-            fused_gate: false,
+            gate: GateRows::Own,
+            experts: None,
             norms: Norms::After,
             windows: None,
-            head: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
+            classifier: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
+            has_modules: false,
         })
-    }
-
-    /// The number of elements of a head.
-    pub fn head(&self) -> i64 {
-        self.width / self.heads
     }
 }

@@ -5,10 +5,12 @@
 
 mod fields;
 mod json_file;
+mod object;
 mod tables;
 
 pub(crate) use fields::{check as check_fields, is_same, Fields};
 pub(crate) use json_file::{optional_json, parse_json, read_json, read_text};
+pub(crate) use object::Object;
 pub(crate) use tables::*;
 
 use crate::warnings::Warnings;

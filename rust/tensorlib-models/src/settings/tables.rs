@@ -150,6 +150,21 @@ pub(crate) const DISTILBERT_CONFIG: Fields = Fields {
     only: &[],
 };
 
+/// Fields of EmbeddingGemma's config.json that it has in common with Gemma's language models.
+pub(crate) const GEMMA_CONFIG: Fields = Fields {
+    known: &["attention_bias", "layer_types"],
+    only: &[("attn_logit_softcapping", &[]), ("final_logit_softcapping", &[])],
+};
+
+/// Fields of GTE's config.json: how its code computes on GPUs, and lengths, which the tokenizer's files have.
+pub(crate) const GTE_CONFIG: Fields = Fields {
+    known: &["model_max_length", "unpad_inputs", "use_memory_efficient_attention"],
+    only: &[("logn_attention_clip1", &["false"]), ("logn_attention_scale", &["false"])],
+};
+
+/// Fields of Jina's config.json. The tokenizer's files have the length, and those of sentences the pooling.
+pub(crate) const JINA_CONFIG: Fields = Fields { known: &["model_max_length"], only: &[("emb_pooler", &["\"mean\""])] };
+
 /// Fields of ModernBERT's config.json: training, and biases, of which the tensors' names say the same.
 pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
     known: &[
@@ -177,7 +192,6 @@ pub(crate) const MODERNBERT_CONFIG: Fields = Fields {
 pub(crate) const ENCODER_CONFIG: Fields = Fields {
     known: COMMON,
     only: &[
-        ("activation_function", &["\"swiglu\""]),
         ("add_cross_attention", &["false"]),
         ("alibi", &["false"]),
         ("causal", &["false"]),
@@ -201,12 +215,10 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
         "last_layer_subset",
         "max_trained_positions",
         "attn_pdrop",
-        "expert_choice_router",
         "ffn_div",
         "mlp_fc1_bias",
         "mlp_fc2_bias",
         "moe_*",
-        "num_shared_experts",
         "qkv_proj_bias",
         "pad_vocab_size_multiple",
         "parallel_block_tied_norm",
@@ -216,7 +228,13 @@ pub(crate) const NOMIC_CONFIG: Fields = Fields {
         "use_flash_attn",
         "use_xentropy",
     ],
-    only: &[("rotary_emb_scale_base", &[]), ("scale_attn_by_inverse_layer_idx", &["false"])],
+    only: &[
+        ("expert_choice_router", &["false"]),
+        ("moe_normalize_expert_weights", &["false"]),
+        ("num_shared_experts", &["0"]),
+        ("rotary_emb_scale_base", &[]),
+        ("scale_attn_by_inverse_layer_idx", &["false"]),
+    ],
 };
 
 /// Fields of rotations that the code does not read.
@@ -249,6 +267,10 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_epsilon",
         "classifier.output_labels",
+        "dense_2_feat_in",
+        "dense_2_feat_out",
+        "dense_3_feat_in",
+        "dense_3_feat_out",
         "pooling_type",
         "rope.scaling.finetuned",
         "tensor_data_layout",
@@ -286,6 +308,10 @@ pub(crate) const ENCODER_GGUF: Fields = Fields {
     known: &[
         "attention.layer_norm_rms_epsilon",
         "classifier.output_labels",
+        "dense_2_feat_in",
+        "dense_2_feat_out",
+        "dense_3_feat_in",
+        "dense_3_feat_out",
         "pooling_type",
         "tensor_data_layout",
         "vocab_size",

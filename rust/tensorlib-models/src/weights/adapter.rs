@@ -207,7 +207,9 @@ fn adapter_names(model: &HubNames) -> HubNames {
             format!("base_model.model.{module}.{part}.weight")
         };
         match of(base) {
-            HubName::One(candidates) => HubName::One(candidates.iter().map(|name| theirs(name)).collect()),
+            HubName::One(candidates) | HubName::Rows { names: candidates, .. } => {
+                HubName::One(candidates.iter().map(|name| theirs(name)).collect())
+            }
             HubName::Stack(Stack { of, .. }) => {
                 HubName::Stack(Stack { of: Box::new(move |i| theirs(&of(i))), fused: Vec::new(), half: None })
             }

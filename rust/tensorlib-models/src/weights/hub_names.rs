@@ -10,6 +10,12 @@ pub enum HubName {
     One(Vec<String>),
     /// Matrices of experts.
     Stack(Stack),
+    /// Matrices of experts, whose rows follow each other in one matrix: the first of these names that exists.
+    Rows {
+        names: Vec<String>,
+        /// The rows of each matrix belong to its inputs.
+        transposed: bool,
+    },
 }
 
 /// Where a hub folder stores the matrices of all experts.
@@ -45,6 +51,6 @@ impl HubNames {
 pub fn way_of_naming(names: &HubNames, entries: &HashMap<String, usize>) -> usize {
     match (names.of)("token_embd.weight") {
         HubName::One(all) => all.iter().position(|name| entries.contains_key(name)).unwrap_or(0),
-        HubName::Stack(_) => 0,
+        HubName::Stack(_) | HubName::Rows { .. } => 0,
     }
 }

@@ -4,10 +4,10 @@ use crate::files::listed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 
-/// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs and for
-/// training, scales of activations and caches that other programs store in 8 bits, and the other list of long
-/// rotations.
-const HARMLESS: [&str; 32] = [
+/// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs, for
+/// training, and for vectors, which an own reader loads, scales of activations and caches that other programs store in
+/// 8 bits, and the other list of long rotations.
+const HARMLESS: [&str; 34] = [
     "rotary_emb.",
     "rope_factors_",
     "rope_freqs.",
@@ -33,6 +33,8 @@ const HARMLESS: [&str; 32] = [
     "head.dense.",
     "head.norm.",
     "cls.",
+    "dense_2.",
+    "dense_3.",
     "lm_head.",
     "k_scale",
     "v_scale",

@@ -113,9 +113,22 @@ impl Weights {
         let leaf = self.context_with_data(name).zeros(dtype, shape)?;
         leaf.set_name(name)?;
         let mut at = 0;
-        for (Segment { entry, first, elements }, scales) in segments.iter().zip(&scales) {
+        for (Segment { entry, first, elements, transposed }, scales) in segments.iter().zip(&scales) {
             let row = entry.row().max(1);
-            if changed || dtype != stored {
+            if let Some(size) = transposed {
+                let matrices = usize::try_from(elements / size.max(&1)).unwrap_or(0);
+                for piece in pieces(*elements, row, matrices, usize::try_from(*size).unwrap_or(usize::MAX)) {
+                    let mut values = self.values(set, entry, &piece)?;
+                    if let Some(scales) = scales {
+                        scales.apply(piece.start, &mut values);
+                    }
+                    let inputs = values.len() / row;
+                    let turned: Vec<f32> = (0..values.len()).map(|i| values[i % inputs * row + i / inputs]).collect();
+                    let bytes = self.part_bytes(name, dtype, &turned, inputs)?;
+                    leaf.write_bytes(at, &bytes)?;
+                    at += bytes.len();
+                }
+            } else if changed || dtype != stored {
                 for mut piece in pieces(*elements, row, 1, PIECE.max(row)) {
                     piece.start += first;
                     let mut values = self.values(set, entry, &piece)?;

@@ -257,6 +257,9 @@ impl Weights {
                     all.get(way_of_naming(names, entries)).cloned().unwrap_or(first)
                 }
                 HubName::Stack(stack) => (stack.of)(0),
+                HubName::Rows { names: all, .. } => {
+                    all.get(way_of_naming(names, entries)).or(all.first()).cloned().unwrap_or_else(|| name.to_string())
+                }
             },
         }
     }
@@ -268,7 +271,7 @@ impl Weights {
             Files::Hub { set, entries, names } => {
                 let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
                 match (names.of)(name) {
-                    HubName::One(all) => all.iter().find_map(|name| shape(name)),
+                    HubName::One(all) | HubName::Rows { names: all, .. } => all.iter().find_map(|name| shape(name)),
                     HubName::Stack(Stack { of, .. }) => {
                         let count = (0..).take_while(|i| entries.contains_key(&of(*i))).count() as i64;
                         shape(&of(0)).map(|of_one| [&of_one[..], &[count]].concat())

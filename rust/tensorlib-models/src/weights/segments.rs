@@ -10,11 +10,13 @@ pub struct Segment<'a> {
     pub entry: &'a Entry,
     pub first: u64,
     pub elements: u64,
+    /// The elements of each matrix to be transposed.
+    pub transposed: Option<u64>,
 }
 
 impl<'a> Segment<'a> {
     fn whole(entry: &'a Entry) -> Self {
-        Segment { entry, first: 0, elements: entry.elements() }
+        Segment { entry, first: 0, elements: entry.elements(), transposed: None }
     }
 }
 
@@ -23,6 +25,10 @@ pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[
     let of_one = &shape[..shape.len().saturating_sub(1)];
     let (parts, part_shape): (Vec<&Entry>, _) = match name {
         HubName::One(candidates) => (candidates.iter().find_map(|name| find(name)).into_iter().collect(), shape),
+        HubName::Rows { names, transposed } => {
+            let Some(entry) = names.iter().find_map(|name| find(name)) else { return Ok(Vec::new()) };
+            return rows_of_all(entry, transposed, shape);
+        }
         HubName::Stack(stack) => {
             if let Some(fused) = stack.fused.iter().find_map(|name| find(name)) {
                 return halves(fused, &stack, shape);
@@ -46,6 +52,17 @@ pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[
     Ok(parts.into_iter().map(Segment::whole).collect())
 }
 
+/// All matrices [inputs, outputs, experts] of an entry in which their rows follow each other.
+fn rows_of_all<'a>(entry: &'a Entry, transposed: bool, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
+    let [inputs, outputs, experts] = *shape else {
+        return Err(Error::internal("a stack of other than matrices"));
+    };
+    let stored = if transposed { [outputs, inputs * experts] } else { [inputs, outputs * experts] };
+    check(&entry.name, &entry.shape, entry.type_name.clone(), &stored)?;
+    let size = u64::try_from(inputs * outputs).unwrap_or(0);
+    Ok(vec![Segment { transposed: transposed.then_some(size), ..Segment::whole(entry) }])
+}
+
 /// The rows of each matrix of a fused stack: in each matrix the gates' rows come first, then the others.
 fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
     let Some(half) = stack.half else {
@@ -58,7 +75,9 @@ fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segm
     check(&entry.name, &entry.shape, entry.type_name.clone(), &[*inputs, 2 * outputs, *experts])?;
     let elements = u64::try_from(inputs * outputs).unwrap_or(0);
     let first = |expert: u64| (2 * expert + half) * elements;
-    Ok((0..u64::try_from(*experts).unwrap_or(0)).map(|e| Segment { entry, first: first(e), elements }).collect())
+    Ok((0..u64::try_from(*experts).unwrap_or(0))
+        .map(|e| Segment { entry, first: first(e), elements, transposed: None })
+        .collect())
 }
 
 /// The names `blk.0.ffn_gate.0.weight` and so on for `blk.0.ffn_gate_exps.weight`, if the file has those.

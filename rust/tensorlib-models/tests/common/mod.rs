@@ -5,6 +5,7 @@ pub mod architectures;
 pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;
+pub mod encoder_pass;
 pub mod math;
 pub mod reranker_files;
 pub mod sampling;

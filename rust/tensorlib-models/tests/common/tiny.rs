@@ -146,6 +146,36 @@ impl Tensors {
         made
     }
 
+    /// These tensors with the rows of all experts in one matrix, and those of down projections transposed, as Nomic's
+    /// folders have them.
+    pub fn with_experts_as_rows(&self) -> Tensors {
+        let mut made = self.clone();
+        for stored in made.all.values_mut().filter(|stored| stored.shape.len() == 3) {
+            let [inputs, outputs, experts] = [0, 1, 2].map(|i| stored.shape[i]);
+            stored.shape = vec![inputs, outputs * experts];
+        }
+        for (_, stored) in made.all.iter_mut().filter(|(name, _)| name.ends_with("ffn_down_exps.weight")) {
+            let (inputs, rows) = (stored.shape[0] as usize, stored.shape[1] as usize);
+            let experts = self.all.iter().find(|(name, _)| name.ends_with("ffn_down_exps.weight")).unwrap().1.shape[2];
+            let outputs = rows / experts as usize;
+            let size = stored.bytes.len() / (inputs * rows);
+            let at = |i: usize| {
+                let (expert, row, column) = (i / (inputs * outputs), i / outputs % inputs, i % outputs);
+                expert * inputs * outputs + column * inputs + row
+            };
+            stored.bytes = (0..inputs * rows).flat_map(|i| stored.bytes[at(i) * size..][..size].to_vec()).collect();
+            stored.shape = vec![outputs as i64, inputs as i64 * experts];
+        }
+        made
+    }
+
+    /// These tensors without the biases that all experts of a layer share.
+    pub fn without_shared_bias(&self) -> Tensors {
+        let mut made = self.clone();
+        made.all.retain(|name, _| !name.ends_with("ffn_exps.bias"));
+        made
+    }
+
     fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();

@@ -62,7 +62,11 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
 /// The tests of all decoders and encoders against double precision, by this cargo and these features, with these
 /// variables set.
 fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
-    let tests = tests_of(cargo, features, &["decoders", "encoders", "classifiers", "embedders", "adapters", "neurons"]);
+    let tests = tests_of(
+        cargo,
+        features,
+        &["decoders", "encoders", "modules", "token_heads", "classifiers", "embedders", "adapters", "neurons"],
+    );
     let tests = tests.args(["--", "double_precision"]);
     run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

@@ -8,6 +8,8 @@ mod phi3;
 mod qwen;
 mod qwen35;
 
+pub use gemma::gemma3;
+
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS, RECURRENT_CONFIG};

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 const ACTIVATION: Key = Key("", "hidden_act");
 const EMBEDDING: Key = Key("", "embedding_size");
-const POSITION_KIND: Key = Key("", "position_embedding_type");
+pub const POSITION_KIND: Key = Key("", "position_embedding_type");
 const PADDING: Key = Key("", "pad_token_id");
 
 /// Reads BERT's settings.
@@ -27,7 +27,7 @@ pub fn electra_shape(settings: &Settings) -> Result<Shape> {
     let shape = shape_from(settings, 0)?;
     Ok(Shape {
         embedding: settings.count_if(EMBEDDING)?.unwrap_or(shape.width),
-        head: shape.head.map(|head| HeadShape { activation: HeadActivation::GeluErf, ..head }),
+        classifier: shape.classifier.map(|head| HeadShape { activation: HeadActivation::GeluErf, ..head }),
         ..shape
     })
 }
@@ -72,7 +72,7 @@ pub fn activation(settings: &Settings, key: Key) -> Result<Activation> {
 }
 
 /// The prefixes of the names in whole models; sentence encoders have none.
-const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "electra."];
+pub const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "electra."];
 
 /// BERT's names.
 pub fn hub_names() -> HubNames {

@@ -25,7 +25,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let with_eps = settings.with_values(&[(EPS, KNOWN_EPS.into())])?;
     let shape = Shape::read(&with_eps, &COUNTS, EPS, POSITIONS, 0)?;
     let head = HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Relu };
-    Ok(Shape { activation: bert::activation(settings, ACTIVATION)?, head: Some(head), ..shape })
+    Ok(Shape { activation: bert::activation(settings, ACTIVATION)?, classifier: Some(head), ..shape })
 }
 
 /// DistilBERT's own names.

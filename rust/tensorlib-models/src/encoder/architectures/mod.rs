@@ -2,6 +2,9 @@
 
 mod bert;
 mod distilbert;
+mod gemma;
+mod gte;
+mod jina;
 mod modernbert;
 mod mpnet;
 mod names;
@@ -10,13 +13,13 @@ mod nomic;
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{
-    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, HEAD_CONFIG, MODERNBERT_CONFIG,
-    NOMIC_CONFIG,
+    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG,
+    JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 7] = [
+const ALL: [Architecture<Shape>; 10] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -26,28 +29,46 @@ const ALL: [Architecture<Shape>; 7] = [
     Architecture { names: &["electra"], shape: bert::electra_shape, hub_names: bert::roberta_hub_names },
     Architecture { names: &["distilbert"], shape: distilbert::shape, hub_names: distilbert::hub_names },
     Architecture { names: &["modernbert", "modern-bert"], shape: modernbert::shape, hub_names: modernbert::hub_names },
+    Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
+    Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
+    Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
-    Architecture { names: &["nomic-bert", "nomic_bert"], shape: nomic::shape, hub_names: nomic::hub_names },
+    Architecture {
+        names: &["nomic-bert", "nomic-bert-moe", "nomic_bert"],
+        shape: nomic::shape,
+        hub_names: nomic::hub_names,
+    },
 ];
+
+/// Encoders whose folders call themselves BERT.
+const JINA: [Architecture<Shape>; 1] =
+    [Architecture { names: &["bert"], shape: jina::shape, hub_names: jina::hub_names }];
 
 /// The names of all encoders.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|known| known.names).copied()
 }
 
-/// Whether an architecture of this name is an encoder.
-pub fn is_encoder(architecture: &str) -> bool {
-    names().any(|name| name == architecture)
+/// Whether the settings are those of an encoder.
+pub fn is_encoder(settings: &Settings) -> Result<bool> {
+    let architecture = settings.architecture();
+    // Folders of encoders and of language models name this one alike.
+    let is_gemma = architecture == "gemma3_text";
+    Ok(names().any(|name| name == architecture) && (!is_gemma || gemma::is_encoder(settings)?))
 }
 
 /// Reads the encoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
     let config: &[_] = match settings.architecture() {
+        "bert" if jina::is_jina(settings)? => &[&ENCODER_CONFIG, &HEAD_CONFIG, &JINA_CONFIG],
+        "new" | "gte" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GTE_CONFIG],
+        "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
         "distilbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DISTILBERT_CONFIG],
         "modernbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &MODERNBERT_CONFIG],
         _ => &[&ENCODER_CONFIG, &HEAD_CONFIG],
     };
-    architecture::read(&ALL, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
+    let all: &[Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
+    architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
 }

@@ -2,7 +2,7 @@
 
 use super::names;
 use crate::encoder::shape::{
-    Activation, Counts, HeadActivation, HeadPooling, HeadShape, Norms, Positions, Shape, Windows, POSITIONS,
+    Activation, Counts, GateRows, HeadActivation, HeadPooling, HeadShape, Norms, Positions, Shape, Windows, POSITIONS,
 };
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
@@ -29,7 +29,7 @@ const HEAD_POOLING_TYPE: Key = Key("classifier.pooling_type", "");
 /// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let shape = Shape::read(settings, &Counts::BERT, EPS, POSITIONS, 0)?;
-    let head = shape.head();
+    let head = shape.head;
     if head % 2 != 0 {
         return Err(Error::format(format!("heads of {head} elements cannot be rotated: an even number is valid")));
     }
@@ -42,13 +42,13 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let usual = if settings.is_null(WINDOW_BASE) { all } else { 10_000.0 };
     let near = base(settings, BASES[1], WINDOW_BASE)?.unwrap_or(usual);
     Ok(Shape {
-        activation: Activation::Gated(gate(settings)?),
+        activation: Activation::Gated(gate(settings, ACTIVATION)?),
         positions: Positions::Turned(rope(all)),
         fused: true,
-        fused_gate: true,
+        gate: GateRows::First,
         norms: Norms::Before,
         windows: windows(settings, shape.layers, rope(near))?,
-        head: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
+        classifier: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
         ..shape
     })
 }
@@ -62,15 +62,16 @@ fn base(settings: &Settings, newer: Key, older: Key) -> Result<Option<f64>> {
     Ok(newer.or(older))
 }
 
-fn gate(settings: &Settings) -> Result<GluOp> {
-    Ok(match settings.text_if(ACTIVATION)?.as_deref() {
+/// The gate of the function that a setting names.
+pub fn gate(settings: &Settings, key: Key) -> Result<GluOp> {
+    Ok(match settings.text_if(key)?.as_deref() {
         None | Some("gelu") => GluOp::GegluErf,
         Some("gelu_new" | "gelu_pytorch_tanh") => GluOp::Geglu,
         Some("silu" | "swish") => GluOp::Swiglu,
         Some("relu") => GluOp::Reglu,
         Some(other) => {
             let what = format!("is '{other}': gelu, gelu_new, gelu_pytorch_tanh, silu, swish and relu are known");
-            return Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))));
+            return Err(Error::unsupported(format!("{}: {what}", settings.name(key))));
         }
     })
 }
@@ -86,7 +87,8 @@ fn windows(settings: &Settings, layers: i64, rope: RopeOptions) -> Result<Option
         }
     }
     // A GGUF file without windows says 0.
-    Ok((settings.is_hub() || window > 0).then_some(Windows { distance: window / 2, every, rope }))
+    let layers = (0..layers).map(|i| i % every != 0).collect();
+    Ok((settings.is_hub() || window > 0).then_some(Windows { distance: window / 2, layers, rope }))
 }
 
 fn pooling(settings: &Settings) -> Result<HeadPooling> {

@@ -23,6 +23,22 @@ pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> O
     HubNames::new(of)
 }
 
+/// The names by `name` or, for files without them, by `other`.
+pub fn with_either(
+    prefixes: &'static [&'static str],
+    name: fn(Option<&str>, &str) -> Option<String>,
+    other: fn(Option<&str>, &str) -> Option<String>,
+) -> HubNames {
+    let (first, second) = (with(prefixes, name), with(prefixes, other));
+    HubNames::new(move |theirs: &str| match ((first.of)(theirs), (second.of)(theirs)) {
+        (HubName::One(mut all), HubName::One(more)) => {
+            all.extend(more);
+            HubName::One(all)
+        }
+        (found, _) => found,
+    })
+}
+
 /// RoBERTa's name of a part: its heads differ from BERT's.
 pub fn roberta(layer: Option<&str>, part: &str) -> Option<String> {
     match (layer, part) {

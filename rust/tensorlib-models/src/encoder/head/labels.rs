@@ -82,19 +82,37 @@ impl Labels {
         };
         Ok(Labels { names, classes: named.unwrap_or(classes), pairs: named.unwrap_or(Scores::Sigmoid) })
     }
+
+    /// Reads what a folder says of the `n` results of its last module; `function` is the one that its
+    /// config_sentence_transformers.json names. The names in config.json are those of another head, unless they are `n`.
+    pub fn of_modules(settings: &Settings, n: usize, function: Option<&str>) -> Result<Self> {
+        let names = settings.value_if(LABELS)?.and_then(|value| named(settings, &value, n).ok());
+        let usual = if n == 1 { Scores::Sigmoid } else { Scores::Logits };
+        let said = match function {
+            Some(name) => Some(of_name(name, "config_sentence_transformers.json: activation_fn")?),
+            None => activation(settings, ACTIVATION)?,
+        };
+        let scores = said.unwrap_or(usual);
+        let names = names.unwrap_or_else(|| (0..n).map(|i| format!("LABEL_{i}")).collect());
+        Ok(Labels { names, classes: scores, pairs: scores })
+    }
 }
 
 /// The function of PyTorch that a folder names.
 fn activation(settings: &Settings, key: Key) -> Result<Option<Scores>> {
-    let Some(name) = settings.text_if(key)? else { return Ok(None) };
+    settings.text_if(key)?.map(|name| of_name(&name, &settings.name(key))).transpose()
+}
+
+/// The function of PyTorch of this name; `place` says where it was found.
+fn of_name(name: &str, place: &str) -> Result<Scores> {
     match name.strip_prefix("torch.nn.").and_then(|name| name.rsplit('.').next()) {
-        Some("Identity") => Ok(Some(Scores::Logits)),
-        Some("Sigmoid") => Ok(Some(Scores::Sigmoid)),
-        Some("Tanh") => Ok(Some(Scores::Tanh)),
-        Some("Softmax") => Ok(Some(Scores::Softmax)),
+        Some("Identity") => Ok(Scores::Logits),
+        Some("Sigmoid") => Ok(Scores::Sigmoid),
+        Some("Tanh") => Ok(Scores::Tanh),
+        Some("Softmax") => Ok(Scores::Softmax),
         _ => {
             let known = "Identity, Sigmoid, Tanh and Softmax of torch.nn are known";
-            Err(Error::unsupported(format!("{}: is '{name}': {known}", settings.name(key))))
+            Err(Error::unsupported(format!("{place}: is '{name}': {known}")))
         }
     }
 }

@@ -4,9 +4,11 @@ mod labels;
 
 pub use labels::Scores;
 
+use super::attention::joined;
 use super::batches::{Batch, Group};
-use super::layer::joined;
 use super::shape::{HeadActivation, HeadPooling, HeadShape, Norms, Shape};
+use crate::modules::{ModuleList, Tail};
+use crate::sentences::Pooling;
 use crate::settings::Settings;
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -16,12 +18,25 @@ use tensorlib::Tensor;
 
 /// A head's weights and labels.
 pub struct Head {
+    kind: Kind,
+    labels: Labels,
+}
+
+/// What computes the logits.
+pub enum Kind {
+    /// The tensors of the architecture's classifiers.
+    Classifier(Classifier),
+    /// The modules after the pooling of sentence-transformers.
+    Modules(Tail, Pooling),
+}
+
+/// The weights of an architecture's classifier.
+pub struct Classifier {
     shape: HeadShape,
     /// The first product; without it the activation is left out too.
     dense: Option<Linear>,
     norm: Option<LayerNorm>,
     output: Linear,
-    labels: Labels,
 }
 
 impl Head {
@@ -29,7 +44,7 @@ impl Head {
     pub fn load(weights: &Weights, settings: &Settings, shape: &Shape) -> Result<Option<Self>> {
         // A classifier of tokens has tensors of the same names. Files that do not say are known by their tensors.
         let classifies = settings.classifies_texts().ok().flatten().unwrap_or(true);
-        let Some(mut of) = shape.head.filter(|_| classifies) else { return Ok(None) };
+        let Some(mut of) = shape.classifier.filter(|_| classifies) else { return Ok(None) };
         // GGUF files have DistilBERT as BERT. It alone has no token types, and its heads have another activation.
         if !weights.is_hub() && shape.norms == Norms::After && weights.shape_of("token_types.weight").is_none() {
             of.activation = HeadActivation::Relu;
@@ -64,7 +79,26 @@ impl Head {
         };
         let n = output.weight.shape().get(1).copied().unwrap_or(1);
         let labels = Labels::read(settings, usize::try_from(n).unwrap_or(0))?;
-        Ok(Some(Head { shape: of, dense, norm, output, labels }))
+        Ok(Some(Head { kind: Kind::Classifier(Classifier { shape: of, dense, norm, output }), labels }))
+    }
+
+    /// The head that the last of a list's modules makes.
+    pub fn of_modules(tail: Tail, list: &ModuleList, settings: &Settings) -> Result<Self> {
+        let labels = Labels::of_modules(settings, tail.outputs(), list.activation.as_deref())?;
+        Ok(Head { kind: Kind::Modules(tail, list.pooling.unwrap_or(Pooling::Mean)), labels })
+    }
+
+    /// What computes the logits.
+    pub fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The modules that compute the logits, if they do.
+    pub fn modules(&self) -> Option<&Tail> {
+        match &self.kind {
+            Kind::Modules(tail, _) => Some(tail),
+            Kind::Classifier(_) => None,
+        }
     }
 
     /// The names of the labels.
@@ -81,7 +115,9 @@ impl Head {
     pub fn pairs(&self) -> Scores {
         self.labels.pairs
     }
+}
 
+impl Classifier {
     /// Whether the head computes from each line's first token alone.
     pub fn reads_firsts(&self) -> bool {
         self.shape.pooling == HeadPooling::First
