@@ -124,6 +124,26 @@ const REFUSED: &[(&str, &[(&str, &str)])] = &[
             (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
         ],
     ),
+    (
+        "gemma4 with experts",
+        &[
+            (r#""use_bidirectional_attention": "all""#, "is \"all\": null and \"vision\" are supported"),
+            (r#""hidden_activation": "relu""#, "is 'relu'"),
+            (r#""num_kv_shared_layers": 8"#, "num_kv_shared_layers: is 8: less than the 8 layers is valid"),
+            (r#""num_kv_shared_layers": 5"#, "is 5: layer 3 has no layer of its kind before the first 3"),
+            (r#""num_global_key_value_heads": 3"#, "is 3: a divisor of the 4 heads is valid"),
+            (r#""top_k_experts": 6"#, "is 6: up to the 5 experts is valid"),
+            (r#""hidden_size_per_layer_input": 8"#, "embed_tokens_per_layer.weight' is missing"),
+            (
+                r#""rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1e6}}"#,
+                "rope_type: is 'yarn': default and proportional are known",
+            ),
+            (
+                r#""rope_parameters": {"full_attention": {"rope_theta": -1}}"#,
+                "rope_theta: is -1: a number above 0 is valid",
+            ),
+        ],
+    ),
     ("qwen3", &[(r#""tie_word_embeddings": false"#, "lm_head.weight' is missing, and tie_word_embeddings is false")]),
 ];
 
@@ -197,7 +217,7 @@ fn settings_of_recurrent_layers() {
         ("qwen35.ssm.inner_size", Value::U32(60), "ssm.inner_size: is 60: 4 heads of 16 elements have 64"),
         ("qwen35.ssm.time_step_rank", Value::U32(5), "ssm.time_step_rank: is 5: a multiple of the 2 heads of keys"),
         ("qwen35.ssm.group_count", Value::U32(4), "'blk.0.attn_qkv.weight' is [64, 128] f32: [64, 192] is expected"),
-        ("qwen35.full_attention_interval", Value::U32(2), "tensor 'blk.1.attn_q.weight' is missing"),
+        ("qwen35.full_attention_interval", Value::U32(2), "'blk.1.attn_qkv.weight' is [64, 128] f32: [64, 192]"),
         ("qwen35.full_attention_interval", Value::U32(0), "full_attention_interval: is 0"),
         ("qwen35.attention.recurrent_layers", vec![1i32, 1].into(), "true or false for each of the 5 layers"),
         ("qwen35.nextn_predict_layers", Value::U32(5), "nextn_predict_layers: is 5: less than the 5 layers"),
@@ -215,6 +235,40 @@ fn settings_of_recurrent_layers() {
     let path = gguf_of(&folder, &qwen, &further, &drafting);
     assert_eq!(open(&path).warnings(), [""; 0]);
     expect_logits(&path, &qwen.spec, &tensors);
+}
+
+/// Keys that list numbers for each layer.
+#[test]
+fn numbers_of_each_layer() {
+    let folder = Folder::new("fields-layers");
+    let gemma = model("gemma4 with vectors for layers");
+    let tensors = gemma.spec.tensors(2, DType::F32);
+    let path = gguf_of(&folder, &gemma, &tensors, &[]);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    let ones = |n: usize, other: usize| -> Value {
+        (0..n).map(|i| if i == other { 4i32 } else { 2 }).collect::<Vec<i32>>().into()
+    };
+    let cases: [(&str, Value, &str); 6] = [
+        ("gemma4.feed_forward_length", vec![96i32, 96].into(), "or one for each of the 9 layers, is valid"),
+        ("gemma4.feed_forward_length", Value::U32(96), "'blk.6.ffn_gate.weight' is [64, 192] f32: [64, 96]"),
+        ("gemma4.attention.head_count_kv", ones(9, 1), "is 4 in layer 1: one number for all layers of a kind"),
+        ("gemma4.attention.head_count_kv", vec![3i32; 9].into(), "is 3: a divisor of the 4 heads is valid"),
+        ("gemma4.embedding_length_per_layer_input", Value::U32(0), "tensors that the model's settings have no use for"),
+        ("gemma4.rope.dimension_count_swa", Value::U32(18), "is 18: an even number up to 16 is valid"),
+    ];
+    for (key, value, words) in cases {
+        let error = refused(&gguf_of(&folder, &gemma, &tensors, &[(key, value)]));
+        assert!(error.contains(words), "{key}: {error}");
+    }
+    // Tensors for keys in layers that read others' are ignored, as the models ignore them.
+    let mut further = tensors.clone();
+    further.add(&mut Random(3), "blk.7.attn_k.weight", &[64, 64], 0.0, 1.0, DType::F32);
+    expect_logits(&gguf_of(&folder, &gemma, &further, &[]), &gemma.spec, &tensors);
+    // A table with fewer tokens than the vocabulary.
+    let mut short = tensors.clone();
+    short.all.remove("per_layer_token_embd.weight");
+    short.add(&mut Random(3), "per_layer_token_embd.weight", &[288, 60], 0.0, 1.0, DType::F32);
+    assert!(refused(&gguf_of(&folder, &gemma, &short, &[])).contains("has 60 rows: one for each of the 61 tokens"));
 }
 
 #[test]

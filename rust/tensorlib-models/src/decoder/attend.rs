@@ -43,30 +43,38 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Stores a layer's new keys and values, [elements of all heads, tokens], and computes the attention of its queries,
-    /// [head, tokens, heads]. The result is [value head, heads, tokens].
+    /// Stores a layer's new keys and values, [elements of all heads, tokens]. Returns all of them as [`Keys::attend`]
+    /// takes them.
+    pub fn store(&self, run: &Run, layer: usize, kv: (&Tensor, &Tensor)) -> Result<(Tensor, Tensor)> {
+        match self {
+            Keys::Cached { cache, keys, .. } => cache.put(layer, kv, &run.positions, *keys),
+            Keys::Paged { pool, rows, .. } => pool.put(layer, kv, rows),
+        }
+    }
+
+    /// The attention of queries, [head, tokens, heads], to the keys and values that [`Keys::store`] returned. The result is
+    /// [value head, heads, tokens].
     pub fn attend(
         &self,
         run: &Run,
-        layer: (usize, bool),
-        (q, k, v): (&Tensor, &Tensor, &Tensor),
+        windowed: bool,
+        q: &Tensor,
+        (k, v): &(Tensor, Tensor),
         sinks: Option<&Tensor>,
     ) -> Result<Tensor> {
-        let (shape, (number, windowed)) = (run.shape, layer);
+        let shape = run.shape;
         match self {
-            Keys::Cached { cache, keys, mask, window_mask } => {
-                let (k, v) = cache.put(number, (k, v), &run.positions, *keys)?;
+            Keys::Cached { mask, window_mask, .. } => {
                 let mask = window_mask.as_ref().filter(|_| windowed).unwrap_or(mask);
                 let options = FlashAttnExtOptions::new();
                 let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
-                Ok(q.flash_attn_ext(&k, &v, Some(mask), sinks, options)?)
+                Ok(q.flash_attn_ext(k, v, Some(mask), sinks, options)?)
             }
-            Keys::Paged { pool, rows, pages, sequences } => {
-                let (k, v) = pool.put(number, (k, v), rows)?;
+            Keys::Paged { pages, sequences, .. } => {
                 let window = shape.window.as_ref().filter(|_| windowed).map_or(0, |window| window.keys);
                 let options = PagedAttentionOptions::new().page(PAGE as i64).window(window);
                 let options = options.scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
-                Ok(q.paged_attention(&k, &v, pages, &run.positions, sequences, sinks, options)?)
+                Ok(q.paged_attention(k, v, pages, &run.positions, sequences, sinks, options)?)
             }
         }
     }

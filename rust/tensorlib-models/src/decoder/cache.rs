@@ -14,10 +14,9 @@ const TYPES: [DType; 3] = [DType::F16, DType::Q8_0, DType::F32];
 
 /// Memory for the keys and values of a number of tokens, layer by layer.
 pub struct Cache {
-    /// Keys and values of each layer; `None` for a layer that keeps a state instead.
+    /// Keys and values of each layer; `None` for a layer that keeps a state instead, or reads another layer's.
     layers: Vec<Option<[Tensor; 2]>>,
     dtype: DType,
-    heads: i64,
     capacity: i64,
     used: i64,
 }
@@ -31,15 +30,16 @@ impl Cache {
         let contexts = devices.contexts("cache")?;
         let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
         let of_layer = |layer: usize| {
-            if shape.is_recurrent(layer) {
+            if !shape.has_rows(layer) {
                 return Ok(None);
             }
             let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
-            let rows = |head: i64| ctx.zeros(dtype, [head, capacity, shape.kv_heads]);
-            Ok(Some([rows(shape.head)?, rows(shape.value_head)?]))
+            let heads = shape.keys_of(layer);
+            let rows = |head: i64| ctx.zeros(dtype, [head, capacity, heads.count]);
+            Ok(Some([rows(heads.key)?, rows(heads.value)?]))
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(of_layer).collect::<Result<_>>()?;
-        Ok(Cache { layers, dtype, heads: shape.kv_heads, capacity, used: 0 })
+        Ok(Cache { layers, dtype, capacity, used: 0 })
     }
 
     /// Refuses types that attention does not take for this model.
@@ -48,10 +48,10 @@ impl Cache {
             let [a, b, c] = TYPES;
             return Err(Error::invalid(format!("a cache of {dtype}: {a}, {b} and {c} are valid")));
         }
-        let (block, heads) = (dtype.block_size(), [shape.head, shape.value_head]);
-        if heads.iter().any(|head| head % block != 0) {
-            let message =
-                format!("a cache of {dtype}: heads of {} elements: multiples of {block} are valid", shape.head);
+        let block = dtype.block_size();
+        let heads = shape.window_keys.iter().chain([&shape.keys]).flat_map(|heads| [heads.key, heads.value]);
+        if let Some(head) = heads.into_iter().find(|head| head % block != 0) {
+            let message = format!("a cache of {dtype}: heads of {head} elements: multiples of {block} are valid");
             return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
         }
         Ok(())
@@ -60,8 +60,12 @@ impl Cache {
     /// Bytes of a token's keys and values in all layers.
     pub fn row_bytes(shape: &Shape, dtype: DType) -> Result<usize> {
         Self::check(shape, dtype)?;
-        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer));
-        let elements = layers.count() as i64 * (shape.head + shape.value_head) * shape.kv_heads;
+        let of_layer = |layer: usize| {
+            let heads = shape.keys_of(layer);
+            (heads.key + heads.value) * heads.count
+        };
+        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| shape.has_rows(*layer));
+        let elements: i64 = layers.map(of_layer).sum();
         Ok(usize::try_from(elements).unwrap_or(0) / dtype.block_size() as usize * dtype.size())
     }
 
@@ -167,7 +171,7 @@ impl Cache {
 
     fn set(&self, layer: usize, (k, v): (&Tensor, &Tensor), rows: &Tensor) -> Result<(Tensor, Tensor)> {
         let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
-            let by_head = new.reshape([all.shape()[0], self.heads, new.shape()[1]])?;
+            let by_head = new.reshape([all.shape()[0], all.shape()[2], new.shape()[1]])?;
             Ok(all.set_rows(&by_head.permute([0, 2, 1, 3])?, rows)?)
         };
         let rows = self.layers.get(layer).and_then(Option::as_ref);

@@ -1,5 +1,6 @@
 //! Lower bounds of the work per token.
 
+use super::layer_inputs::PER_LAYER_TABLE;
 use super::shape::Shape;
 use crate::weights::Loaded;
 use tensorlib::DType;
@@ -27,7 +28,7 @@ impl Cost {
             Cost { weight_bytes: 0.0, operations: 0.0, operations_inside: 0.0, cache_elements: [0.0; 2], window: None };
         for Loaded { name, tensor, .. } in loaded {
             let is_embeddings = name == "token_embd.weight";
-            if is_embeddings && !tied {
+            if name == PER_LAYER_TABLE || is_embeddings && !tied {
                 continue;
             }
             let used = match &shape.experts {
@@ -43,9 +44,10 @@ impl Cost {
                 }
             }
         }
-        let of_layer = ((shape.head + shape.value_head) * shape.kv_heads) as f64;
         for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer)) {
-            cost.cache_elements[usize::from(shape.is_windowed(layer))] += of_layer;
+            let heads = shape.keys_of(layer);
+            let elements = (heads.key + heads.value) * heads.count;
+            cost.cache_elements[usize::from(shape.is_windowed(layer))] += elements as f64;
         }
         cost.window = shape.window.as_ref().map(|window| window.keys as f64);
         cost

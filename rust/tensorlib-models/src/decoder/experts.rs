@@ -6,7 +6,7 @@ use super::shape::{Experts, Routing, Shape};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::nn::{Linear, LowRank, Module};
-use tensorlib::{Attr, ScaleOptions, Tensor};
+use tensorlib::{Attr, DType, ScaleOptions, Tensor};
 
 /// A matrix per expert, and a bias per expert if the model has biases.
 struct ExpertLinear {
@@ -89,6 +89,10 @@ pub struct ExpertFfn {
     number: usize,
     experts: Experts,
     router: Linear,
+    /// The factors of the router's input, whose norm has none: [width].
+    router_factors: Option<Tensor>,
+    /// The factors of the experts' results: [experts].
+    factors: Option<Tensor>,
     gate: ExpertLinear,
     up: ExpertLinear,
     down: ExpertLinear,
@@ -106,6 +110,14 @@ impl ExpertFfn {
             experts: experts.clone(),
             // A router that rounds may choose other experts.
             router: weights.linear(&format!("blk.{number}.ffn_gate_inp"), shape.width, experts.count)?.exact(true),
+            router_factors: match experts.with_dense {
+                true => Some(weights.get(&format!("blk.{number}.ffn_gate_inp.scale"), &[shape.width])?),
+                false => None,
+            },
+            factors: match experts.with_dense {
+                true => weights.find(&format!("blk.{number}.ffn_down_exps.scale"), &[experts.count])?,
+                false => None,
+            },
             gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
             up: part("ffn_up_exps", shape.width, experts.ffn)?,
             down: part("ffn_down_exps", experts.ffn, shape.width)?,
@@ -120,8 +132,13 @@ impl ExpertFfn {
 
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        self.forward_routed(run, x, x)
+    }
+
+    /// The block's result for x, whose experts the router chooses by `routed`.
+    pub fn forward_routed(&self, run: &Run, x: &Tensor, routed: &Tensor) -> Result<Tensor> {
         let (n, used) = (run.tokens, self.experts.used);
-        let (ids, shares) = self.route(run, x)?;
+        let (ids, shares) = self.route(run, routed)?;
         let ways = match run.experts {
             Some(cache) => cache.ways(self.number, self.matrices(), &ids)?,
             None => vec![Way::in_place(self.matrices(), &ids)],
@@ -152,7 +169,15 @@ impl ExpertFfn {
     /// The experts that each token uses, and their shares of the result, both [used, tokens].
     fn route(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor)> {
         let (n, Experts { count, used, routing, .. }) = (run.tokens, self.experts.clone());
-        let logits = self.router.forward(x, &run.pass)?;
+        let normed = match &self.router_factors {
+            Some(factors) => {
+                let scaled =
+                    x.rms_norm(run.shape.eps)?.scale(1.0 / (run.shape.width as f64).sqrt(), ScaleOptions::new())?;
+                (&scaled * &factors.cast(DType::F32)?)?
+            }
+            None => x.clone(),
+        };
+        let logits = self.router.forward(&normed, &run.pass)?;
         let ids = logits.top_k(used)?;
         let of_all = if routing == Routing::OfUsed { logits } else { logits.soft_max()? };
         // A column of single elements for each token, so that rows can be selected from it.
@@ -161,6 +186,15 @@ impl ExpertFfn {
             Routing::OfUsed => shares.soft_max()?,
             Routing::Normalised => (&shares / &shares.sum_rows()?)?,
             Routing::Plain => shares,
+        };
+        let shares = match &self.factors {
+            // Their row of single elements is read as the logits are.
+            Some(factors) => {
+                let all = factors.cast(DType::F32)?.reshape([1, count])?;
+                let own = all.get_rows(&ids.reshape([used * n])?)?.reshape([used, n])?;
+                (&shares * &own)?
+            }
+            None => shares,
         };
         Ok((ids, shares))
     }

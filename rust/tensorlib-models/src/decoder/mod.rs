@@ -11,6 +11,7 @@ mod experts;
 mod fingerprint;
 mod keys;
 mod layer;
+mod layer_inputs;
 mod network;
 mod neurons;
 mod pool;

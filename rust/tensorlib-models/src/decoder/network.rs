@@ -5,6 +5,7 @@ use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
 use super::layer::Layer;
+use super::layer_inputs::LayerInputs;
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -37,6 +38,7 @@ const HEAD: &str = "cls.output.weight";
 pub struct Network {
     pub shape: Shape,
     embeddings: Embedding,
+    layer_inputs: Option<LayerInputs>,
     layers: Vec<Layer>,
     norm: RmsNorm,
     /// The product that makes logits; without it, results are the vectors before it.
@@ -89,6 +91,7 @@ impl Network {
             }),
             (None, false) => Some(weights.linear("output", shape.width, vocabulary)?),
         };
+        let layer_inputs = LayerInputs::load(weights, &shape, vocabulary)?;
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {
             Some(rope) => rope.factors(weights, context as i64)?,
@@ -111,6 +114,7 @@ impl Network {
         Ok(Network {
             shape,
             embeddings,
+            layer_inputs,
             layers,
             norm,
             output,
@@ -217,6 +221,7 @@ impl Network {
             shape: &self.shape,
             positions: ctx.tensor_of([n], positions)?,
             keys,
+            shared: RefCell::default(),
             states,
             stored: RefCell::default(),
             tokens: n,
@@ -231,12 +236,14 @@ impl Network {
     fn logits_of(&self, ctx: &Context, run: Run, tokens: &[u32], rows: Rows) -> Result<Logits> {
         let (shape, n) = (&self.shape, run.tokens);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
-        let mut x = self.embeddings.forward(&ctx.tensor_of([n], &ids)?, &run.pass)?;
+        let ids = ctx.tensor_of([n], &ids)?;
+        let mut x = self.embeddings.forward(&ids, &run.pass)?;
         if shape.embedding_scale != 1.0 {
             x = x.scale(shape.embedding_scale, ScaleOptions::new())?;
         }
+        let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, &ids, &x)).transpose()?;
         for layer in &self.layers {
-            x = layer.forward(&run, &x)?;
+            x = layer.forward(&run, &x, inputs.as_ref())?;
         }
         match rows {
             Rows::All => {}

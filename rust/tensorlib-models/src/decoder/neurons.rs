@@ -59,7 +59,7 @@ struct NeuronShard {
 impl NeuronShard {
     /// Loads all neurons of a layer, or the neurons with these rows.
     fn load(weights: &Weights, shape: &Shape, number: usize, rows: Option<&Rows>) -> Result<Self> {
-        let Shape { width, ffn, .. } = *shape;
+        let (width, ffn) = (shape.width, shape.ffn_of(number));
         let linear = |part: &str| weights.linear_rows(&format!("blk.{number}.{part}"), width, ffn, rows);
         let down_t = weights.rows(&NeuronFfn::down_of(number), &[width, ffn], rows)?;
         Ok(NeuronShard { gate: linear("ffn_gate")?, up: linear("ffn_up")?, down_t })
@@ -96,7 +96,7 @@ impl NeuronFfn {
 
     /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
-        let Shape { width, ffn, activation, fused, .. } = *shape;
+        let (&Shape { width, activation, fused, .. }, ffn) = (shape, shape.ffn_of(number));
         if fused || activation == Activation::SwigluOai {
             let message =
                 format!("tensor '{}': models of this kind have no transposed down projections", Self::down_of(number));

@@ -145,6 +145,16 @@ impl Rope {
         }
     }
 
+    /// A rotation of the first pairs of a head, with the frequencies that they have if all pairs turn. Positions are divided
+    /// by `factor`.
+    pub fn proportional(base: f64, head: i64, pairs: i64, factor: f64) -> Self {
+        // A wave of this length is no rotation.
+        const NEVER: f32 = 1e30;
+        let of_pair = |pair: i64| if pair < pairs { 1.0 } else { NEVER };
+        let factors = Factors::Are((0..head / 2).map(of_pair).collect());
+        Rope { scale: 1.0 / factor, factors, ..Rope::plain(base, head, true) }
+    }
+
     /// The most tokens that a model of this context supports: for YaRN, `trained` is the context before it was
     /// stretched.
     pub fn reach(&self, context: i64) -> i64 {

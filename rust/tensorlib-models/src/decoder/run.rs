@@ -7,6 +7,7 @@ use super::state_slots::RunStates;
 use crate::activity::Tested;
 use crate::Result;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use tensorlib::nn::Pass;
 use tensorlib::Tensor;
 
@@ -17,6 +18,8 @@ pub struct Run<'a> {
     pub positions: Tensor,
     /// Where keys and values lie, and which of them each token sees.
     pub keys: Keys<'a>,
+    /// The keys and values that layers read which have none of their own, by the number of the layer that has them.
+    pub shared: RefCell<HashMap<usize, (Tensor, Tensor)>>,
     /// The states of recurrent layers, if the model has such layers.
     pub states: Option<RunStates<'a>>,
     /// The nodes that store states.

@@ -69,6 +69,9 @@ pub struct Experts {
     pub routing: Routing,
     /// The neurons of an expert that all tokens use, if there is one. Its result is multiplied by the sigmoid of a gate.
     pub shared: Option<i64>,
+    /// Layers also have a block without experts, and each of the two has norms of its own. The router gets the layer's
+    /// input without factors of a norm, times factors of its own.
+    pub with_dense: bool,
 }
 
 /// Layers whose tokens see only the last keys.
@@ -103,6 +106,16 @@ impl Delta {
     }
 }
 
+/// The heads of a layer's keys and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyHeads {
+    pub count: i64,
+    /// Elements of a head of keys, and of one of queries.
+    pub key: i64,
+    /// Elements of a head of values.
+    pub value: i64,
+}
+
 /// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -111,11 +124,23 @@ pub struct Shape {
     pub drafting_layers: i64,
     pub width: i64,
     pub heads: i64,
-    pub kv_heads: i64,
-    /// Elements of a head's queries and keys, and of its values.
-    pub head: i64,
-    pub value_head: i64,
+    /// The heads of keys and values, and those of layers with a window if they differ.
+    pub keys: KeyHeads,
+    pub window_keys: Option<KeyHeads>,
+    /// The last layers, as many as this, read the keys and values of the last layer before them that has a window, or none,
+    /// as they do.
+    pub sharing_layers: i64,
+    /// A layer without a matrix for values takes its keys before norm and rotation as values.
+    pub keys_as_values: bool,
+    /// Values are normalised, head by head, without factors.
+    pub value_norms: bool,
+    /// Neurons of the feed-forward blocks, and of each layer's if they differ.
     pub ffn: i64,
+    pub layer_ffns: Option<Vec<i64>>,
+    /// Elements of a vector that each layer gets for each token, in addition to the result of the layer before it.
+    pub layer_inputs: Option<i64>,
+    /// The result of a layer may be multiplied by a factor, a tensor of one element.
+    pub output_factors: bool,
     /// The most tokens that the model was made for.
     pub context: i64,
     pub eps: f64,
@@ -182,36 +207,52 @@ impl Stated {
 }
 
 impl Shape {
+    /// The number of layers.
+    pub fn layers(settings: &Settings) -> Result<i64> {
+        settings.count(LAYERS)
+    }
+
     /// The settings that all decoders have; everything else as in Llama.
     pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
-        let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
-        let kv_heads = settings.count_if(KV_HEADS)?.unwrap_or(heads);
-        if heads % kv_heads != 0 {
-            return Err(settings.refuse(KV_HEADS, format!("is {kv_heads}: a divisor of the {heads} heads is valid")));
-        }
+        let (_, heads) = (Self::layers(settings)?, settings.count(HEADS)?);
         let head = Self::head(settings)?;
+        let value = settings.count_if(VALUE_HEAD)?.unwrap_or(head);
+        let keys = KeyHeads { count: settings.count_if(KV_HEADS)?.unwrap_or(heads), key: head, value };
+        check_heads(settings, heads, keys)?;
+        // Files of models whose layers all have experts may say nothing about other neurons.
+        let ffn = match settings.count_if(FFN)? {
+            Some(ffn) => ffn,
+            None => settings.count_if(EXPERT_FFN)?.map_or_else(|| settings.count(FFN), Ok)?,
+        };
+        Self::with(settings, rope, keys, ffn)
+    }
+
+    /// [`Shape::read`] with these heads of keys and this number of neurons.
+    pub fn with(settings: &Settings, rope: Rope, keys: KeyHeads, ffn: i64) -> Result<Self> {
+        let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
         let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
             layers,
             drafting_layers: 0,
             width,
             heads,
-            kv_heads,
-            head,
-            value_head: settings.count_if(VALUE_HEAD)?.unwrap_or(head),
-            // Files of models whose layers all have experts may say nothing about other neurons.
-            ffn: match settings.count_if(FFN)? {
-                Some(ffn) => ffn,
-                None => settings.count_if(EXPERT_FFN)?.map_or_else(|| settings.count(FFN), Ok)?,
-            },
+            keys,
+            window_keys: None,
+            sharing_layers: 0,
+            keys_as_values: false,
+            value_norms: false,
+            ffn,
             context: settings.count(CONTEXT)?,
             eps: settings.number(EPS)?,
+            layer_ffns: None,
+            layer_inputs: None,
+            output_factors: false,
             rope,
             window_rope: None,
             window: None,
             delta: None,
             gated_attention: false,
-            attention_scale: scale.unwrap_or(1.0 / (head as f64).sqrt()),
+            attention_scale: scale.unwrap_or(1.0 / (keys.key as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
@@ -291,12 +332,15 @@ impl Shape {
             return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
         }
         let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
-        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None });
+        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None, with_dense: false });
         Ok(self)
     }
 
     /// The number of layers, and of neurons in each feed-forward block; fails for models with experts.
     pub fn neurons(&self) -> Result<(usize, usize)> {
+        if self.layer_ffns.is_some() {
+            return Err(Error::unsupported("a model whose feed-forward blocks differ in their number of neurons"));
+        }
         if self.experts.is_some() {
             return Err(Error::unsupported("a model with experts: its router says what is computed, not its neurons"));
         }
@@ -309,9 +353,41 @@ impl Shape {
         self.delta.as_ref().is_some_and(|delta| delta.layers.get(layer).copied().unwrap_or(false))
     }
 
+    /// The heads of a layer's keys and values.
+    pub fn keys_of(&self, layer: usize) -> KeyHeads {
+        self.window_keys.filter(|_| self.is_windowed(layer)).unwrap_or(self.keys)
+    }
+
+    /// Neurons of a layer's feed-forward block.
+    pub fn ffn_of(&self, layer: usize) -> i64 {
+        self.layer_ffns.as_ref().and_then(|all| all.get(layer).copied()).unwrap_or(self.ffn)
+    }
+
+    /// The layer whose keys and values a layer reads.
+    pub fn source_of(&self, layer: usize) -> usize {
+        let own = usize::try_from(self.layers - self.sharing_layers).unwrap_or(0);
+        match layer < own {
+            true => layer,
+            false => (0..own).rfind(|i| self.is_windowed(*i) == self.is_windowed(layer)).unwrap_or(layer),
+        }
+    }
+
+    /// Whether keys and values are kept for this layer.
+    pub fn has_rows(&self, layer: usize) -> bool {
+        !self.is_recurrent(layer) && self.source_of(layer) == layer
+    }
+
     /// Whether this layer has a window.
     pub fn is_windowed(&self, layer: usize) -> bool {
         self.window.as_ref().is_some_and(|window| window.layers.get(layer).copied().unwrap_or(false))
+    }
+}
+
+/// Refuses heads of queries that do not divide evenly among those of keys.
+pub fn check_heads(settings: &Settings, heads: i64, keys: KeyHeads) -> Result<()> {
+    match heads % keys.count {
+        0 => Ok(()),
+        _ => Err(settings.refuse(KV_HEADS, format!("is {}: a divisor of the {heads} heads is valid", keys.count))),
     }
 }
 

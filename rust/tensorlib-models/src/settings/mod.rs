@@ -174,6 +174,20 @@ impl Settings {
         self.whole_if(key, 1)
     }
 
+    /// Counts for each of `n` layers: a list of at least as many, or one number for all.
+    pub fn counts(&self, key: Key, n: i64) -> Result<Vec<i64>> {
+        let length = usize::try_from(n).unwrap_or(0);
+        let Some(Json::Array(list)) = self.find(key)? else { return Ok(vec![self.count(key)?; length]) };
+        let counts = list.iter().take(length).map(|value| value.as_i64().filter(|n| (1..=MAX_COUNT).contains(n)));
+        let counts: Option<Vec<i64>> = counts.collect();
+        counts.filter(|counts| counts.len() == length).ok_or_else(|| {
+            self.refuse(
+                key,
+                format!("a whole number from 1 to {MAX_COUNT}, or one for each of the {n} layers, is valid"),
+            )
+        })
+    }
+
     /// A required finite number.
     pub fn number(&self, key: Key) -> Result<f64> {
         self.number_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a number is expected"))

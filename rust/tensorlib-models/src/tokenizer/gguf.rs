@@ -12,7 +12,7 @@ use super::{pairs, pretokenizers, Parts};
 use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::Gguf;
-use tokenizers::normalizers::{BertNormalizer, NormalizerWrapper, Precompiled};
+use tokenizers::normalizers::{BertNormalizer, NormalizerWrapper, Precompiled, Replace};
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::AddedToken;
@@ -23,8 +23,8 @@ const SCORES: &str = "tokenizer.ggml.scores";
 const TOKEN_TYPE: &str = "tokenizer.ggml.token_type";
 const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
 
-/// Pieces joined by score; byte pairs; longest words first; most likely pieces.
-const FAMILIES: [&str; 4] = ["llama", "gpt2", "bert", "t5"];
+/// Pieces joined by score; byte pairs; longest words first; most likely pieces; pairs of pieces in a given order.
+const FAMILIES: [&str; 5] = ["llama", "gpt2", "bert", "t5", "gemma4"];
 
 /// The differences between kinds of vocabulary.
 struct Family {
@@ -50,6 +50,7 @@ pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
         "llama" => llama(&data, &vocabulary, &named.roles)?,
         "gpt2" => gpt2(&data, &vocabulary, &named.roles, warnings)?,
         "bert" => bert(&vocabulary, &named.roles)?,
+        "gemma4" => gemma4(&data, &vocabulary, &named.roles)?,
         _ => t5(&data, &vocabulary, &named.roles)?,
     };
     let added = added_tokens(&vocabulary, marks_spaces(&name), strips_after(&data, &name)?);
@@ -86,7 +87,7 @@ fn family_name(data: &Metadata<'_>) -> Result<String> {
 
 /// Whether the vocabulary is SentencePiece's, which marks spaces.
 fn marks_spaces(name: &str) -> bool {
-    name == "llama" || name == "t5"
+    ["llama", "t5", "gemma4"].contains(&name)
 }
 
 fn id_of(data: &Metadata<'_>, key: &str, n: usize) -> Result<Option<u32>> {
@@ -253,9 +254,25 @@ fn t5(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Fam
     Ok(Family { normalizer, pre_tokenizer: None, model, decoder, bos: false, eos: true })
 }
 
+fn merges(data: &Metadata<'_>) -> Result<Vec<String>> {
+    let key = "tokenizer.ggml.merges";
+    data.strings(key)?.ok_or_else(|| missing(key, "an array of strings"))
+}
+
+/// SentencePiece's pieces, joined in the order of a list. A text is not divided into words first.
+fn gemma4(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let spaces = Spaces { prefix: data.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(false), collapse: false };
+    if spaces.prefix {
+        let message = "tokenizer.ggml.add_space_prefix: is true: false is supported with the vocabulary 'gemma4'";
+        return Err(Error::unsupported(message));
+    }
+    let model = byte_pairs(vocabulary, merges(data)?, roles.unknown, (false, true))?;
+    let normalizer = Some(guarded("tokenizer.ggml.model", || Ok(Replace::new(" ", SPACE_MARK)?.into()))?);
+    Ok(Family { normalizer, pre_tokenizer: None, model, decoder: piece_decoder(spaces), bos: true, eos: false })
+}
+
 fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles, warnings: &Warnings) -> Result<Family> {
-    let merges = "tokenizer.ggml.merges";
-    let merges = data.strings(merges)?.ok_or_else(|| missing(merges, "an array of strings"))?;
+    let merges = merges(data)?;
     let name = data.string("tokenizer.ggml.pre")?;
     if name.is_none() {
         warnings.add(
@@ -264,7 +281,7 @@ fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles, warnings: &
     }
     let rule = pretokenizers::rule(name.as_deref().unwrap_or("default"))?;
     let prefix_space = data.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(false);
-    let model = byte_pairs(vocabulary, merges, roles.unknown, rule.ignore_merges)?;
+    let model = byte_pairs(vocabulary, merges, roles.unknown, (rule.ignore_merges, false))?;
     let decoder = Decoder { steps: vec![Step::ByteLevel], strip_start: prefix_space, strip_end: false };
     let (normalizer, pre_tokenizer) = (rule.normalizer(), Some(rule.pre_tokenizer(prefix_space)?));
     Ok(Family { normalizer, pre_tokenizer, model, decoder, bos: rule.bos, eos: rule.eos })

@@ -40,7 +40,7 @@ pub(super) fn byte_pairs(
     vocabulary: &Vocabulary,
     merges: Vec<String>,
     unknown: Option<u32>,
-    ignore_merges: bool,
+    (ignore_merges, byte_tokens): (bool, bool),
 ) -> Result<Model> {
     let key = "tokenizer.ggml.merges";
     let mut pairs = Vec::with_capacity(merges.len());
@@ -76,7 +76,7 @@ pub(super) fn byte_pairs(
     let mut vocab: Vocab = tokens.map(|(id, text, _)| (text.to_string(), id)).collect();
     let unknown = unknown.and_then(|id| vocabulary.text(id).map(|text| (text.to_string(), id)));
     guarded(key, || {
-        let mut builder = BPE::builder().ignore_merges(ignore_merges);
+        let mut builder = BPE::builder().ignore_merges(ignore_merges).byte_fallback(byte_tokens);
         if let Some((text, id)) = unknown {
             vocab.insert(text.clone(), id);
             builder = builder.unk_token(text);

@@ -210,9 +210,11 @@ fn adapter_names(model: &HubNames) -> HubNames {
             HubName::One(candidates) | HubName::Rows { names: candidates, .. } => {
                 HubName::One(candidates.iter().map(|name| theirs(name)).collect())
             }
-            HubName::Stack(Stack { of, .. }) => {
-                HubName::Stack(Stack { of: Box::new(move |i| theirs(&of(i))), fused: Vec::new(), half: None })
-            }
+            HubName::Stack(Stack { of, .. }) => HubName::Stack(Stack {
+                of: Box::new(move |i| of(i).iter().map(|name| theirs(name)).collect()),
+                fused: Vec::new(),
+                half: None,
+            }),
         }
     };
     HubNames::new(of)

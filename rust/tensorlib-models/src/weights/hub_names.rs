@@ -20,8 +20,8 @@ pub enum HubName {
 
 /// Where a hub folder stores the matrices of all experts.
 pub struct Stack {
-    /// The tensor of each expert, by its number; as many as exist.
-    pub of: Box<dyn Fn(usize) -> String>,
+    /// The tensor of each expert, by its number: the first of these names that exists. As many as exist.
+    pub of: Box<dyn Fn(usize) -> Vec<String>>,
     /// One tensor with the matrices of all experts, under the first of these names that exists. It takes precedence
     /// over separate ones.
     pub fused: Vec<String>,

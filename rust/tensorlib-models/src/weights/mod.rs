@@ -256,7 +256,7 @@ impl Weights {
                     let first = all.first().cloned().unwrap_or_else(|| name.to_string());
                     all.get(way_of_naming(names, entries)).cloned().unwrap_or(first)
                 }
-                HubName::Stack(stack) => (stack.of)(0),
+                HubName::Stack(stack) => (stack.of)(0).into_iter().next().unwrap_or_else(|| name.to_string()),
                 HubName::Rows { names: all, .. } => {
                     all.get(way_of_naming(names, entries)).or(all.first()).cloned().unwrap_or_else(|| name.to_string())
                 }
@@ -273,8 +273,9 @@ impl Weights {
                 match (names.of)(name) {
                     HubName::One(all) | HubName::Rows { names: all, .. } => all.iter().find_map(|name| shape(name)),
                     HubName::Stack(Stack { of, .. }) => {
-                        let count = (0..).take_while(|i| entries.contains_key(&of(*i))).count() as i64;
-                        shape(&of(0)).map(|of_one| [&of_one[..], &[count]].concat())
+                        let shape_of = |i: usize| of(i).iter().find_map(|name| shape(name));
+                        let count = (0..).take_while(|i| shape_of(*i).is_some()).count() as i64;
+                        shape_of(0).map(|of_one| [&of_one[..], &[count]].concat())
                     }
                 }
             }

@@ -33,7 +33,7 @@ pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[
             if let Some(fused) = stack.fused.iter().find_map(|name| find(name)) {
                 return halves(fused, &stack, shape);
             }
-            ((0..).map_while(|expert| find(&(stack.of)(expert))).collect(), of_one)
+            ((0..).map_while(|expert| (stack.of)(expert).iter().find_map(|name| find(name))).collect(), of_one)
         }
     };
     let Some(first) = parts.first() else { return Ok(Vec::new()) };

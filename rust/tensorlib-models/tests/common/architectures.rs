@@ -46,7 +46,8 @@ impl Model {
             ("attention.layer_norm_rms_epsilon", Value::F32(s.eps as f32)),
             ("rope.dimension_count", number(2 * s.frequencies.len())),
         ];
-        all.extend(common.into_iter().chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
+        let common = common.into_iter().filter(|(key, _)| !extra.iter().any(|(other, _)| other == key));
+        all.extend(common.chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
         all.extend(vocabulary(s.vocabulary));
         all
     }
@@ -75,8 +76,8 @@ impl Model {
     pub fn write_safetensors(&self, path: &Path, tensors: &Tensors) {
         let kind = self.hub.unwrap().0;
         let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
-        let less_one =
-            |name: &str| ["gemma", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && has_factors(name);
+        let is_less = ["gemma2", "gemma3", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k));
+        let less_one = |name: &str| is_less && has_factors(name);
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -91,7 +92,9 @@ impl Model {
         // Older and newer folders use two spellings.
         match self.name {
             "gemma3 with pictures" => format!("language_model.{name}"),
-            "gemma3 with pictures, newer" => name.replace("model.", "model.language_model."),
+            "gemma3 with pictures, newer" | "qwen35moe with pictures" => {
+                name.replace("model.", "model.language_model.")
+            }
             _ => name,
         }
     }
@@ -103,12 +106,19 @@ impl Model {
             "output_norm.bias" => return "model.norm.bias".into(),
             "output.weight" => return "lm_head.weight".into(),
             "output.bias" => return "lm_head.bias".into(),
+            "per_layer_token_embd.weight" => return "model.embed_tokens_per_layer.weight".into(),
+            "per_layer_model_proj.weight" => return "model.per_layer_model_projection.weight".into(),
+            "rope_freqs.weight" => return name.into(),
+            "per_layer_proj_norm.weight" => return "model.per_layer_projection_norm.weight".into(),
             _ => {}
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
         match rest {
             "ssm_a" => return format!("model.layers.{layer}.linear_attn.A_log"),
             "ssm_dt.bias" => return format!("model.layers.{layer}.linear_attn.dt_bias"),
+            "layer_output_scale.weight" => return format!("model.layers.{layer}.layer_scalar"),
+            "ffn_gate_inp.scale" => return format!("model.layers.{layer}.router.scale"),
+            "ffn_down_exps.scale" => return format!("model.layers.{layer}.router.per_expert_scale"),
             _ => {}
         }
         let (part, end) = rest.rsplit_once('.').unwrap();
@@ -120,6 +130,16 @@ impl Model {
             ("ffn_norm", _) => "post_attention_layernorm".into(),
             ("post_attention_norm", _) => "post_attention_layernorm".into(),
             ("post_ffw_norm", _) => "post_feedforward_layernorm".into(),
+            ("post_ffw_norm_1", _) => "post_feedforward_layernorm_1".into(),
+            ("post_ffw_norm_2", _) => "post_feedforward_layernorm_2".into(),
+            ("pre_ffw_norm_2", _) => "pre_feedforward_layernorm_2".into(),
+            ("inp_gate", _) => "per_layer_input_gate".into(),
+            ("proj", _) => "per_layer_projection".into(),
+            ("post_norm", _) => "post_per_layer_input_norm".into(),
+            ("ffn_gate_inp", "gemma4_text") => "router.proj".into(),
+            ("ffn_gate_exps" | "ffn_up_exps" | "ffn_down_exps", "gemma4_text") => {
+                format!("experts.{expert}.{}_proj", &part[4..part.len() - 5])
+            }
             ("attn_q" | "attn_k" | "attn_v", _) => format!("self_attn.{}_proj", &part[5..]),
             ("attn_output", _) => "self_attn.o_proj".into(),
             ("attn_q_norm" | "attn_k_norm", _) => format!("self_attn.{}", &part[5..]),
@@ -244,6 +264,7 @@ pub fn all() -> Vec<Model> {
         qwens(),
         recurrent_qwens(),
         gemmas(),
+        fourth_gemmas(),
         gemmas_with_pictures(),
         phis(),
         vec![gpt_oss()],
@@ -425,7 +446,7 @@ macro_rules! RECURRENT {
 /// The settings of experts in folders of these models.
 macro_rules! EXPERTS {
     () => {
-        r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 24"#
+        r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32"#
     };
 }
 
@@ -448,24 +469,30 @@ fn recurrent_qwens() -> Vec<Model> {
         },
         Model {
             name: "qwen35moe",
-            spec: Spec { experts: experts(Route::Normalised), shared: Some(24), ..recurrent() },
+            spec: Spec { experts: experts(Route::Normalised), shared: Some(32), ..recurrent() },
             gguf: Some((
                 "qwen35moe",
-                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(32))]].concat(),
             )),
             hub: Some(("qwen3_5_moe_text", concat!(RECURRENT!(), EXPERTS!()))),
+        },
+        Model {
+            name: "qwen35moe with pictures",
+            spec: Spec { experts: experts(Route::Normalised), shared: Some(32), ..recurrent() },
+            gguf: None,
+            hub: Some(("qwen3_5_moe", concat!(RECURRENT!(), EXPERTS!()))),
         },
         Model {
             name: "qwen3next",
             spec: Spec {
                 delta: recurrent().delta.map(|delta| Delta { grouped: true, ..delta }),
                 experts: experts(Route::Normalised),
-                shared: Some(24),
+                shared: Some(32),
                 ..recurrent()
             },
             gguf: Some((
                 "qwen3next",
-                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(32))]].concat(),
             )),
             hub: Some((
                 "qwen3_next",
@@ -584,6 +611,127 @@ fn gemmas_with_pictures() -> Vec<Model> {
                 r#", "sliding_window": 7, "rope_scaling": null, "rope_parameters": {
 "full_attention": {"factor": 8.0, "rope_theta": 1000000.0, "rope_type": "linear"},
 "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}"#,
+            )),
+        },
+    ]
+}
+
+/// Layers of two kinds with heads of their own, of which the last read others' keys.
+fn gemma4() -> Spec {
+    Spec {
+        layers: 8,
+        window: Some((7, |i| i % 4 != 3)),
+        kv_heads: 1,
+        head: 32,
+        window_heads: Some((2, 16)),
+        keys_as_values: true,
+        value_norms: true,
+        head_norms: true,
+        output_factors: true,
+        attention_scale: 1.0,
+        final_cap: 30.0,
+        eps: 1e-6,
+        // A quarter of the pairs turn in layers without a window.
+        turning_pairs: Some(4),
+        frequencies: frequencies(1e6, 32).iter().enumerate().map(|(i, f)| if i < 4 { *f } else { 0.0 }).collect(),
+        window_frequencies: Some(frequencies(1e4, 16)),
+        ..gemma()
+    }
+}
+
+/// With vectors for each layer, and layers that read others' keys.
+fn gemma4_small() -> Spec {
+    Spec { kv_heads: 2, keys_as_values: false, sharing: 3, wide: true, layer_inputs: Some(32), layers: 9, ..gemma4() }
+}
+
+fn gemma4_settings(layers: usize, further: Vec<(&'static str, Value)>) -> Vec<(&'static str, Value)> {
+    let pattern: Vec<bool> = (0..layers).map(|i| i % 4 != 3).collect();
+    let settings = vec![
+        ("attention.sliding_window", number(7)),
+        ("attention.sliding_window_pattern", bools(&pattern)),
+        ("attention.key_length_swa", number(16)),
+        ("attention.value_length_swa", number(16)),
+        ("rope.freq_base", Value::F32(1e6)),
+        ("rope.freq_base_swa", Value::F32(1e4)),
+        ("rope.dimension_count", number(32)),
+        ("rope.dimension_count_swa", number(16)),
+        ("final_logit_softcapping", Value::F32(30.0)),
+    ];
+    [settings, further].concat()
+}
+
+/// The settings of all of them in folders.
+macro_rules! GEMMA4 {
+    () => {
+        r#", "head_dim": 16, "global_head_dim": 32, "sliding_window": 7, "final_logit_softcapping": 30.0,
+"hidden_activation": "gelu_pytorch_tanh", "use_bidirectional_attention": "vision",
+"layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention", "sliding_attention",
+"sliding_attention", "sliding_attention", "full_attention"], "rope_parameters": {"full_attention": {"rope_type": "proportional",
+"rope_theta": 1000000.0, "partial_rotary_factor": 0.25}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}"#
+    };
+}
+
+fn fourth_gemmas() -> Vec<Model> {
+    let kv_heads: Vec<i32> = (0..8).map(|i| if i % 4 == 3 { 1 } else { 2 }).collect();
+    let ffns: Vec<i32> = (0..9).map(|i| if i < 6 { 96 } else { 192 }).collect();
+    vec![
+        Model {
+            name: "gemma4",
+            spec: gemma4(),
+            gguf: Some(("gemma4", gemma4_settings(8, vec![("attention.head_count_kv", kv_heads.clone().into())]))),
+            hub: Some((
+                "gemma4_text",
+                concat!(
+                    GEMMA4!(),
+                    r#", "num_key_value_heads": 2, "num_global_key_value_heads": 1, "attention_k_eq_v": true,
+"num_kv_shared_layers": 0, "hidden_size_per_layer_input": 0"#
+                ),
+            )),
+        },
+        Model {
+            name: "gemma4 with vectors for layers",
+            spec: gemma4_small(),
+            gguf: Some((
+                "gemma4",
+                gemma4_settings(
+                    9,
+                    vec![
+                        ("attention.shared_kv_layers", number(3)),
+                        ("embedding_length_per_layer_input", number(32)),
+                        ("feed_forward_length", ffns.into()),
+                    ],
+                ),
+            )),
+            hub: None,
+        },
+        Model {
+            name: "gemma4 of a folder with vectors for layers",
+            spec: Spec { layers: 8, ..gemma4_small() },
+            gguf: None,
+            hub: Some((
+                "gemma4_text",
+                concat!(
+                    GEMMA4!(),
+                    r#", "num_global_key_value_heads": null, "attention_k_eq_v": false, "num_kv_shared_layers": 3,
+"use_double_wide_mlp": true, "hidden_size_per_layer_input": 32, "vocab_size_per_layer_input": 61"#
+                ),
+            )),
+        },
+        Model {
+            name: "gemma4 with experts",
+            spec: Spec { experts: experts(Route::Normalised), mixed: true, ..gemma4() },
+            gguf: Some((
+                "gemma4",
+                gemma4_settings(8, [vec![("attention.head_count_kv", kv_heads.into())], moe()].concat()),
+            )),
+            hub: Some((
+                "gemma4_text",
+                concat!(
+                    GEMMA4!(),
+                    r#", "num_key_value_heads": 2, "num_global_key_value_heads": 1, "attention_k_eq_v": true,
+"num_kv_shared_layers": 0, "hidden_size_per_layer_input": 0, "enable_moe_block": true, "num_experts": 5, "top_k_experts": 2,
+"moe_intermediate_size": 32"#
+                ),
             )),
         },
     ]

@@ -3,6 +3,7 @@
 use super::math::*;
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use tensorlib::DType;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,6 +51,9 @@ impl Delta {
     }
 }
 
+/// The keys and the values of a layer: of each token and head.
+type Kept = (Vec<Vec<Row>>, Vec<Vec<Row>>);
+
 /// Which layers have a property.
 pub type OfLayer = fn(usize) -> bool;
 
@@ -69,12 +73,28 @@ pub struct Spec {
     pub frequencies: Vec<f64>,
     pub window_frequencies: Option<Vec<f64>>,
     pub magnitude: f64,
+    /// How many pairs turn, if GGUF files say so by factors of frequencies.
+    pub turning_pairs: Option<usize>,
     pub window: Option<(usize, OfLayer)>,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,
     pub embedding_scale: f64,
     pub gate: Gate,
+    /// Heads of keys and elements of a head in layers with a window, if they differ.
+    pub window_heads: Option<(usize, usize)>,
+    /// The last layers, as many as this, read the keys and values of the last layer of their kind before them.
+    pub sharing: usize,
+    /// Layers without a window have no matrix for values.
+    pub keys_as_values: bool,
+    pub value_norms: bool,
+    /// Layers that read others' keys have twice the neurons.
+    pub wide: bool,
+    /// Elements of the vectors that layers get in addition.
+    pub layer_inputs: Option<usize>,
+    pub output_factors: bool,
+    /// A block without experts next to that with experts.
+    pub mixed: bool,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
     /// The neurons of an expert that all tokens use.
@@ -111,12 +131,21 @@ impl Spec {
             frequencies: frequencies(10_000.0, 16),
             window_frequencies: None,
             magnitude: 1.0,
+            turning_pairs: None,
             window: None,
             attention_scale: 0.25,
             attention_cap: 0.0,
             final_cap: 0.0,
             embedding_scale: 1.0,
             gate: Gate::Silu,
+            window_heads: None,
+            sharing: 0,
+            keys_as_values: false,
+            value_norms: false,
+            wide: false,
+            layer_inputs: None,
+            output_factors: false,
+            mixed: false,
             experts: None,
             shared: None,
             delta: None,
@@ -142,14 +171,39 @@ impl Spec {
         t
     }
 
-    /// The widths of the embedding, of all queries, and of all keys.
-    fn widths(&self) -> (i64, i64, i64) {
-        (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64)
+    /// The widths of all queries and all keys of a layer.
+    fn widths(&self, layer: usize) -> (i64, i64) {
+        let (kv_heads, head) = self.heads_of(layer);
+        ((self.heads * head) as i64, (kv_heads * head) as i64)
+    }
+
+    fn is_windowed(&self, layer: usize) -> bool {
+        self.window.is_some_and(|(_, of)| of(layer))
+    }
+
+    /// Heads of keys, and elements of a head.
+    fn heads_of(&self, layer: usize) -> (usize, usize) {
+        self.window_heads.filter(|_| self.is_windowed(layer)).unwrap_or((self.kv_heads, self.head))
+    }
+
+    /// The layer whose keys and values a layer reads.
+    fn source_of(&self, layer: usize) -> usize {
+        let own = self.layers - self.sharing;
+        match layer < own {
+            true => layer,
+            false => (0..own).rfind(|i| self.is_windowed(*i) == self.is_windowed(layer)).unwrap(),
+        }
+    }
+
+    fn ffn_of(&self, layer: usize) -> usize {
+        match self.wide && layer >= self.layers - self.sharing {
+            true => 2 * self.ffn,
+            false => self.ffn,
+        }
     }
 
     fn add_matrices(&self, random: &mut Random, t: &mut Tensors, dtype: DType) {
-        let (w, q, kv) = self.widths();
-        let (f, v) = (self.ffn as i64, self.vocabulary as i64);
+        let (w, v) = (self.width as i64, self.vocabulary as i64);
         let mut matrix = |name: &str, shape: &[i64]| {
             t.add(random, &format!("{name}.weight"), shape, 0.0, 3f64.sqrt() / (shape[0] as f64).sqrt(), dtype);
         };
@@ -157,8 +211,18 @@ impl Spec {
         if !self.tied {
             matrix("output", &[w, v]);
         }
+        if let Some(own) = self.layer_inputs {
+            let all = (own * self.layers) as i64;
+            matrix("per_layer_token_embd", &[all, v]);
+            matrix("per_layer_model_proj", &[w, all]);
+        }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
+            let ((q, kv), f) = (self.widths(i), self.ffn_of(i) as i64);
+            if let Some(own) = self.layer_inputs {
+                matrix(&name("inp_gate"), &[w, own as i64]);
+                matrix(&name("proj"), &[own as i64, w]);
+            }
             if let Some(delta) = self.delta_of(i) {
                 let (values, heads) = ((delta.value_heads * delta.head) as i64, delta.value_heads as i64);
                 matrix(&name("attn_qkv"), &[w, delta.channels() as i64]);
@@ -175,9 +239,18 @@ impl Spec {
                 matrix(&name("attn_output"), &[q, w]);
             } else {
                 matrix(&name("attn_q"), &[w, if self.gated_attention { 2 * q } else { q }]);
-                matrix(&name("attn_k"), &[w, kv]);
-                matrix(&name("attn_v"), &[w, kv]);
+                if self.source_of(i) == i {
+                    matrix(&name("attn_k"), &[w, kv]);
+                    if !self.keys_as_values || self.is_windowed(i) {
+                        matrix(&name("attn_v"), &[w, kv]);
+                    }
+                }
                 matrix(&name("attn_output"), &[q, w]);
+            }
+            if self.mixed {
+                matrix(&name("ffn_gate"), &[w, f]);
+                matrix(&name("ffn_up"), &[w, f]);
+                matrix(&name("ffn_down"), &[f, w]);
             }
             if let Some((count, _, f, _)) = self.experts {
                 let (count, f) = (count as i64, f as i64);
@@ -203,12 +276,33 @@ impl Spec {
     }
 
     fn add_vectors(&self, random: &mut Random, t: &mut Tensors) {
-        let (w, q, kv) = self.widths();
+        let w = self.width as i64;
+        if let Some(pairs) = self.turning_pairs {
+            let factors: Vec<f32> = (0..self.head / 2).map(|i| if i < pairs { 1.0 } else { 1e30 }).collect();
+            t.add_values("rope_freqs.weight", &factors);
+        }
         let mut vector =
             |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
         vector("output_norm.weight".into(), &[w], 1.0);
+        if let Some(own) = self.layer_inputs {
+            vector("per_layer_proj_norm.weight".into(), &[own as i64], 1.0);
+        }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
+            let ((q, kv), head) = (self.widths(i), self.heads_of(i).1 as i64);
+            if self.layer_inputs.is_some() {
+                vector(name("post_norm.weight"), &[w], 1.0);
+            }
+            if self.output_factors {
+                vector(name("layer_output_scale.weight"), &[1], 0.8);
+            }
+            if let (true, Some((count, ..))) = (self.mixed, self.experts) {
+                vector(name("post_ffw_norm_1.weight"), &[w], 1.0);
+                vector(name("post_ffw_norm_2.weight"), &[w], 1.0);
+                vector(name("pre_ffw_norm_2.weight"), &[w], 1.0);
+                vector(name("ffn_gate_inp.scale"), &[w], 1.0);
+                vector(name("ffn_down_exps.scale"), &[count as i64], 1.0);
+            }
             vector(name("attn_norm.weight"), &[w], 1.0);
             vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
             if let Some(delta) = self.delta_of(i) {
@@ -218,8 +312,12 @@ impl Spec {
                 vector(name("ssm_a"), &[heads], -0.8);
                 vector(name("ssm_norm.weight"), &[head], 1.0);
             } else if self.head_norms {
-                vector(name("attn_q_norm.weight"), &[self.head as i64], 1.0);
-                vector(name("attn_k_norm.weight"), &[self.head as i64], 1.0);
+                // Products of queries and keys that nothing scales are small in trained models, too.
+                let center = if self.attention_scale == 1.0 { 0.3 } else { 1.0 };
+                vector(name("attn_q_norm.weight"), &[head], center);
+                if self.source_of(i) == i {
+                    vector(name("attn_k_norm.weight"), &[head], 1.0);
+                }
             }
             if self.post_norms {
                 vector(name("post_attention_norm.weight"), &[w], 1.0);
@@ -251,20 +349,36 @@ impl Spec {
             .iter()
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
+        let inputs: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
+        let mut kept = HashMap::new();
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}.weight");
             let normed: Vec<Row> = xs.iter().map(|x| rms_norm(x, t.get(&name("attn_norm")), self.eps)).collect();
             let attended = match self.delta_of(i) {
                 Some(delta) => self.recurrence(t, i, delta, &normed),
-                None => self.attention(t, i, &normed),
+                None => self.attention(t, i, &normed, &mut kept),
             };
-            for (x, a) in xs.iter_mut().zip(attended) {
+            for ((x, a), inputs) in xs.iter_mut().zip(attended).zip(&inputs) {
                 let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
                 *x = sum(x, &a);
                 let normed = rms_norm(x, t.get(&name(self.ffn_norm)), self.eps);
-                let f = if self.experts.is_some() { self.mixture(t, i, &normed) } else { self.feed(t, i, &normed) };
+                let f = match self.experts {
+                    Some(_) if self.mixed => self.both_blocks(t, i, x, &normed),
+                    Some(_) => self.mixture(t, i, &normed, &normed),
+                    None => self.feed(t, i, &normed),
+                };
                 let f = if self.post_norms { rms_norm(&f, t.get(&name("post_ffw_norm")), self.eps) } else { f };
                 *x = sum(x, &f);
+                if let Some(own) = self.layer_inputs {
+                    let gate = product(t.get(&name("inp_gate")), x);
+                    let hidden = self.gated(&gate, &inputs[i * own..(i + 1) * own]);
+                    let added = product(t.get(&name("proj")), &hidden);
+                    *x = sum(x, &rms_norm(&added, t.get(&name("post_norm")), self.eps));
+                }
+                if self.output_factors {
+                    let factor = t.get(&name("layer_output_scale"))[0];
+                    x.iter_mut().for_each(|x| *x *= factor);
+                }
             }
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
@@ -273,6 +387,27 @@ impl Spec {
             logits.into_iter().map(|x| capped(x, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
+    }
+
+    /// What all layers get for a token, whose scaled embedding is x.
+    fn layer_vectors(&self, t: &Tensors, id: u32, x: &[f64]) -> Row {
+        let Some(own) = self.layer_inputs else { return Row::new() };
+        let table = rows(t.get("per_layer_token_embd.weight"), own * self.layers)[id as usize];
+        let projected: Row = product(t.get("per_layer_model_proj.weight"), x);
+        let projected: Row = projected.iter().map(|x| x / (self.width as f64).sqrt()).collect();
+        let norm = t.get("per_layer_proj_norm.weight");
+        let normed = projected.chunks(own).flat_map(|part| rms_norm(part, norm, self.eps));
+        normed.zip(table).map(|(p, t)| (p + t * (own as f64).sqrt()) / 2f64.sqrt()).collect()
+    }
+
+    /// Both blocks of a layer, each with its norms: `normed` is the norm of x.
+    fn both_blocks(&self, t: &Tensors, layer: usize, x: &[f64], normed: &[f64]) -> Row {
+        let norm = |part: &str, x: &[f64]| rms_norm(x, t.get(&format!("blk.{layer}.{part}.weight")), self.eps);
+        let scale = t.get(&format!("blk.{layer}.ffn_gate_inp.scale"));
+        let plain = rms_norm(x, &vec![1.0; x.len()], self.eps);
+        let routed: Row = plain.iter().zip(scale).map(|(x, s)| x * s / (self.width as f64).sqrt()).collect();
+        let experts = self.mixture(t, layer, &norm("pre_ffw_norm_2", x), &routed);
+        sum(&norm("post_ffw_norm_1", &self.feed(t, layer, normed)), &norm("post_ffw_norm_2", &experts))
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -338,9 +473,10 @@ impl Spec {
         t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
     }
 
-    fn attention(&self, t: &Tensors, layer: usize, xs: &[Row]) -> Vec<Row> {
+    fn attention(&self, t: &Tensors, layer: usize, xs: &[Row], kept: &mut HashMap<usize, Kept>) -> Vec<Row> {
         let name = |part: &str| format!("blk.{layer}.{part}");
-        let (q_n, kv_n) = (self.heads * self.head, self.kv_heads * self.head);
+        let ((kv_heads, head), has_keys) = (self.heads_of(layer), self.source_of(layer) == layer);
+        let (q_n, kv_n) = (self.heads * head, kv_heads * head);
         let windowed = self.window.filter(|(_, of)| of(layer)).map(|(keys, _)| keys);
         let (mut qs, mut ks, mut vs, mut gates) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, x) in xs.iter().enumerate() {
@@ -348,16 +484,20 @@ impl Spec {
                 let all = self.linear(t, &name("attn_qkv"), x);
                 (all[..q_n].to_vec(), all[q_n..q_n + kv_n].to_vec(), all[q_n + kv_n..].to_vec())
             } else {
-                let of = |part: &str| self.linear(t, &name(part), x);
-                (of("attn_q"), of("attn_k"), of("attn_v"))
+                let of = |part: &str| match t.find(&name(&format!("{part}.weight"))) {
+                    Some(_) => self.linear(t, &name(part), x),
+                    None => Row::new(),
+                };
+                let k = of("attn_k");
+                let is_value = self.keys_as_values && !self.is_windowed(layer);
+                (of("attn_q"), k.clone(), if is_value { k } else { of("attn_v") })
             };
             let (q, gate): (Row, Row) = match self.gated_attention {
                 true => {
-                    let heads = || q.chunks(2 * self.head);
-                    (
-                        heads().flat_map(|h| &h[..self.head]).copied().collect(),
-                        heads().flat_map(|h| &h[self.head..]).copied().collect(),
-                    )
+                    let part = |first: usize| {
+                        q.chunks(2 * head).flat_map(|both| &both[first..first + head]).copied().collect()
+                    };
+                    (part(0), part(head))
                 }
                 false => (q, Vec::new()),
             };
@@ -365,28 +505,36 @@ impl Spec {
             let turn = |heads: Row, norm: &str| -> Vec<Row> {
                 let frequencies =
                     self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
-                let head = |x: &[f64]| {
+                let turned = |x: &[f64]| {
                     let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
                     let x = weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
                     self.turned(&x, position, frequencies)
                 };
-                heads.chunks(self.head).map(head).collect()
+                heads.chunks(head).map(turned).collect()
             };
             qs.push(turn(q, "attn_q_norm"));
             ks.push(turn(k, "attn_k_norm"));
-            vs.push(v.chunks(self.head).map(<[f64]>::to_vec).collect::<Vec<Row>>());
+            let value = |v: &[f64]| match self.value_norms {
+                true => rms_norm(v, &vec![1.0; v.len()], self.eps),
+                false => v.to_vec(),
+            };
+            vs.push(v.chunks(head).map(value).collect::<Vec<Row>>());
         }
+        if has_keys {
+            kept.insert(layer, (ks, vs));
+        }
+        let (ks, vs) = &kept[&self.source_of(layer)];
         let mut outs = Vec::new();
         for (i, q) in qs.iter().enumerate() {
             let first = windowed.map_or(0, |keys| (i + 1).saturating_sub(keys));
             let mut all = Vec::new();
             for (h, q) in q.iter().enumerate() {
-                let kv = h / (self.heads / self.kv_heads);
+                let kv = h / (self.heads / kv_heads);
                 let dot = |k: &Vec<Row>| k[kv].iter().zip(q).map(|(a, b)| a * b).sum::<f64>() * self.attention_scale;
                 let logits: Row = ks[first..=i].iter().map(|k| capped(dot(k), self.attention_cap)).collect();
                 let sink = self.sinks.then(|| t.get(&name("attn_sinks.weight"))[h]);
                 let weights = softmax(&logits, sink);
-                for d in 0..self.head {
+                for d in 0..head {
                     all.push(weights.iter().zip(&vs[first..=i]).map(|(w, v)| w * v[kv][d]).sum());
                 }
             }
@@ -449,10 +597,10 @@ impl Spec {
         out
     }
 
-    fn mixture(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
+    fn mixture(&self, t: &Tensors, layer: usize, x: &[f64], routed: &[f64]) -> Row {
         let (count, used, f, route) = self.experts.unwrap();
         let name = |part: &str| format!("blk.{layer}.{part}");
-        let logits = self.linear(t, &name("ffn_gate_inp"), x);
+        let logits = self.linear(t, &name("ffn_gate_inp"), routed);
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
         order.truncate(used);
@@ -466,6 +614,7 @@ impl Spec {
                 Route::Plain => of_all[*e],
                 Route::OfUsed => of_used[place],
             };
+            let share = share * t.find(&name("ffn_down_exps.scale")).map_or(1.0, |factors| factors[*e]);
             let part = |part: &str, x: &[f64], outputs: usize| {
                 let all = t.get(&format!("{}.weight", name(part)));
                 let y = product(&all[e * outputs * x.len()..(e + 1) * outputs * x.len()], x);

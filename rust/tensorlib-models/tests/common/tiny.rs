@@ -45,6 +45,13 @@ impl Tensors {
         assert!(self.all.insert(name.into(), stored).is_none(), "{name}");
     }
 
+    /// Adds a vector of these values.
+    pub fn add_values(&mut self, name: &str, values: &[f32]) {
+        let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let (shape, values) = (vec![values.len() as i64], values.iter().map(|x| f64::from(*x)).collect());
+        self.all.insert(name.into(), Stored { shape, dtype: DType::F32, bytes, values });
+    }
+
     pub fn get(&self, name: &str) -> &[f64] {
         self.find(name).unwrap_or_else(|| panic!("no {name}"))
     }

@@ -9,6 +9,7 @@ mod hub;
 mod long;
 mod memory;
 mod normal;
+mod ordered_pieces;
 mod random;
 mod sentencepiece;
 mod special;

@@ -46,7 +46,7 @@ pub fn gemma3(settings: &Settings) -> Result<Shape> {
     let every = settings.count_if(PATTERN)?.or(settings.count_if(SAVED_PATTERN)?).unwrap_or(6);
     let shape = common(settings, 62)?.with_window(settings, |layer| (layer + 1) % every != 0)?;
     let base = settings.number_if(LOCAL_BASE)?.unwrap_or(10_000.0);
-    let window_rope = Some(Rope::plain(base, shape.head, true));
+    let window_rope = Some(Rope::plain(base, shape.keys.key, true));
     Ok(Shape { head_norms: true, window_rope, ..shape })
 }
 
@@ -82,7 +82,7 @@ fn common(settings: &Settings, largest: i64) -> Result<Shape> {
     settings.expect_text(ACTIVATION, &["gelu_pytorch_tanh", "gelu_new"])?;
     settings.value_if(OLD_ACTIVATION)?;
     let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
-    let of_file = if shape.layers == largest { shape.width / shape.heads } else { shape.head };
+    let of_file = if shape.layers == largest { shape.width / shape.heads } else { shape.keys.key };
     let scale = settings.number_if(QUERY_SCALE)?.unwrap_or(of_file as f64);
     if scale <= 0.0 {
         return Err(settings.refuse(QUERY_SCALE, format!("is {scale}: a number above 0 is valid")));

@@ -1,6 +1,7 @@
 //! The differences between architectures, a file each.
 
 mod gemma;
+mod gemma4;
 mod gpt_oss;
 mod llama;
 mod names;
@@ -16,7 +17,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS, RECU
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 12] = [
+const ALL: [Architecture<Shape>; 13] = [
     Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
     Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
     Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
@@ -30,6 +31,7 @@ const ALL: [Architecture<Shape>; 12] = [
     Architecture { names: &["qwen3next", "qwen3_next"], shape: qwen35::qwen3next, hub_names: qwen35::moe_names },
     Architecture { names: &["gemma2"], shape: gemma::gemma2, hub_names: gemma::hub_names },
     Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
+    Architecture { names: &["gemma4", "gemma4_text"], shape: gemma4::shape, hub_names: gemma4::hub_names },
     Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },

@@ -73,7 +73,7 @@ pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, ro
             return HubName::One(routers.concat());
         }
         let Some((folder, matrix)) = expert(part) else { return HubName::One(candidates(name, |_| None)) };
-        let (folder, matrix) = (format!("model.layers.{layer}.{folder}"), format!("{matrix}.{end}"));
+        let (folder, matrix) = (format!("layers.{layer}.{folder}"), format!("{matrix}.{end}"));
         let (fused, half) = match part {
             "ffn_gate_exps" => ("gate_up_proj", Some(0)),
             "ffn_up_exps" => ("gate_up_proj", Some(1)),
@@ -83,7 +83,7 @@ pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, ro
             "weight" => behind_prefixes(&format!("layers.{layer}.mlp.experts.{fused}")),
             _ => Vec::new(),
         };
-        HubName::Stack(Stack { of: Box::new(move |i| format!("{folder}.{i}.{matrix}")), fused, half })
+        HubName::Stack(Stack { of: Box::new(move |i| behind_prefixes(&format!("{folder}.{i}.{matrix}"))), fused, half })
     };
     HubNames::new(of)
 }

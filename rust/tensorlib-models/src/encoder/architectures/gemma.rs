@@ -27,10 +27,11 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         );
     }
     let found = gemma3(settings)?;
-    let DecoderShape { layers, width, heads, kv_heads, head, .. } = found;
-    if found.value_head != head {
-        return Err(settings.refuse(VALUE_HEAD, format!("is {}: {head} is valid", found.value_head)));
+    let (DecoderShape { layers, width, heads, keys, .. }, head) = (&found, found.keys.key);
+    if keys.value != head {
+        return Err(settings.refuse(VALUE_HEAD, format!("is {}: {head} is valid", keys.value)));
     }
+    let (layers, width, heads, kv_heads) = (*layers, *width, *heads, keys.count);
     let window_rope = found.window_rope.as_ref().unwrap_or(&found.rope);
     if found.rope.has_listed_factors() || window_rope.has_listed_factors() {
         let message = format!("{}: rotations with a factor for each pair are not known", settings.name(ROPE_KIND));
