@@ -14,7 +14,7 @@ pub struct Slots {
 
 /// The slots of a layer.
 struct LayerSlots {
-    /// The last columns that the convolution read: [taps - 1, channels, slots].
+    /// The last columns that the convolution read: [channels, taps - 1, slots].
     columns: Tensor,
     /// The matrices of the delta rule: [head, head, value heads, slots].
     matrices: Tensor,
@@ -32,7 +32,7 @@ impl Slots {
             }
             let ctx = &contexts[devices.device(&format!("blk.{layer}.attn_qkv.weight"))];
             Ok(Some(LayerSlots {
-                columns: ctx.zeros(DType::F32, [delta.taps - 1, delta.channels(), slots])?,
+                columns: ctx.zeros(DType::F32, [delta.channels(), delta.taps - 1, slots])?,
                 matrices: ctx.zeros(DType::F32, [delta.head, delta.head, delta.value_heads, slots])?,
             }))
         };
@@ -169,7 +169,7 @@ impl<'a> RunStates<'a> {
         RunStates { slots, groups }
     }
 
-    /// A layer's states before a group's tokens: columns [taps - 1, channels, sequences] and matrices [head, head, value
+    /// A layer's states before a group's tokens: columns [channels, taps - 1, sequences] and matrices [head, head, value
     /// heads, sequences].
     pub fn before(&self, layer: usize, group: &Group) -> Result<(Tensor, Tensor)> {
         let LayerSlots { columns, matrices } = self.slots.layer(layer)?;
@@ -191,22 +191,22 @@ impl<'a> RunStates<'a> {
         }
     }
 
-    /// The nodes that store a layer's states after a group's tokens. `read`: the columns that the convolution read, [taps -
-    /// 1 + tokens, channels, sequences]. `matrices`: second result of the delta rule.
+    /// The nodes that store a layer's states after a group's tokens. `read`: the columns that the convolution read,
+    /// [channels, taps - 1 + tokens, sequences]. `matrices`: second result of the delta rule.
     pub fn after(&self, layer: usize, group: &Group, read: &Tensor, matrices: &Tensor) -> Result<[Tensor; 2]> {
         let to = self.slots.layer(layer)?;
-        let (taps_less_1, channels) = (to.columns.shape()[0], to.columns.shape()[1]);
+        let (channels, taps_less_1) = (to.columns.shape()[0], to.columns.shape()[1]);
         match &group.to {
             To::Slots { first, states } => {
                 // The windows of the last tokens overlap.
-                let strides = [read.strides()[1], read.strides()[0]];
-                let skipped = usize::try_from(group.tokens - states + 1).unwrap_or(0) * strides[1];
-                let columns = read.view([taps_less_1, channels, *states], &strides, skipped)?;
+                let column = read.strides()[1];
+                let skipped = usize::try_from(group.tokens - states + 1).unwrap_or(0) * column;
+                let columns = read.view([channels, taps_less_1, *states], &[column, column], skipped)?;
                 let columns = columns.cpy(&to.columns.narrow(2, *first as i64, *states)?)?;
                 Ok([columns, matrices.cpy(&to.matrices.narrow(3, *first as i64, *states)?)?])
             }
             To::Each(index) => {
-                let columns = read.narrow(0, group.tokens, taps_less_1)?.cont()?;
+                let columns = read.narrow(1, group.tokens, taps_less_1)?.cont()?;
                 let set = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
                     let all = rows(all)?;
                     Ok(all.set_rows(&new.reshape([all.shape()[0], index.shape()[0]])?, index)?)

@@ -128,6 +128,24 @@ impl Weights {
         Ok(leaf)
     }
 
+    /// A small tensor of this name and shape as F32, with its last dimension first: [last, all others].
+    pub fn transposed(&self, name: &str, shape: &[i64]) -> Result<Tensor> {
+        let stored = self.get(name, shape)?;
+        let last = shape.last().copied().unwrap_or(1);
+        let others = shape[..shape.len().saturating_sub(1)].iter().product::<i64>();
+        let (columns, rows) = (usize::try_from(others).unwrap_or(0), usize::try_from(last).unwrap_or(0));
+        let leaf = self.context_with_data(name).zeros(DType::F32, [last, others])?;
+        if !self.is_shape_alone(last * others, name) {
+            let values = stored.to_f32_vec()?;
+            let turned: Vec<f32> = (0..columns)
+                .flat_map(|column| (0..rows).map(move |row| row * columns + column))
+                .map(|i| values[i])
+                .collect();
+            leaf.write(&turned)?;
+        }
+        self.constant(leaf)
+    }
+
     /// As [`DeviceMap::neurons`].
     pub fn neurons(&self, layer: usize, count: i64) -> Result<Option<[Rows; 2]>> {
         self.devices.neurons(layer, count)
