@@ -354,7 +354,8 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 //
 //   - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
 //   - Types: a is F32, F16 or BF16, and the value is rounded to this type; or a
-//     is I32, I64 or F64. mask is a float, an integer or BOOL.
+//     is F64; or a is an integer or BOOL, and the value is a number of its
+//     type. mask is a float, an integer or BOOL.
 //   - Result: The type of a.
 //   - value: the value. NaN and infinity are valid.
 func (c *Context) MaskedFill(a, mask *Tensor, value float64) (*Tensor, error) {

@@ -278,8 +278,8 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` is f32, f16 or bf16, and the value is rounded to this type; or `a` is i32, i64 or f64. `mask` is a
-///   float, an integer or bool.
+/// - Types: `a` is f32, f16 or bf16, and the value is rounded to this type; or `a` is f64; or `a` is an integer or
+///   bool, and the value is a number of its type. `mask` is a float, an integer or bool.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 pub fn maskedFill(self: Context, a: Tensor, mask: Tensor, value: f64) Error!Tensor {

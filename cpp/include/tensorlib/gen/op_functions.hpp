@@ -1041,7 +1041,8 @@ Tensor fill(const Tensor &a, double value);
 //
 // A NaN in mask counts as not 0.
 // - Shapes: c has the shape of a. Each extent of mask is that of a, or 1.
-// - Types: a is F32, F16 or BF16, and the value is rounded to this type; or a is I32, I64 or F64. mask is a float, an integer or BOOL.
+// - Types: a is F32, F16 or BF16, and the value is rounded to this type; or a is F64; or a is an integer or BOOL, and the value is a number
+//   of its type. mask is a float, an integer or BOOL.
 // - Result: The type of a.
 // - value: the value. NaN and infinity are valid.
 Tensor masked_fill(const Tensor &a, const Tensor &mask, double value);
