@@ -132,7 +132,9 @@ void check_represented(const OpFacts &def, const Tensor &a, const char *name, do
          tensor_text(a).c_str(), name, number, traits(type).name, static_cast<long long>(range.least), static_cast<long long>(range.most));
 }
 
-unsigned checked_divisor(const Tensor &node) noexcept { return computes_numbers(node) && node.layout.type != DType::f64 ? 2 : 0; }
-std::string valid_divisors(const Tensor &, int) { return "integers other than 0 are valid"; }
+unsigned checked_integers(const Tensor &node) noexcept { return computes_numbers(node) && node.layout.type != DType::f64 ? 2 : 0; }
+std::string valid_integers(const Tensor &node, int) {
+    return node.op == Op::div ? "integers other than 0 are valid" : "integers of 0 and more are valid";
+}
 
 }  // namespace tensorlib::core::ops
