@@ -149,3 +149,56 @@ func ExampleError() {
 	// TL_STATUS_INVALID_ARGUMENT
 	// tensor: 3 values given, the shape [2, 2] has 4 elements
 }
+
+// A function that becomes a node of a graph.
+func ExampleNewCustomOp() {
+	softClip, err := tensorlib.NewCustomOp("soft_clip", func(s *tensorlib.CustomSlice) error {
+		x, err := tensorlib.CustomInput[float32](s, 0)
+		if err != nil {
+			return err
+		}
+		y, err := tensorlib.CustomOutput[float32](s)
+		begin, end := s.Range()
+		for i, v := range x[begin:end] {
+			y[i] = v / (1 + max(v, -v))
+		}
+		return err
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer softClip.Close() // the context keeps it as long as it has nodes of it
+
+	ctx, err := tensorlib.NewContext()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctx.Close()
+	x, err := tensorlib.NewTensorFrom(ctx, []float32{-1, 0, 3}, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	y, err := ctx.Custom(softClip, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cpu, err := tensorlib.NewBackend("cpu")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cpu.Close()
+	graph, err := tensorlib.NewGraph(ctx, y)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer graph.Close()
+	if err := graph.Compute(cpu); err != nil {
+		log.Fatal(err)
+	}
+	values, err := tensorlib.ReadAll[float32](y)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(values)
+	// Output: [-0.5 0 0.75]
+}

@@ -16,9 +16,19 @@ namespace tensorlib::core::gradients {
 
 namespace {
 
-// Whether gradients pass from a node to this operand.
+// Whether a path leads from a node to this operand. F64 is on paths, so that check_rules() finds it: the result depends on
+// what comes before it, but no gradient does.
 bool passes(const Tensor &node, std::size_t operand) {
-    return node.src[operand] && !operand_at(op_def(node.op), operand).no_gradient && ops::is_float(node.src[operand]->layout.type);
+    const Tensor *source = node.src[operand];
+    if (!source || operand_at(op_def(node.op), operand).no_gradient) return false;
+    return ops::is_float(source->layout.type) || source->layout.type == DType::f64;
+}
+
+// Why gradients do not pass a node; empty if they do. Rules compute in F32, in which different doubles may be equal.
+std::string refusal_of(const Tensor &node) {
+    if (node.layout.type == DType::f64) return "f32, f16 or bf16 is valid, or stop_gradient before it";
+    const GradientRule &rule = rule_of(node.op);
+    return rule.refusal ? rule.refusal(node) : std::string();
 }
 
 // The nodes that the ys depend on, sources before users.
@@ -152,7 +162,7 @@ void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor
     }
 }
 
-// Reports all nodes without a rule at once, because whoever changes a model needs the whole list.
+// Reports all nodes that gradients do not pass at once, because whoever changes a model needs the whole list.
 void check_rules(const Context &context, Path &path) {
     // Many nodes share few contexts, and each check walks links.
     std::vector<const Context *> checked;
@@ -169,8 +179,7 @@ void check_rules(const Context &context, Path &path) {
         if (step.wanted == 0) continue;
         check_context(*node.context);
         for (const Tensor *source : node.sources()) check_context(*source->context);
-        const GradientRule &rule = rule_of(node.op);
-        const std::string why = rule.refusal ? rule.refusal(node) : std::string();
+        const std::string why = refusal_of(node);
         if (why.empty()) continue;
         if (++found <= most)
             text += format_text("%s%s %s: %s", found > 1 ? "; " : "", op_name(node.op), tensor_text(node).c_str(), why.c_str());

@@ -1,7 +1,8 @@
-// Arithmetic in I32, I64 and F64. Each ISA and CUDA compile these functions, so all devices give identical bits.
+// Arithmetic in I32, I64 and F64. Each ISA and CUDA compile these functions, so all devices give
+// identical bits, except for powers in F64.
 //
 // Integers wrap: results are those modulo 2^32 or 2^64. A quotient is rounded towards 0; a divisor of 0 gives 0, and whoever
-// calls reports it. F64 follows IEEE 754.
+// calls reports it, as for an exponent below 0. F64 follows IEEE 754, and its powers are those of the C or CUDA library.
 #pragma once
 
 #include "math/lanes.hpp"
@@ -54,6 +55,18 @@ struct Numbers {
             if (a == b) return from_bits(bits_of(a) | bits_of(b));
         }
         return a < b ? a : b;
+    }
+    // By squaring: a factor for each bit of b.
+    TL_MATH_INLINE static T pow(T a, T b) {
+        if constexpr (!integer) return ::pow(a, b);
+        if (b < 0) return 0;
+        T power = 1;
+        for (U bits = static_cast<U>(b);;) {
+            if (static_cast<uint64_t>(bits) & 1) power = mul(power, a);
+            bits = static_cast<U>(static_cast<uint64_t>(bits) >> 1);
+            if (bits == 0) return power;
+            a = mul(a, a);
+        }
     }
     TL_MATH_INLINE static T neg(T a) {
         if constexpr (integer) return static_cast<T>(U{0} - static_cast<U>(a));

@@ -15,6 +15,14 @@ void add1_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &resu
     elementwise_infer<>(src, given, result);
 }
 
+// Elementwise, but for integers the second operand has values that are not valid.
+template <TileOp op>
+constexpr OpCode of_checked_integers{.infer = elementwise_infer<>,
+                                     .cost = elementwise_cost,
+                                     .checked_operands = checked_integers,
+                                     .valid_values = valid_integers,
+                                     .formula = plain_formula<op>};
+
 Formula scale_formula(const Tensor &node) noexcept {
     const auto &attrs = attrs_of<ScaleAttrs>(node);
     return formula_of<TileOp::scale>({attrs.scale, attrs.bias});
@@ -38,15 +46,10 @@ Formula fill_formula(const Tensor &node) noexcept { return formula_of<TileOp::fi
 constexpr OpDef add{facts::add, elementwise<TileOp::add>};
 constexpr OpDef sub{facts::sub, elementwise<TileOp::sub>};
 constexpr OpDef mul{facts::mul, elementwise<TileOp::mul>};
-constexpr OpDef div{facts::div,
-                    {.infer = elementwise_infer<>,
-                     .cost = elementwise_cost,
-                     .checked_operands = checked_divisor,
-                     .valid_values = valid_divisors,
-                     .formula = plain_formula<TileOp::div>}};
+constexpr OpDef div{facts::div, of_checked_integers<TileOp::div>};
 constexpr OpDef maximum{facts::maximum, elementwise<TileOp::maximum>};
 constexpr OpDef minimum{facts::minimum, elementwise<TileOp::minimum>};
-constexpr OpDef pow{facts::pow, elementwise<TileOp::pow>};
+constexpr OpDef pow{facts::pow, of_checked_integers<TileOp::pow>};
 constexpr OpDef eq{facts::eq, elementwise<TileOp::eq>};
 constexpr OpDef ne{facts::ne, elementwise<TileOp::ne>};
 constexpr OpDef lt{facts::lt, elementwise<TileOp::lt>};

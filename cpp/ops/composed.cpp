@@ -194,19 +194,29 @@ Tensor *index_select_compose(NodeBatch &nodes, std::span<Tensor *const> src, con
     return shaped(nodes, taken, first_dims(ne, n_dims));
 }
 
+// A tensor of the type of `a`, whose elements are the value, that broadcasts to the shape of `a`.
+Tensor *filler(NodeBatch &nodes, Tensor *a, double value) {
+    const DType type = a->layout.type;
+    if (is_float(type) || is_number(type)) return nodes.make(Op::fill, {a}, {Attr::of_number("value", value)});
+    // F32 represents all numbers of the integer types that have no arithmetic.
+    return nodes.make(Op::cast, {numbers(nodes, value, 1, 1)}, {Attr::of_text("to", traits(type).name)});
+}
+
 Tensor *masked_fill_compose(NodeBatch &nodes, std::span<Tensor *const> src, const MaskedFillAttrs &attrs) {
     Tensor *a = src[0], *mask = src[1];
-    const DType type = a->layout.type;
-    const Kind kind = traits(mask->layout.type).kind;
-    check_type(facts::masked_fill, src, 0, is_float(type) || is_number(type), "f32, f16 or bf16, or i32, i64 or f64");
-    check_type(facts::masked_fill, src, 1, kind == Kind::floating || kind == Kind::integer, "a float, an integer or bool");
+    const auto is_plain = [](const Tensor *t) {
+        const Kind kind = traits(t->layout.type).kind;
+        return kind == Kind::floating || kind == Kind::integer;
+    };
+    check_type(facts::masked_fill, src, 0, is_plain(a), "a float, an integer or bool");
+    check_type(facts::masked_fill, src, 1, is_plain(mask), "a float, an integer or bool");
+    check_represented(facts::masked_fill, *a, "value", attrs.value);
     for (std::size_t d = 0; d < max_dims; d++) {
         if (mask->layout.ne[d] == 1 || mask->layout.ne[d] == a->layout.ne[d]) continue;
         fail(Status::shape_mismatch, "masked_fill: %s: each extent of mask is that of a, or 1",
              operands_text(facts::masked_fill, src).c_str());
     }
-    Tensor *value = nodes.make(Op::fill, {a}, {Attr::of_number("value", attrs.value)});
-    return nodes.make(Op::where, {mask, value, a});
+    return nodes.make(Op::where, {mask, filler(nodes, a, attrs.value), a});
 }
 
 Tensor *one_hot_compose(NodeBatch &nodes, std::span<Tensor *const> src, const OneHotAttrs &attrs) {

@@ -11,11 +11,11 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// Whether the type represents the number: an integer type, integers in its range.
+// Whether an integer type has the number.
 bool represents(DType type, double number) noexcept {
-    if (type == DType::f64) return true;
-    const double end = type == DType::i32 ? 2147483648.0 : 9223372036854775808.0;
-    return number >= -end && number < end && number == std::trunc(number);
+    const IntegerRange range = integer_range(type);
+    // Adding 1 to the largest I64 rounds to 2^63, as its conversion does.
+    return number >= static_cast<double>(range.least) && number < static_cast<double>(range.most) + 1 && number == std::trunc(number);
 }
 
 // The largest and the smallest integer of the type are as good as an infinite bound.
@@ -121,15 +121,20 @@ void check_numbers(const OpFacts &def, std::span<Tensor *const> src, const Attrs
         fail(Status::invalid_argument, "clamp: a is %s, min is %.12g, max is %.12g: there is no integer between them",
              tensor_text(*src[0]).c_str(), least, most);
     }
-    for (const AttrDef &parameter : def.attrs) {
-        const double number = attrs.number(parameter.name, 0);
-        if (represents(type, number)) continue;
-        fail(Status::invalid_argument, "%s: a is %s, %s is %.17g: an integer that %s has is valid", def.name, tensor_text(*src[0]).c_str(),
-             parameter.name, number, traits(type).name);
-    }
+    for (const AttrDef &parameter : def.attrs) check_represented(def, *src[0], parameter.name, attrs.number(parameter.name, 0));
 }
 
-unsigned checked_divisor(const Tensor &node) noexcept { return computes_numbers(node) && node.layout.type != DType::f64 ? 2 : 0; }
-std::string valid_divisors(const Tensor &, int) { return "integers other than 0 are valid"; }
+void check_represented(const OpFacts &def, const Tensor &a, const char *name, double number) {
+    const DType type = a.layout.type;
+    if (traits(type).kind != Kind::integer || represents(type, number)) return;
+    const IntegerRange range = integer_range(type);
+    fail(Status::invalid_argument, "%s: a is %s, %s is %.17g: an integer that %s has is valid, %lld to %lld", def.name,
+         tensor_text(a).c_str(), name, number, traits(type).name, static_cast<long long>(range.least), static_cast<long long>(range.most));
+}
+
+unsigned checked_integers(const Tensor &node) noexcept { return computes_numbers(node) && node.layout.type != DType::f64 ? 2 : 0; }
+std::string valid_integers(const Tensor &node, int) {
+    return node.op == Op::div ? "integers other than 0 are valid" : "integers of 0 and more are valid";
+}
 
 }  // namespace tensorlib::core::ops

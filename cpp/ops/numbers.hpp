@@ -35,9 +35,12 @@ NumberNode number_node(const Tensor &node) noexcept;
 // Error(invalid_argument) if the type does not have a parameter.
 void check_numbers(const OpFacts &def, std::span<Tensor *const> src, const Attrs &attrs);
 
-// OpCode::checked_operands and valid_values of div: integers are not divided by 0.
-unsigned checked_divisor(const Tensor &node) noexcept;
-std::string valid_divisors(const Tensor &node, int operand);
+// Throws Error(invalid_argument) if `a` holds integers and its type does not have the number, which the attribute `name` is.
+void check_represented(const OpFacts &def, const Tensor &a, const char *name, double number);
+
+// OpCode::checked_operands and valid_values of div and pow: integers are not divided by 0, and not raised to powers below 0.
+unsigned checked_integers(const Tensor &node) noexcept;
+std::string valid_integers(const Tensor &node, int operand);
 
 }  // namespace tensorlib::core::ops
 

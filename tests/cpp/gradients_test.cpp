@@ -274,11 +274,12 @@ TEST(Gradients, say_whether_they_reach) {
     for (const auto &t : {b, other, ids}) EXPECT_FALSE(y.gradients_reach(t));
     EXPECT_FALSE(a.gradients_reach(y));
     EXPECT_FALSE(ids.gradients_reach(ids));
-    // Only F32, F16 and BF16 have gradients.
+    // A path through F64 is a path, although its nodes are refused; one through integers is none.
     const auto narrow = sqr(a.cast(tl::Type::f16)).cast(tl::Type::f32), wide = sqr(a.cast(tl::Type::f64)).cast(tl::Type::f32);
     EXPECT_TRUE(narrow.gradients_reach(a));
-    EXPECT_FALSE(wide.gradients_reach(a));
-    EXPECT_EQ(computed(sum(wide).gradients({a}).at(0)), std::vector<float>(5));
+    EXPECT_TRUE(wide.gradients_reach(a));
+    EXPECT_FALSE(wide.gradients_reach(b));
+    EXPECT_FALSE(a.cast(tl::Type::i32).cast(tl::Type::f64).cast(tl::Type::f32).gradients_reach(a));
 }
 
 // Attention is one operation and has one rule: it must be that of the operations that it joins.
@@ -394,6 +395,29 @@ TEST(Refusals, name_all_nodes_and_append_nothing) {
     });
     support::expect_error(Status::invalid_argument, {"gradients", "at least one"}, [&] { (void)ctx.gradients({}, std::array{a}); });
     support::expect_error(Status::invalid_argument, {"gradients", "at least one"}, [&] { (void)total.gradients({}); });
+}
+
+// Zeros would be wrong: the loss depends on a.
+TEST(Refusals, of_f64_on_a_path) {
+    const tl::Context ctx;
+    const auto a = support::leaf(ctx, {5}, 1), b = support::leaf(ctx, {5}, 2);
+    auto wide = a.cast(tl::Type::f64), squares = sqr(wide);
+    wide.set_name("wide"), squares.set_name("squares");
+    const auto loss = add(sum(b), sum(squares.cast(tl::Type::f32)));
+    const std::size_t used = ctx.used_memory();
+    support::expect_error(Status::unsupported,
+                          {"2 nodes", "cast 'wide' [5] f64", "sqr 'squares' [5] f64", "f32, f16 or bf16 is valid", "stop_gradient"},
+                          [&] { (void)loss.gradients({a}); });
+    EXPECT_EQ(ctx.used_memory(), used);
+    // F64 on no path to the tensor, from constants, and from integers, has no part in gradients.
+    EXPECT_EQ(computed(loss.gradients({b}).at(0)), std::vector<float>(5, 1));
+    const auto factor = stop_gradient(a).cast(tl::Type::f64).cast(tl::Type::f32), whole = mean(floor(a).cast(tl::Type::i32));
+    EXPECT_EQ(computed(sum(a * factor).gradients({a}).at(0)), a.read_f32());
+    EXPECT_EQ(computed(sum(a * whole.cast(tl::Type::f32)).gradients({a}).at(0)),
+              std::vector<float>(5, computed(whole.cast(tl::Type::f32)).at(0)));
+    EXPECT_EQ(computed(sum(where(gt(a.cast(tl::Type::f64), b.cast(tl::Type::f64)), a, a)).gradients({a}).at(0)), std::vector<float>(5, 1));
+    support::expect_error(Status::type_mismatch, {"output 0", "f64"}, [&] { (void)sum(wide).gradients({a}); });
+    support::expect_error(Status::type_mismatch, {"tensor 0", "f64"}, [&] { (void)loss.gradients({wide}); });
 }
 
 // Wherever memory ends, all that was appended is given back.

@@ -61,7 +61,7 @@ protected:
     explicit NumberTensors(core::DType of = type_of<T>) : type(of) {}
 
     // A tensor of this shape with any values: a leaf, or a view with strides of its own.
-    core::Tensor *operand(const Ne &ne, bool no_zeros = false) {
+    core::Tensor *operand(const Ne &ne, bool no_zeros = false, bool none_below_0 = false) {
         Ne axes{0, 1, 2, 3}, from = ne;
         const int how = static_cast<int>(random() % 3);
         if (how == 1) std::ranges::shuffle(axes, random);
@@ -72,6 +72,9 @@ protected:
         for (T &value : values) {
             value = type == core::DType::boolean ? static_cast<T>(random() % 2) : drawn<T>(random);
             if (no_zeros && value == 0) value = 7;
+            if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+                if (none_below_0 && value < 0) value = static_cast<T>(-(value + 1));
+            }
         }
         core::write_bytes(*leaf, values.data(), 0, values.size() * sizeof(T));
         if (how == 1) return build.node(core::Op::permute, {leaf}, {core::Attr::of_ints("axes", axes)});

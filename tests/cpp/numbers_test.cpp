@@ -28,11 +28,23 @@ struct Number {
     std::vector<Attr> attrs;
     std::function<T(T, T)> wanted;
     bool divides = false;
+    bool raises = false;
 };
 
 template <class T>
 T wrapped(Wide value) {
     return static_cast<T>(static_cast<std::uint64_t>(value));
+}
+
+// From the highest bit of the exponent to the lowest; the engine takes them in the opposite order.
+template <class T>
+T power_of(T a, T b) {
+    std::uint64_t power = 1;
+    for (int bit = 62; bit >= 0; bit--) {
+        power *= power;
+        if (static_cast<std::uint64_t>(b) >> bit & 1) power *= static_cast<std::uint64_t>(a);
+    }
+    return static_cast<T>(power);
 }
 
 template <class T>
@@ -43,6 +55,7 @@ std::vector<Number<T>> integers() {
         {Op::sub, {}, wide([](Wide a, Wide b) { return a - b; })},
         {Op::mul, {}, wide([](Wide a, Wide b) { return a * b; })},
         {Op::div, {}, wide([](Wide a, Wide b) { return a / b; }), true},
+        {Op::pow, {}, power_of<T>, false, true},
         {Op::abs, {}, wide([](Wide a, Wide) { return a < 0 ? -a : a; })},
         {Op::neg, {}, wide([](Wide a, Wide) { return -a; })},
         {Op::sqr, {}, wide([](Wide a, Wide) { return a * a; })},
@@ -69,6 +82,7 @@ std::vector<Number<double>> doubles() {
         {Op::sub, {}, [](double a, double b) { return a - b; }},
         {Op::mul, {}, [](double a, double b) { return a * b; }},
         {Op::div, {}, [](double a, double b) { return a / b; }},
+        {Op::pow, {}, [](double a, double b) { return std::pow(a, b); }},
         {Op::maximum, {}, larger},
         {Op::minimum, {}, [larger](double a, double b) { return -larger(-a, -b); }},
         {Op::abs, {}, [](double a, double) { return std::fabs(a); }},
@@ -143,7 +157,7 @@ TYPED_TEST(Numbers, have_every_bit) {
             const Ne ne = support::some_shape(this->random);
             const bool two = core::operands_of(static_cast<core::NumberOp>(core::ops::number_op(number.op))) == 2;
             const Ne a_ne = two ? this->broadcast(ne) : ne, b_ne = two ? this->broadcast(ne) : ne;
-            Tensor *a = this->operand(a_ne, false), *b = two ? this->operand(b_ne, number.divides) : a;
+            Tensor *a = this->operand(a_ne, false), *b = two ? this->operand(b_ne, number.divides, number.raises) : a;
             Tensor *c = two ? this->build.node(number.op, {a, b}, number.attrs) : this->build.node(number.op, {a}, number.attrs);
             ASSERT_EQ(c->layout.type, type_of<T>);
             const std::vector<T> av = elements_of<T>(*a), bv = elements_of<T>(*b), got = this->template computed<T>(c);
@@ -183,6 +197,19 @@ TYPED_TEST(Numbers, compare_and_select) {
             });
             if (this->HasFailure()) return;
         }
+    }
+}
+
+TEST(Exponents, below_0_are_named) {
+    const tl::Context ctx;
+    const tl::Backend cpu;
+    const std::vector<std::int32_t> ones(600 * 3, 1);
+    for (const std::int64_t at : {0, 599, 1100}) {
+        std::vector<std::int32_t> exponents(600 * 3, 0);
+        exponents[static_cast<std::size_t>(at)] = -2;
+        const tl::Tensor c = pow(ctx.tensor({600, 3}, ones), ctx.tensor({600, 3}, exponents));
+        support::expect_error(tl::Status::invalid_argument, {"pow", "element " + std::to_string(at) + " of b is -2", "0 and more"},
+                              [&] { cpu.compute({c}); });
     }
 }
 

@@ -40,6 +40,28 @@ const Doubling = struct {
     }
 };
 
+// The example of docs/custom-operations.md.
+const SoftClip = struct {
+    pub fn compute(_: *SoftClip, slice: tl.CustomSlice) !void {
+        const x = try slice.input(f32, 0);
+        for (try slice.output(f32), x[slice.begin()..slice.end()]) |*y, v| y.* = v / (1 + @abs(v));
+    }
+};
+
+test "an operation without data" {
+    var ctx = try context(null);
+    defer ctx.deinit();
+    const x = try ctx.tensorFrom(f32, &.{3}, &.{ -1, 0, 3 });
+    var data: SoftClip = .{};
+    const op = try tl.CustomOp.init("soft_clip", &data, SoftClip, .{});
+    defer op.deinit(); // the context keeps it as long as it has nodes of it
+    const y = try ctx.custom(op, &.{x});
+    try computed(2, y, ctx, null);
+    var got: [3]f32 = undefined;
+    try y.read(f32, &got);
+    try expectEqualSlices(f32, &.{ -0.5, 0, 0.75 }, &got);
+}
+
 test "a function fills slices, and its errors fail the run" {
     var diagnostics: tl.Diagnostics = .{};
     var data: Doubling = .{};

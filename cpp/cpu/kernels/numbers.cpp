@@ -54,13 +54,13 @@ void tests(DType type, const Part &part, std::uint8_t *room) noexcept {
     }
 }
 
-// Notes the first divisor of 0.
+// Notes the first divisor of 0, or the first exponent below 0.
 template <class T>
-void check_divisors(const Step &step, const TensorRef &b, const RowIndex &row, std::int64_t first, std::int64_t n,
-                    const T *divisors) noexcept {
-    const auto *zero = std::find(divisors, divisors + n, T{0});
-    if (zero == divisors + n) return;
-    const std::int64_t i0 = (first + (zero - divisors)) % b.ne[0];
+void check_operand(const Step &step, NumberOp op, const RowIndex &row, std::int64_t first, std::int64_t n, const T *given) noexcept {
+    const TensorRef &b = step.src[1];
+    const auto *bad = std::find_if(given, given + n, [op](T x) { return op == NumberOp::div ? x == 0 : x < 0; });
+    if (bad == given + n) return;
+    const std::int64_t i0 = (first + (bad - given)) % b.ne[0];
     note_fault(step, 1, i0 + b.ne[0] * (row.i1 % b.ne[1] + b.ne[1] * (row.i2 % b.ne[2] + b.ne[2] * (row.i3 % b.ne[3]))));
 }
 
@@ -69,7 +69,7 @@ void run_pieces(const Step &step, const NumberNode &node, simd::SimdTable::Numbe
     const TensorRef &c = step.dst;
     const auto size = static_cast<std::int64_t>(traits(c.type).size);
     const int operands = operands_of(node.op);
-    const bool divides = node.op == NumberOp::div && std::is_integral_v<T>;
+    const bool checks = std::is_integral_v<T> && (node.op == NumberOp::div || node.op == NumberOp::pow);
     for (std::int64_t at = range.begin; at < range.end;) {
         const RowIndex row = row_index(c.ne, at / c.ne[0]);
         const std::int64_t i0 = at % c.ne[0], n = std::min({c.ne[0] - i0, range.end - at, piece});
@@ -80,7 +80,7 @@ void run_pieces(const Step &step, const NumberNode &node, simd::SimdTable::Numbe
             const TensorRef &operand = step.src[static_cast<std::size_t>(node.first + i)];
             src[i] = contiguous<T>(part_at(operand, row, i0, n), room[i]);
         }
-        if (divides) check_divisors(step, step.src[1], row, i0, n, static_cast<const T *>(src[1]));
+        if (checks) check_operand(step, node.op, row, i0, n, static_cast<const T *>(src[1]));
         if (node.op == NumberOp::where) tests(step.src[0].type, part_at(step.src[0], row, i0, n), condition);
         loop(n, src, &node.parameters, c.data + at * size);
         at += n;

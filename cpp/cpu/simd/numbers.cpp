@@ -1,5 +1,5 @@
 // Loops of arithmetic in I32, I64 and F64, and of operations on bits of integers, over contiguous elements, which compilers turn into
-// vectors. Memory is the limit, except for division and square roots.
+// vectors. Memory is the limit, except for division, powers and square roots.
 #include "cpu/simd/isa.hpp"
 
 #include "math/numbers.hpp"
@@ -107,6 +107,7 @@ void fill_type(SimdTable::NumberLoop *loops) {
     set(NumberOp::div, binary<T, N<T>::div>);
     set(NumberOp::maximum, binary<T, N<T>::maximum>);
     set(NumberOp::minimum, binary<T, N<T>::minimum>);
+    set(NumberOp::pow, binary<T, N<T>::pow>);
     set(NumberOp::eq, compared<T, Eq>);
     set(NumberOp::ne, compared<T, Ne>);
     set(NumberOp::lt, compared<T, Lt>);

@@ -70,6 +70,9 @@ __device__ T number_of(const Arguments &all, const T *parameters, const Place &p
                 return N::div(a, b);
             case NumberOp::maximum: return N::maximum(a, b);
             case NumberOp::minimum: return N::minimum(a, b);
+            case NumberOp::pow:
+                if (N::integer && b < 0) device::note_fault(all.fault, 1, place.position(all.b));
+                return N::pow(a, b);
             case NumberOp::abs: return N::abs(a);
             case NumberOp::neg: return N::neg(a);
             case NumberOp::sqr: return N::sqr(a);

@@ -695,6 +695,7 @@ def refusals():
         a = c.leaf(8)
         return c.view(a, (4, 3), (8,)), c.leaf(4, 3), a
 
+    yield refused("f64", "UNSUPPORTED", ("2 nodes", "cast", "sqr", "f64", "f32, f16 or bf16 is valid", "stop_gradient"), lambda c: (c.elementwise("abs", c.cast(c.elementwise("sqr", c.cast(a := c.leaf(1), "f64")), "f32")), None, a))
     yield refused("overlap", "UNSUPPORTED", ("1 node", "view", "overlap"), overlapping)
 
 

@@ -170,10 +170,23 @@ def values():
         yield made(dtype, "masked_fill", (5, 3), (5, 3), dtype=dtype, put={1: 0, 3: 0}, value=0.1)
     yield refused("shape", "masked_fill", "SHAPE_MISMATCH", ("[4, 3]", "[2, 3]", "that of a, or 1"), (4, 3), (2, 3), value=1)
     yield refused("larger", "masked_fill", "SHAPE_MISMATCH", ("[4]", "[4, 3]"), (4,), (4, 3), value=1)
-    for dtype, of in [("i32", "i8"), ("i64", "f32"), ("f64", "i64"), ("f32", "bool"), ("f16", "i32"), ("bf16", "u8")]:
+    for dtype, of in [("i32", "i8"), ("i64", "f32"), ("f64", "i64"), ("f32", "bool"), ("f16", "i32"), ("bf16", "u8"), ("i8", "bool"), ("i16", "u8")]:
         c = Case(f"shapes/masked_fill_{dtype}_{of}")
         yield c.out(c.shaped("masked_fill", c.leaf(5, 3, dtype=dtype), c.leaf(5, dtype=of, put={1: 0, 3: 0}), value=-7))
-    yield refused("type", "masked_fill", "TYPE_MISMATCH", ("i8", "f32, f16 or bf16"), (4, 3), (4, 3), dtype="i8", value=1)
+    # The least and the largest number of each type without arithmetic; a mask that repeats, an `a` that is not contiguous or is empty.
+    for dtype, least, most in [("u8", 0, 255), ("bool", 0, 1), ("i8", -128, 127), ("i16", -32768, 32767)]:
+        for value in (least, most):
+            c = Case(f"shapes/masked_fill_{dtype}_with_{value}".replace("-", "minus_"))
+            yield c.out(c.shaped("masked_fill", c.leaf(5, 3, dtype=dtype), c.leaf(5, dtype="bool", put={1: 0, 3: 1}), value=value))
+        c = Case(f"shapes/masked_fill_{dtype}_strided")
+        yield c.out(c.shaped("masked_fill", c.transpose(c.leaf(5, 3, dtype=dtype)), c.leaf(1, 5, put={1: 0, 2: NAN}), value=1))
+        c = Case(f"shapes/masked_fill_{dtype}_empty")
+        yield c.out(c.shaped("masked_fill", c.leaf(4, 0, dtype=dtype), c.leaf(4, 1), value=1))
+        for value in (least - 1, most + 1, 0.5, NAN):
+            label = str(value).replace("-", "minus_").replace(".", "_")
+            yield refused(f"{dtype}_{label}", "masked_fill", "INVALID_ARGUMENT", (f"{least} to {most}",), (4, 3), (4, 3), dtype=dtype, value=value)
+    c = Case("shapes/masked_fill_error_type")
+    yield c.fails("TYPE_MISMATCH", ("masked_fill", "q4_0", "a must be a float, an integer or bool"), "masked_fill", c.zero_blocks("q4_0", 32), c.leaf(32), value=1)
     c = Case("shapes/masked_fill_error_mask")
     yield c.fails("TYPE_MISMATCH", ("masked_fill", "mask must be a float, an integer or bool"), "masked_fill", c.leaf(32), c.zero_blocks("q4_0", 32), value=1)
     for dtype in ("i8", "i16", "i32", "i64", "u8", "bool"):

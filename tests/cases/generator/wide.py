@@ -21,6 +21,19 @@ def quotient(a, b, dtype):
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
+def power(a, b, dtype):
+    if dtype != "f64":
+        return pow(a, b, 1 << 64)
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+    except ValueError:  # a root of a number below 0, or 0 to a power below 0
+        if a != 0:
+            return math.nan
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+
+
 def larger(a, b):
     if a != a or b != b:
         return math.nan
@@ -36,6 +49,7 @@ VALUES = {
     "sub": lambda a, b, t: a - b,
     "mul": lambda a, b, t: a * b,
     "div": quotient,
+    "pow": power,
     "maximum": lambda a, b, t: larger(a, b),
     "minimum": lambda a, b, t: -larger(-a, -b) if t == "f64" else min(a, b),
     "eq": lambda a, b, t: a == b,
@@ -103,8 +117,9 @@ def elementwise(ident, op, *operands, **attrs):
             result = VALUES["add" if op == "add1" else op](*values, dtype)
         if op in COMPARISONS + LOGICAL:
             return float(result), 0.0
-        # Results are read as F32.
-        return float(ROUND["f32"](float(wrapped(int(result), dtype) if dtype in BITS else result))), 0.0
+        # Results are read as F32. 2 ulp of F64 may change which one is next.
+        read = float(ROUND["f32"](float(wrapped(int(result), dtype) if dtype in BITS else result)))
+        return read, abs(read) * 2**-23 if op == "pow" and dtype == "f64" and math.isfinite(read) else 0.0
 
     bools = all(t.dtype == "bool" for t in operands)
     tests = op in COMPARISONS or (op in LOGICAL and dtype not in ("f16", "bf16") and not bools)

@@ -40,6 +40,16 @@ def operations():
         yield made("values", "scale", dtype, (37, 3), scale=-3)
         yield made("bias", "scale", dtype, (37, 3), scale=2, bias=5)
         yield made("one", "add1", dtype, (5, 2), (1,))
+    exponents = {i: i % 11 for i in range(37)}
+    for dtype, largest in [("i32", 2**31 - 128), ("i64", 2**63 - 2**39)]:
+        yield made("values", "pow", dtype, (37, 3), (37,), puts=(None, exponents))
+        # Squares that wrap, odd and even powers of numbers below 0, 0 to 0, and the largest exponent.
+        bases, powers = {0: -3, 1: -3, 2: 0, 3: 0, 4: 7, 5: -1, 6: 2, 7: 3, 8: -(2**31)}, {0: 5, 1: 4, 2: 0, 3: 9, 4: 40, 5: largest, 6: 31, 7: largest, 8: 2}
+        yield made("extremes", "pow", dtype, (9,), (9,), puts=(bases, powers))
+        yield made("both_sides", "pow", dtype, (1, 4), (5, 1), puts=(None, {i: i for i in range(5)}))
+    yield made("values", "pow", "f64", (37, 3), (37,), puts=({i: 0.25 + i * 0.5 for i in range(111)}, None))
+    special = [(0, 0), (-0.0, -1), (-0.0, -2), (0, -3), (NAN, 0), (1, NAN), (-8, 1 / 3), (-2, 3), (INF, -1), (-INF, 3), (2, 2000), (-2, 2001), (-1, INF), (0.5, INF)]
+    yield made("special", "pow", "f64", (len(special),), (len(special),), puts=tuple(dict(enumerate(one)) for one in zip(*special)))
     yield made("extremes", "scale", "i32", (7,), puts=(EXTREME["i32"],), scale=2, bias=1 << 30)
     yield made("fractions", "scale", "f64", (37,), scale=0.5, bias=-0.25)
     yield made("fraction", "fill", "f64", (5,), value=0.1)
@@ -152,6 +162,11 @@ def refusals():
         c = Case(f"wide_types/div_{dtype}_by_0")
         b = c.leaf(5, dtype=dtype, put={**{i: i + 1 for i in range(5)}, at: 0})
         yield c.fails_computing(c.wide("div", c.leaf(5, 2, dtype=dtype), b), "INVALID_ARGUMENT", ("div", f"element {at} of b is 0", "other than 0"))
+    for dtype, at in [("i32", 4), ("i64", 0)]:
+        c = Case(f"wide_types/pow_{dtype}_below_0")
+        b = c.leaf(5, dtype=dtype, put={**{i: i for i in range(5)}, at: -1})
+        yield c.fails_computing(c.shaped_unchecked("pow", c.leaf(5, 2, dtype=dtype), b), "INVALID_ARGUMENT", ("pow", f"element {at} of b is -1", "0 and more"))
+    yield refused("types", "pow", "TYPE_MISMATCH", ("i32", "f64", "all must be i32, i64 or f64"), ((4,), "i32"), ((4,), "f64"))
 
 
 def cases():

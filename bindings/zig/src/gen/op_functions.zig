@@ -104,13 +104,17 @@ pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
 ///
-/// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN. Any
-/// element, even NaN, to the power of 0 gives 1.
+/// Special cases of floats are those of C. A finite negative element to a power that is not an integer gives NaN.
+/// Any element, even NaN, to the power of 0 gives 1.
 /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal, or one of
 ///   them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its elements then repeat
 ///   as tiles. A dimension that a shape lacks is 1.
-/// - Types: `a` and `b` are each f32, f16 or bf16. Computed in f32 to within 2 ulp and rounded once.
+/// - Types: `a` and `b` are each f32, f16 or bf16, computed in f32 to within 2 ulp and rounded once; or both i32,
+///   i64 or f64, computed in this type. Integers wrap around where they overflow, and 0 to the power of 0 is 1.
+///   f64 is within 2 ulp.
 /// - Result: The type of `a`.
+/// - Computing fails with `error.InvalidArgument` for an integer exponent below 0. The message names the first
+///   such element.
 pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_pow, .{ a.handle, b.handle });
 }
@@ -278,8 +282,8 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
 ///
 /// A NaN in `mask` counts as not 0.
 /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-/// - Types: `a` is f32, f16 or bf16, and the value is rounded to this type; or `a` is i32, i64 or f64. `mask` is a
-///   float, an integer or bool.
+/// - Types: `a` is f32, f16 or bf16, and the value is rounded to this type; or `a` is f64; or `a` is an integer or
+///   bool, and the value is a number of its type. `mask` is a float, an integer or bool.
 /// - Result: The type of `a`.
 /// - `value`: the value. NaN and infinity are valid.
 pub fn maskedFill(self: Context, a: Tensor, mask: Tensor, value: f64) Error!Tensor {

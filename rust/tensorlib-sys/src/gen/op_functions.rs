@@ -866,13 +866,17 @@ extern "C" {
     ///
     /// Computes `c[i] = a[i mod shape(a)] ^ b[i mod shape(b)]`.
     ///
-    /// Special cases are those of C. A finite negative element to a power that is not an integer gives NaN.
-    /// Any element, even NaN, to the power of 0 gives 1.
+    /// Special cases of floats are those of C. A finite negative element to a power that is not an integer
+    /// gives NaN. Any element, even NaN, to the power of 0 gives 1.
     /// - Shapes: `a` and `b` are broadcast to the shape of `c`. In each dimension their extents are equal,
     ///   or one of them is 1 and its elements repeat. An extent of `b` may also divide that of `a`, and its
     ///   elements then repeat as tiles. A dimension that a shape lacks is 1.
-    /// - Types: `a` and `b` are each F32, F16 or BF16. Computed in F32 to within 2 ulp and rounded once.
+    /// - Types: `a` and `b` are each F32, F16 or BF16, computed in F32 to within 2 ulp and rounded once; or
+    ///   both I32, I64 or F64, computed in this type. Integers wrap around where they overflow, and 0 to
+    ///   the power of 0 is 1. F64 is within 2 ulp.
     /// - Result: The type of `a`.
+    /// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an integer exponent below 0. The message names
+    ///   the first such element.
     ///
     /// Since 0.1.
     pub fn tl_pow(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
@@ -1044,8 +1048,8 @@ extern "C" {
     ///
     /// A NaN in `mask` counts as not 0.
     /// - Shapes: `c` has the shape of `a`. Each extent of `mask` is that of `a`, or 1.
-    /// - Types: `a` is F32, F16 or BF16, and the value is rounded to this type; or `a` is I32, I64 or F64.
-    ///   `mask` is a float, an integer or BOOL.
+    /// - Types: `a` is F32, F16 or BF16, and the value is rounded to this type; or `a` is F64; or `a` is an
+    ///   integer or BOOL, and the value is a number of its type. `mask` is a float, an integer or BOOL.
     /// - Result: The type of `a`.
     /// - `value`: the value. NaN and infinity are valid.
     ///
