@@ -189,7 +189,7 @@ fn refused(path: &Path) -> String {
 fn settings_that_are_not_known() {
     let folder = Folder::new("encoder-settings");
     let families = FAMILIES.map(|(kind, spec)| (kind, spec()));
-    // Of families whose folders have one name, the first is written last.
+    // Where folders of two families have one name, the first family is written last.
     for (kind, spec) in families.iter().rev() {
         write_folder(&folder.path(kind), spec, &spec.tensors(5, DType::F32), kind, "");
     }

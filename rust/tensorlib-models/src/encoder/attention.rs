@@ -19,7 +19,7 @@ pub struct NearMask {
 }
 
 impl NearMask {
-    /// The mask of a batch whose longest line has so many tokens, if the model needs one.
+    /// The mask of a batch whose longest line has this number of tokens, if the model needs one.
     pub fn of(ctx: &Context, shape: &Shape, longest: usize) -> Result<Option<Self>> {
         let longest = longest as i64;
         match (&shape.positions, &shape.windows) {
