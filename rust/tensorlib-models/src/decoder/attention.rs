@@ -1,7 +1,7 @@
 //! Attention of a layer: its projections, norms and rotation.
 
 use super::run::Run;
-use super::shape::{Shape, Stated};
+use super::shape::{HeadNorms, Shape, Stated};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::nn::{Linear, Module, RmsNorm};
@@ -36,7 +36,8 @@ pub struct Attention {
     head_norms: Option<(RmsNorm, RmsNorm)>,
     sinks: Option<Tensor>,
     output: Linear,
-    rope: RopeOptions,
+    /// The rotation, if the layer has one.
+    rope: Option<RopeOptions>,
     factors: Option<Tensor>,
     windowed: bool,
 }
@@ -49,18 +50,19 @@ impl Attention {
         let Shape { width, heads, head, value_head, .. } = *shape;
         let query = if shape.fused { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
+        Stated::check_bias(shape.stated.output_bias, weights, &name("attn_output.bias"))?;
         let windowed = shape.is_windowed(number);
-        let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope).options();
+        let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope);
         Ok(Attention {
             number,
             projections: Projections::load(weights, shape, number)?,
             head_norms: match shape.head_norms {
-                true => Some((norm("attn_q_norm", head)?, norm("attn_k_norm", head)?)),
-                false => None,
+                HeadNorms::None => None,
+                _ => Some((norm("attn_q_norm", head)?, norm("attn_k_norm", head)?)),
             },
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[heads])).transpose()?,
             output: weights.linear(&name("attn_output"), heads * value_head, width)?,
-            rope,
+            rope: shape.is_rotated(number).then(|| rope.options()),
             factors,
             windowed,
         })
@@ -69,19 +71,41 @@ impl Attention {
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let shape = run.shape;
-        let Projected { mut q, mut k, v, gate } = self.project(run, x)?;
-        if let Some((query, key)) = &self.head_norms {
-            (q, k) = (query.forward(&q, &run.pass)?, key.forward(&k, &run.pass)?);
-        }
-        let turned = |t: &Tensor| t.rope(&run.positions, self.factors.as_ref(), self.rope);
-        let q = turned(&q)?.permute([0, 2, 1, 3])?;
-        let k = turned(&k)?.reshape([shape.kv_heads * shape.head, run.tokens])?;
+        let Projected { q, k, v, gate } = self.project(run, x)?;
+        let (q, k) = self.placed(run, q, k)?;
+        let q = match &run.query_factors {
+            Some(factors) => (&q * factors)?,
+            None => q,
+        };
+        let q = q.permute([0, 2, 1, 3])?;
+        let k = k.reshape([shape.kv_heads * shape.head, run.tokens])?;
         let mut c = run.keys.attend(run, (self.number, self.windowed), (&q, &k, &v), self.sinks.as_ref())?;
         if let Some(gate) = gate {
             c = (&c * &gate.sigmoid()?)?;
         }
         let c = c.reshape([shape.heads * shape.value_head, run.tokens])?;
         Ok(self.output.forward(&c, &run.pass)?)
+    }
+
+    /// Queries and keys, normalised and rotated.
+    fn placed(&self, run: &Run, q: Tensor, k: Tensor) -> Result<(Tensor, Tensor)> {
+        let normed = |q: Tensor, k: Tensor| -> Result<_> {
+            match &self.head_norms {
+                Some((query, key)) => Ok((query.forward(&q, &run.pass)?, key.forward(&k, &run.pass)?)),
+                None => Ok((q, k)),
+            }
+        };
+        let turned = |q: Tensor, k: Tensor| -> Result<_> {
+            let Some(rope) = self.rope else { return Ok((q, k)) };
+            let of = |t: &Tensor| t.rope(&run.positions, self.factors.as_ref(), rope);
+            Ok((of(&q)?, of(&k)?))
+        };
+        if run.shape.head_norms == HeadNorms::AfterRotation {
+            let (q, k) = turned(q, k)?;
+            return normed(q, k);
+        }
+        let (q, k) = normed(q, k)?;
+        turned(q, k)
     }
 
     fn project(&self, run: &Run, x: &Tensor) -> Result<Projected> {

@@ -10,11 +10,12 @@ use crate::activity::Activity;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, RmsNorm};
-use tensorlib::Tensor;
+use tensorlib::{ScaleOptions, Tensor};
 
 enum Ffn {
     Gated { gate: Linear, up: Linear, down: Linear },
     Fused { gate_up: Linear, down: Linear },
+    Ungated { up: Linear, down: Linear },
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
@@ -32,6 +33,9 @@ impl Ffn {
                 let down = NeuronFfn::down_of(number);
                 let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
                 return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
+            }
+            _ if !shape.gated_ffn => {
+                Ffn::Ungated { up: linear("ffn_up", width, ffn)?, down: linear("ffn_down", ffn, width)? }
             }
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
@@ -102,12 +106,13 @@ impl Layer {
         if let Some(norm) = &self.post_norm {
             mixed = norm.forward(&mixed, &run.pass)?;
         }
-        let x = (&mixed + x)?;
+        let factor = run.shape.residual_scale;
+        let x = (&scaled(mixed, factor)? + x)?;
         let mut fed = self.feed(run, &self.ffn_norm.forward(&x, &run.pass)?)?;
         if let Some(norm) = &self.post_ffn_norm {
             fed = norm.forward(&fed, &run.pass)?;
         }
-        Ok((&fed + &x)?)
+        Ok((&scaled(fed, factor)? + &x)?)
     }
 
     /// Whether the layer's down projection is transposed.
@@ -138,8 +143,17 @@ impl Layer {
                 run.observe(self.number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
                 Ok(down.forward(&hidden, &run.pass)?)
             }
+            Ffn::Ungated { up, down } => Ok(down.forward(&activation.of(&up.forward(x, &run.pass)?)?, &run.pass)?),
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),
         }
+    }
+}
+
+/// x times a factor.
+pub fn scaled(x: Tensor, factor: f64) -> Result<Tensor> {
+    match factor == 1.0 {
+        true => Ok(x),
+        false => Ok(x.scale(factor, ScaleOptions::new())?),
     }
 }

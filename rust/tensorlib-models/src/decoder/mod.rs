@@ -1,5 +1,6 @@
 //! Language models: the logits of the next token.
 
+mod activation;
 mod architectures;
 mod attend;
 mod attention;
@@ -42,9 +43,10 @@ pub use prefix_store::PrefixStore;
 pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 
+use activation::Activation;
 use cache::Cache;
 use network::{Kept, Logits, Network, Results, Wanted};
-use shape::{Activation, Shape};
+use shape::Shape;
 use states::States;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::attend::Keys;
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
-use super::layer::Layer;
+use super::layer::{scaled, Layer};
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -213,9 +213,14 @@ impl Network {
         states: Option<RunStates<'a>>,
     ) -> Result<Run<'a>> {
         let n = positions.len() as i64;
+        let factors = self.shape.temperature.map(|temperature| {
+            let of: Vec<f32> = positions.iter().map(|position| temperature.at(*position)).collect();
+            ctx.tensor_of([1, 1, n], &of)
+        });
         Ok(Run {
             shape: &self.shape,
             positions: ctx.tensor_of([n], positions)?,
+            query_factors: factors.transpose()?,
             keys,
             states,
             stored: RefCell::default(),
@@ -231,10 +236,8 @@ impl Network {
     fn logits_of(&self, ctx: &Context, run: Run, tokens: &[u32], rows: Rows) -> Result<Logits> {
         let (shape, n) = (&self.shape, run.tokens);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
-        let mut x = self.embeddings.forward(&ctx.tensor_of([n], &ids)?, &run.pass)?;
-        if shape.embedding_scale != 1.0 {
-            x = x.scale(shape.embedding_scale, ScaleOptions::new())?;
-        }
+        let x = self.embeddings.forward(&ctx.tensor_of([n], &ids)?, &run.pass)?;
+        let mut x = scaled(x, shape.embedding_scale)?;
         for layer in &self.layers {
             x = layer.forward(&run, &x)?;
         }
@@ -248,6 +251,9 @@ impl Network {
             Some(output) => output.forward(&x, &run.pass)?,
             None => x,
         };
+        if self.output.is_some() && !self.has_head {
+            logits = scaled(logits, shape.logit_scale)?;
+        }
         if shape.final_softcap > 0.0 && self.output.is_some() {
             let small = logits.scale(1.0 / shape.final_softcap, ScaleOptions::new())?.tanh()?;
             logits = small.scale(shape.final_softcap, ScaleOptions::new())?;

@@ -1,53 +1,12 @@
 //! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+use super::activation::Activation;
 use super::keys::*;
 use super::rope::Rope;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::{GluOp, GluOptions, Tensor};
-
-/// The activation of gates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Activation {
-    Silu,
-    Gelu,
-    Relu,
-    /// The activation of gpt-oss.
-    SwigluOai,
-}
-
-impl Activation {
-    /// The activated gate alone.
-    pub fn of(self, gate: &Tensor) -> Result<Tensor> {
-        Ok(match self {
-            Activation::Silu => gate.silu()?,
-            Activation::Gelu => gate.gelu()?,
-            Activation::Relu => gate.relu()?,
-            Activation::SwigluOai => return Err(Error::internal("gpt-oss' gates are no factors")),
-        })
-    }
-
-    /// The activated gate times the up projection.
-    pub fn gated(self, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
-        Ok(gate.glu(Some(up), self.glu_op(), GluOptions::new().split(true))?)
-    }
-
-    /// [`Activation::gated`] for a tensor whose rows consist of a gate and an up projection.
-    pub fn gated_halves(self, both: &Tensor) -> Result<Tensor> {
-        Ok(both.glu(None, self.glu_op(), GluOptions::new())?)
-    }
-
-    fn glu_op(self) -> GluOp {
-        match self {
-            Activation::Silu => GluOp::Swiglu,
-            Activation::Gelu => GluOp::Geglu,
-            Activation::Relu => GluOp::Reglu,
-            Activation::SwigluOai => GluOp::SwigluOai,
-        }
-    }
-}
 
 /// How the weights of a token's experts follow from the router's logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +62,29 @@ impl Delta {
     }
 }
 
+/// Norms of queries and keys, head by head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadNorms {
+    None,
+    BeforeRotation,
+    AfterRotation,
+}
+
+/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor(position / tokens)).
+#[derive(Clone, Copy, Debug)]
+pub struct Temperature {
+    pub growth: f64,
+    pub tokens: i64,
+}
+
+impl Temperature {
+    /// The factor of a query at this position.
+    pub fn at(self, position: i32) -> f32 {
+        let periods = i64::from(position) / self.tokens;
+        (1.0 + self.growth * (1.0 + periods as f64).ln()) as f32
+    }
+}
+
 /// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -123,6 +105,9 @@ pub struct Shape {
     /// The rotation of layers with a window, if it differs.
     pub window_rope: Option<Rope>,
     pub window: Option<Window>,
+    /// Which layers rotate queries and keys; without a list, all do.
+    pub rotated: Option<Vec<bool>>,
+    pub temperature: Option<Temperature>,
     pub delta: Option<Delta>,
     /// The results of attention are multiplied by the sigmoid of gates, which the matrix of the queries makes.
     pub gated_attention: bool,
@@ -132,12 +117,16 @@ pub struct Shape {
     /// Soft cap of the final logits; 0 disables it.
     pub final_softcap: f64,
     pub embedding_scale: f64,
+    /// The factor of what attention and feed-forward give, before it is added.
+    pub residual_scale: f64,
+    pub logit_scale: f64,
     pub activation: Activation,
+    /// Feed-forward blocks multiply the up projection by an activated gate; otherwise it is activated itself.
+    pub gated_ffn: bool,
     pub experts: Option<Experts>,
     /// One matrix makes queries, keys and values, and one makes gate and up projections.
     pub fused: bool,
-    /// Queries and keys are normalised, head by head.
-    pub head_norms: bool,
+    pub head_norms: HeadNorms,
     /// The results of attention and feed-forward are normalised before they are added.
     pub post_norms: bool,
     /// Each head has an attention sink, a logit without a key.
@@ -151,6 +140,8 @@ pub struct Shape {
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     pub attention_bias: Option<bool>,
+    /// The bias of the matrix after attention.
+    pub output_bias: Option<bool>,
     pub ffn_bias: Option<bool>,
     /// Whether the embeddings make the logits.
     pub tied: Option<bool>,
@@ -162,6 +153,7 @@ impl Stated {
         let flag = |key: Key| settings.inner_first(key).and_then(|value| value.as_bool());
         Ok(Stated {
             attention_bias: settings.flag_if(ATTENTION_BIAS)?,
+            output_bias: None,
             ffn_bias: settings.flag_if(FFN_BIAS)?,
             tied: flag(TIED),
             vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),
@@ -209,16 +201,21 @@ impl Shape {
             rope,
             window_rope: None,
             window: None,
+            rotated: None,
+            temperature: None,
             delta: None,
             gated_attention: false,
             attention_scale: scale.unwrap_or(1.0 / (head as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_scale: 1.0,
             activation: Activation::Silu,
+            gated_ffn: true,
             experts: None,
             fused: false,
-            head_norms: false,
+            head_norms: HeadNorms::None,
             post_norms: false,
             sinks: false,
             ffn_norm: "ffn_norm",
@@ -295,10 +292,15 @@ impl Shape {
         Ok(self)
     }
 
-    /// The number of layers, and of neurons in each feed-forward block; fails for models with experts.
+    /// The number of layers, and of neurons in each feed-forward block; fails for models with experts or without gates.
     pub fn neurons(&self) -> Result<(usize, usize)> {
         if self.experts.is_some() {
             return Err(Error::unsupported("a model with experts: its router says what is computed, not its neurons"));
+        }
+        if !self.gated_ffn {
+            return Err(Error::unsupported(
+                "a model whose feed-forward blocks have no gates: Llama's blocks are valid",
+            ));
         }
         let count = |n: i64| usize::try_from(n).unwrap_or(0);
         Ok((count(self.layers), count(self.ffn)))
@@ -307,6 +309,11 @@ impl Shape {
     /// Whether this layer has a state instead of keys and values.
     pub fn is_recurrent(&self, layer: usize) -> bool {
         self.delta.as_ref().is_some_and(|delta| delta.layers.get(layer).copied().unwrap_or(false))
+    }
+
+    /// Whether this layer rotates queries and keys.
+    pub fn is_rotated(&self, layer: usize) -> bool {
+        self.rotated.as_ref().is_none_or(|layers| layers.get(layer).copied().unwrap_or(true))
     }
 
     /// Whether this layer has a window.

@@ -116,6 +116,34 @@ pub(crate) const RECURRENT_CONFIG: Fields = Fields {
     only: &[("mamba_ssm_dtype", &["\"float32\""]), ("output_gate_type", &["\"swish\"", "\"silu\""])],
 };
 
+/// Fields of config.json that single families of decoders write: training, tokens, and parts that were never used.
+pub(crate) const FAMILY_CONFIG: Fields = Fields {
+    known: &[
+        "add_classification_head",
+        "attention_head_dim",
+        "cla_share_factor",
+        "class_num",
+        "dense_list",
+        "eod_token_id",
+        "im_end_id",
+        "im_newline_id",
+        "im_start_id",
+        "mask_init_id",
+        "org_vocab_size",
+        "pad_id",
+        "pool_type",
+        "residual_dropout",
+        "text_end_id",
+        "text_start_id",
+    ],
+    only: &[
+        ("compression_ratio", &["1"]),
+        ("norm_type", &["\"rms\""]),
+        ("position_embedding_xdrope", &["false"]),
+        ("use_cla", &["false"]),
+    ],
+};
+
 /// Fields of config.json in decoders that also read pictures or sound; those parts are not loaded.
 pub(crate) const OTHER_INPUTS: Fields = Fields {
     known: &[
@@ -229,6 +257,9 @@ pub(crate) const ROTATION: Fields = Fields {
         "finetuned",
         "high_freq_factor",
         "low_freq_factor",
+        "max_position_embeddings",
+        "mscale",
+        "mscale_all_dim",
         "original_max_position_embeddings",
         "partial_rotary_factor",
         "rope_theta",
@@ -236,6 +267,7 @@ pub(crate) const ROTATION: Fields = Fields {
         "type",
     ],
     only: &[
+        ("llama_4_scaling_beta", &["0"]),
         ("long_mscale", &[]),
         ("mrope_interleaved", &["false"]),
         ("mrope_section", &[]),
@@ -276,7 +308,6 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
         ("residual_scale", &["1", "0"]),
         ("rope.dimension_sections", &[]),
         ("rope.scaling.yarn_ext_factor", &["1"]),
-        ("rope.scaling.yarn_log_multiplier", &["0"]),
         ("use_parallel_residual", &["false"]),
     ],
 };

@@ -115,7 +115,7 @@ const RULES: &[Rule] = &[
         ..Rule::new(&["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"], &[Cut::Regex(LLAMA3)])
     },
     Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe", "glm4"], &[Cut::Regex(LLAMA3)]),
-    Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez"], &[Cut::Regex(QWEN2)]) },
+    Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez", "hunyuan"], &[Cut::Regex(QWEN2)]) },
     Rule { nfc: true, ..Rule::new(&["qwen35"], &[Cut::Regex(QWEN35)]) },
     Rule::new(&["seed-coder"], &[Cut::Regex(SEED_CODER)]),
     Rule::new(&["gpt-4o", "llama4"], &[Cut::Regex(GPT4O)]),
@@ -136,7 +136,7 @@ const RULES: &[Rule] = &[
         &[Cut::Regex(r"[\r\n]"), Cut::Regex(r"\s?\p{L}+"), Cut::Regex(r"\s?\p{P}+"), Cut::Regex(CJK), Cut::Digit],
     ),
     Rule::new(
-        &["deepseek-v3"],
+        &["deepseek-v3", "hunyuan-dense"],
         &[
             Cut::Regex(r"\p{N}{1,3}"),
             Cut::Regex("[\u{4e00}-\u{9fa5}\u{3040}-\u{309f}\u{30a0}-\u{30ff}]+"),

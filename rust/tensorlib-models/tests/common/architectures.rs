@@ -17,6 +17,10 @@ pub struct Model {
 }
 
 impl Model {
+    fn nameless() -> Self {
+        Model { name: "", spec: Spec::new(), gguf: None, hub: None }
+    }
+
     /// With heads that a cache of Q8_0 takes, and rows that quantised weights take.
     pub fn widened(mut self) -> Self {
         let spec = &mut self.spec;
@@ -54,6 +58,13 @@ impl Model {
     pub fn config(&self) -> String {
         let (kind, extra) = self.hub.unwrap();
         let s = &self.spec;
+        if kind == "mistral3" {
+            let text = Model { hub: Some(("ministral3", extra)), spec: s.clone(), ..Model::nameless() };
+            return format!(
+                r#"{{"model_type": "mistral3", "spatial_merge_size": 2, "text_config": {}}}"#,
+                text.config()
+            );
+        }
         if kind == "gemma3" {
             // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
@@ -90,7 +101,7 @@ impl Model {
         let name = self.text_name(kind, name, expert);
         // Older and newer folders use two spellings.
         match self.name {
-            "gemma3 with pictures" => format!("language_model.{name}"),
+            "gemma3 with pictures" | "mistral3 with pictures" => format!("language_model.{name}"),
             "gemma3 with pictures, newer" => name.replace("model.", "model.language_model."),
             _ => name,
         }
@@ -122,6 +133,8 @@ impl Model {
             ("post_ffw_norm", _) => "post_feedforward_layernorm".into(),
             ("attn_q" | "attn_k" | "attn_v", _) => format!("self_attn.{}_proj", &part[5..]),
             ("attn_output", _) => "self_attn.o_proj".into(),
+            ("attn_q_norm", "hunyuan_v1_dense") => "self_attn.query_layernorm".into(),
+            ("attn_k_norm", "hunyuan_v1_dense") => "self_attn.key_layernorm".into(),
             ("attn_q_norm" | "attn_k_norm", _) => format!("self_attn.{}", &part[5..]),
             ("attn_qkv", _) if kind.starts_with("qwen3_5") => "linear_attn.in_proj_qkv".into(),
             ("ssm_in", _) => "linear_attn.in_proj_qkvz".into(),
@@ -179,7 +192,7 @@ fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
 }
 
 /// YaRN as in the paper: pairs between 32 turns and 1 turn in the trained context are mixed.
-fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+pub fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let pair = |turns: f64| n as f64 * (trained / (2.0 * PI * turns)).ln() / (2.0 * base.ln());
     let (low, high) = (pair(32.0).floor().max(0.0), pair(1.0).ceil().min(n as f64 - 1.0));
     let mixed = |(k, f): (usize, f64)| {
@@ -241,6 +254,8 @@ pub fn all() -> Vec<Model> {
         llamas(),
         rotations(),
         mistrals(),
+        ministrals(),
+        like_llama(),
         qwens(),
         recurrent_qwens(),
         gemmas(),
@@ -340,6 +355,177 @@ fn mistrals() -> Vec<Model> {
     ]
 }
 
+/// Queries grow with their positions; the sum of YaRN's two logarithms leaves rotated values as they are.
+fn ministral() -> Spec {
+    Spec { temperature: Some((0.3, 8)), frequencies: yarn(1e6, 16, 4.0, 8.0), ..Spec::new() }
+}
+
+/// The rotation of these models in folders.
+macro_rules! MINISTRAL {
+    () => {
+        r#", "sliding_window": null, "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "yarn", "type": "yarn", "factor": 4.0,
+"original_max_position_embeddings": 8, "max_position_embeddings": 256, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0,
+"mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3}"#
+    };
+}
+
+fn ministrals() -> Vec<Model> {
+    let yarn = vec![
+        ("rope.freq_base", Value::F32(1e6)),
+        ("rope.scaling.type", "yarn".into()),
+        ("rope.scaling.factor", Value::F32(4.0)),
+        ("rope.scaling.original_context_length", number(8)),
+    ];
+    let log = ("rope.scaling.yarn_log_multiplier", Value::F32(1.0));
+    let temperature = ("attention.temperature_scale", Value::F32(0.3));
+    vec![
+        Model {
+            name: "mistral3",
+            spec: ministral(),
+            gguf: Some(("mistral3", [yarn.clone(), vec![log, temperature]].concat())),
+            hub: None,
+        },
+        Model {
+            name: "mistral3 without temperature",
+            spec: Spec { temperature: None, magnitude: 1.0 + 0.1 * 4f64.ln(), ..ministral() },
+            gguf: Some(("mistral3", yarn)),
+            hub: None,
+        },
+        Model { name: "ministral3", spec: neox(ministral()), gguf: None, hub: Some(("ministral3", MINISTRAL!())) },
+        Model {
+            name: "mistral3 with pictures",
+            spec: neox(ministral()),
+            gguf: None,
+            hub: Some(("mistral3", MINISTRAL!())),
+        },
+    ]
+}
+
+fn smollm3() -> Spec {
+    Spec { layers: 5, tied: true, rotated: |i| i != 3, frequencies: frequencies(5e6, 16), ..Spec::new() }
+}
+
+fn granite() -> Spec {
+    Spec {
+        embedding_scale: 12.0,
+        attention_scale: 0.07,
+        residual_scale: 0.22,
+        logit_scale: 1.0 / 8.0,
+        tied: true,
+        ..Spec::new()
+    }
+}
+
+fn arcee() -> Spec {
+    Spec { gate: Gate::ReluSquared, gated: false, ..Spec::new() }
+}
+
+fn hunyuan() -> Spec {
+    let base = 1e4 * 50f64.powf(16.0 / 14.0);
+    Spec {
+        head_norms: true,
+        late_head_norms: true,
+        tied: true,
+        frequencies: frequencies(base, 16),
+        ..neox(Spec::new())
+    }
+}
+
+/// Models that differ from Llama in one or two properties.
+fn like_llama() -> Vec<Model> {
+    let float = |x: f32| Value::F32(x);
+    vec![
+        Model {
+            name: "smollm3",
+            spec: smollm3(),
+            gguf: Some(("smollm3", vec![("rope.freq_base", float(5e6))])),
+            hub: None,
+        },
+        Model {
+            name: "smollm3 of a folder",
+            spec: neox(smollm3()),
+            gguf: None,
+            hub: Some((
+                "smollm3",
+                r#", "rope_theta": 5000000.0, "no_rope_layers": [1, 1, 1, 0, 1], "no_rope_layer_interval": 4, "use_sliding_window": false,
+"sliding_window": null, "max_window_layers": 28, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention",
+"full_attention"]"#,
+            )),
+        },
+        Model {
+            name: "granite",
+            spec: granite(),
+            gguf: Some((
+                "granite",
+                vec![
+                    ("embedding_scale", float(12.0)),
+                    ("attention.scale", float(0.07)),
+                    ("residual_scale", float(0.22)),
+                    ("logit_scale", float(8.0)),
+                ],
+            )),
+            hub: None,
+        },
+        Model {
+            name: "granite of a folder",
+            spec: neox(granite()),
+            gguf: None,
+            hub: Some((
+                "granite",
+                r#", "embedding_multiplier": 12.0, "attention_multiplier": 0.07, "residual_multiplier": 0.22, "logits_scaling": 8.0"#,
+            )),
+        },
+        Model { name: "arcee", spec: arcee(), gguf: Some(("arcee", vec![])), hub: None },
+        Model {
+            name: "arcee of a folder",
+            spec: neox(arcee()),
+            gguf: None,
+            hub: Some(("arcee", r#", "hidden_act": "relu2""#)),
+        },
+        Model {
+            name: "seed_oss",
+            spec: Spec {
+                biases: true,
+                frequencies: frequencies(1e7, 16),
+                ffn_norm: "post_attention_norm",
+                ..neox(Spec::new())
+            },
+            gguf: Some(("seed_oss", vec![("rope.freq_base", float(1e7))])),
+            hub: None,
+        },
+        Model {
+            name: "seed_oss of a folder",
+            spec: Spec { biases: true, frequencies: frequencies(1e7, 16), ..neox(Spec::new()) },
+            gguf: None,
+            hub: Some(("seed_oss", r#", "rope_theta": 10000000.0, "residual_dropout": 0.1"#)),
+        },
+        Model {
+            name: "ernie4_5",
+            spec: Spec { tied: true, frequencies: frequencies(5e5, 16), ..Spec::new() },
+            gguf: Some(("ernie4_5", vec![("rope.freq_base", float(5e5))])),
+            hub: Some(("ernie4_5", "")),
+        },
+        Model {
+            name: "hunyuan-dense",
+            spec: hunyuan(),
+            gguf: Some((
+                "hunyuan-dense",
+                vec![
+                    ("rope.freq_base", float((1e4 * 50f64.powf(16.0 / 14.0)) as f32)),
+                    ("rope.scaling.type", "none".into()),
+                    ("rope.scaling.factor", float(1.0)),
+                    ("rope.scaling.original_context_length", number(262_144)),
+                ],
+            )),
+            hub: Some((
+                "hunyuan_v1_dense",
+                r#", "use_qk_norm": true, "rope_scaling": {"alpha": 50.0, "beta_fast": 32, "beta_slow": 1, "factor": 1.0, "mscale": 1.0,
+"mscale_all_dim": 1.0, "type": "dynamic"}"#,
+            )),
+        },
+    ]
+}
+
 fn qwens() -> Vec<Model> {
     vec![
         Model {
@@ -425,7 +611,7 @@ macro_rules! RECURRENT {
 /// The settings of experts in folders of these models.
 macro_rules! EXPERTS {
     () => {
-        r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 24"#
+        r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 64"#
     };
 }
 
@@ -448,10 +634,10 @@ fn recurrent_qwens() -> Vec<Model> {
         },
         Model {
             name: "qwen35moe",
-            spec: Spec { experts: experts(Route::Normalised), shared: Some(24), ..recurrent() },
+            spec: Spec { experts: experts(Route::Normalised), shared: Some(64), ..recurrent() },
             gguf: Some((
                 "qwen35moe",
-                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(64))]].concat(),
             )),
             hub: Some(("qwen3_5_moe_text", concat!(RECURRENT!(), EXPERTS!()))),
         },
@@ -460,12 +646,12 @@ fn recurrent_qwens() -> Vec<Model> {
             spec: Spec {
                 delta: recurrent().delta.map(|delta| Delta { grouped: true, ..delta }),
                 experts: experts(Route::Normalised),
-                shared: Some(24),
+                shared: Some(64),
                 ..recurrent()
             },
             gguf: Some((
                 "qwen3next",
-                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(24))]].concat(),
+                [recurrences(), moe(), vec![("expert_shared_feed_forward_length", number(64))]].concat(),
             )),
             hub: Some((
                 "qwen3_next",

@@ -10,6 +10,7 @@ pub enum Gate {
     Silu,
     Gelu,
     Relu,
+    ReluSquared,
     Oai,
 }
 
@@ -70,11 +71,19 @@ pub struct Spec {
     pub window_frequencies: Option<Vec<f64>>,
     pub magnitude: f64,
     pub window: Option<(usize, OfLayer)>,
+    /// Which layers rotate queries and keys.
+    pub rotated: OfLayer,
+    /// How much queries grow, and after how many positions each.
+    pub temperature: Option<(f64, usize)>,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,
     pub embedding_scale: f64,
+    pub residual_scale: f64,
+    pub logit_scale: f64,
     pub gate: Gate,
+    /// Feed-forward blocks have gates.
+    pub gated: bool,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
     /// The neurons of an expert that all tokens use.
@@ -86,6 +95,8 @@ pub struct Spec {
     pub biases: bool,
     pub all_biases: bool,
     pub head_norms: bool,
+    /// They come after the rotation.
+    pub late_head_norms: bool,
     pub post_norms: bool,
     pub sinks: bool,
     pub ffn_norm: &'static str,
@@ -112,11 +123,16 @@ impl Spec {
             window_frequencies: None,
             magnitude: 1.0,
             window: None,
+            rotated: |_| true,
+            temperature: None,
             attention_scale: 0.25,
             attention_cap: 0.0,
             final_cap: 0.0,
             embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_scale: 1.0,
             gate: Gate::Silu,
+            gated: true,
             experts: None,
             shared: None,
             delta: None,
@@ -125,6 +141,7 @@ impl Spec {
             biases: false,
             all_biases: false,
             head_norms: false,
+            late_head_norms: false,
             post_norms: false,
             sinks: false,
             ffn_norm: "ffn_norm",
@@ -195,7 +212,9 @@ impl Spec {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
             } else {
-                matrix(&name("ffn_gate"), &[w, f]);
+                if self.gated {
+                    matrix(&name("ffn_gate"), &[w, f]);
+                }
                 matrix(&name("ffn_up"), &[w, f]);
                 matrix(&name("ffn_down"), &[f, w]);
             }
@@ -260,17 +279,17 @@ impl Spec {
             };
             for (x, a) in xs.iter_mut().zip(attended) {
                 let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
-                *x = sum(x, &a);
+                *x = sum(x, &scaled(&a, self.residual_scale));
                 let normed = rms_norm(x, t.get(&name(self.ffn_norm)), self.eps);
                 let f = if self.experts.is_some() { self.mixture(t, i, &normed) } else { self.feed(t, i, &normed) };
                 let f = if self.post_norms { rms_norm(&f, t.get(&name("post_ffw_norm")), self.eps) } else { f };
-                *x = sum(x, &f);
+                *x = sum(x, &scaled(&f, self.residual_scale));
             }
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
             let logits = product(output, &rms_norm(x, t.get("output_norm.weight"), self.eps));
-            logits.into_iter().map(|x| capped(x, self.final_cap)).collect()
+            logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
     }
@@ -365,14 +384,23 @@ impl Spec {
             let turn = |heads: Row, norm: &str| -> Vec<Row> {
                 let frequencies =
                     self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
-                let head = |x: &[f64]| {
-                    let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
-                    let x = weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
-                    self.turned(&x, position, frequencies)
+                let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
+                let normed = |x: &[f64]| weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
+                let rotated = |x: &[f64]| match (self.rotated)(layer) {
+                    true => self.turned(x, position, frequencies),
+                    false => x.to_vec(),
+                };
+                let head = |x: &[f64]| match self.late_head_norms {
+                    true => normed(&rotated(x)),
+                    false => rotated(&normed(x)),
                 };
                 heads.chunks(self.head).map(head).collect()
             };
-            qs.push(turn(q, "attn_q_norm"));
+            let factor = self.temperature.map_or(1.0, |(growth, tokens)| {
+                let periods = position / tokens;
+                1.0 + growth * (1.0 + periods as f64).ln()
+            });
+            qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
             ks.push(turn(k, "attn_k_norm"));
             vs.push(v.chunks(self.head).map(<[f64]>::to_vec).collect::<Vec<Row>>());
         }
@@ -408,11 +436,12 @@ impl Spec {
         y
     }
 
-    fn gated(&self, gate: &[f64], up: &[f64]) -> Row {
+    fn activated(&self, gate: &[f64], up: &[f64]) -> Row {
         let of = |(g, u): (&f64, &f64)| match self.gate {
             Gate::Silu => silu(*g) * u,
             Gate::Gelu => gelu(*g) * u,
             Gate::Relu => g.max(0.0) * u,
+            Gate::ReluSquared => g.max(0.0) * g.max(0.0) * u,
             Gate::Oai => {
                 let (g, u) = (g.min(7.0), u.clamp(-7.0, 7.0));
                 g / (1.0 + (-1.702 * g).exp()) * (u + 1.0)
@@ -424,13 +453,17 @@ impl Spec {
     fn feed(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let up = self.linear(t, &name("ffn_up"), x);
+        if !self.gated {
+            let hidden = self.activated(&up, &vec![1.0; up.len()]);
+            return self.linear(t, &name("ffn_down"), &hidden);
+        }
         let (gate, up) = match self.fused {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
             false => (self.linear(t, &name("ffn_gate"), x), up),
         };
-        let mut hidden = self.gated(&gate, &up);
+        let mut hidden = self.activated(&gate, &up);
         if self.gate != Gate::Oai {
-            let gates = self.gated(&gate, &vec![1.0; gate.len()]);
+            let gates = self.activated(&gate, &vec![1.0; gate.len()]);
             let (tested, threshold) = match &self.left {
                 Left::None => (&gates, 0.0),
                 Left::SmallGates(thresholds) => (&gates, thresholds[layer]),
@@ -472,13 +505,13 @@ impl Spec {
                 let bias = t.find(&format!("{}.bias", name(part)));
                 bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))
             };
-            let hidden = self.gated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
+            let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
             let y = part("ffn_down_exps", &hidden, self.width);
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
         }
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
-            let hidden = self.gated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
+            let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
             let share = 1.0 / (1.0 + (-of("ffn_gate_inp_shexp", x)[0]).exp());
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);
         }
@@ -497,4 +530,8 @@ fn capped(x: f64, cap: f64) -> f64 {
     } else {
         x
     }
+}
+
+fn scaled(x: &[f64], by: f64) -> Row {
+    x.iter().map(|x| x * by).collect()
 }

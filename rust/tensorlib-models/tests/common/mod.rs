@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)] // each test program uses some of it
 
 pub mod architectures;
+pub mod checks;
 pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;

@@ -1,21 +1,41 @@
 //! The differences between architectures, a file each.
 
+mod arcee;
+mod ernie;
 mod gemma;
 mod gpt_oss;
+mod granite;
+mod hunyuan;
 mod llama;
 mod names;
 mod phi3;
 mod qwen;
 mod qwen35;
+mod seed_oss;
+mod smollm3;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
-use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS, RECURRENT_CONFIG};
+use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTHER_INPUTS, RECURRENT_CONFIG};
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 12] = [
-    Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
+const ALL: [Architecture<Shape>; 18] = [
+    Architecture {
+        names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
+        shape: llama::shape,
+        hub_names: llama::hub_names,
+    },
+    Architecture { names: &["smollm3"], shape: smollm3::shape, hub_names: names::plain },
+    Architecture { names: &["granite"], shape: granite::shape, hub_names: names::plain },
+    Architecture { names: &["arcee"], shape: arcee::shape, hub_names: names::plain },
+    Architecture { names: &["seed_oss"], shape: seed_oss::shape, hub_names: names::plain },
+    Architecture { names: &["ernie4_5"], shape: ernie::shape, hub_names: names::plain },
+    Architecture {
+        names: &["hunyuan-dense", "hunyuan_v1_dense"],
+        shape: hunyuan::shape,
+        hub_names: hunyuan::hub_names,
+    },
     Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
     Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
     Architecture { names: &["qwen3moe", "qwen3_moe"], shape: qwen::qwen3moe, hub_names: qwen::moe_names },
@@ -40,6 +60,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Reads the decoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    let known = Known { config: &[&DECODER_CONFIG, &RECURRENT_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
+    let known =
+        Known { config: &[&DECODER_CONFIG, &RECURRENT_CONFIG, &FAMILY_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
     architecture::read(&ALL, "decoder", settings, &known)
 }

@@ -4,7 +4,7 @@
 use super::{names, qwen};
 use crate::decoder::keys::{EXPERT_FFN, HEAD, LAYERS, LAYER_TYPES};
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Delta, Shape};
+use crate::decoder::shape::{Delta, HeadNorms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
@@ -41,7 +41,13 @@ pub fn qwen35(settings: &Settings) -> Result<Shape> {
     shape.layers -= drafting;
     shape.drafting_layers = drafting;
     let delta = Some(delta(settings, shape.layers)?);
-    Ok(Shape { delta, gated_attention: true, head_norms: true, ffn_norm: "post_attention_norm", ..shape })
+    Ok(Shape {
+        delta,
+        gated_attention: true,
+        head_norms: HeadNorms::BeforeRotation,
+        ffn_norm: "post_attention_norm",
+        ..shape
+    })
 }
 
 /// Qwen 3.5 with experts.
