@@ -47,3 +47,25 @@ impl Activation {
         })
     }
 }
+
+/// xIELU with a layer's own numbers (arXiv 2411.13010).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Xielu {
+    alpha_n: f64,
+    alpha_p: f64,
+    beta: f64,
+    eps: f64,
+}
+
+impl Xielu {
+    /// From numbers as files have them: the factors follow by a softplus.
+    pub fn of_stored(alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Self {
+        let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+        Xielu { alpha_n: beta + softplus(alpha_n), alpha_p: softplus(alpha_p), beta, eps }
+    }
+
+    /// The activated tensor.
+    pub fn of(self, x: &Tensor) -> Result<Tensor> {
+        Ok(x.xielu(self.alpha_n, self.alpha_p, self.beta, self.eps)?)
+    }
+}

@@ -1,10 +1,11 @@
 //! Attention of a layer: its projections, norms and rotation.
 
+use super::norm::Norm;
 use super::run::Run;
 use super::shape::{HeadNorms, Shape, Stated};
 use crate::weights::Weights;
-use crate::Result;
-use tensorlib::nn::{Linear, Module, RmsNorm};
+use crate::{Error, Result};
+use tensorlib::nn::{Linear, Module};
 use tensorlib::{RopeOptions, Tensor};
 
 enum Projections {
@@ -18,7 +19,7 @@ impl Projections {
         let Shape { width, heads, kv_heads, head, value_head, .. } = *shape;
         let (keys, values) = (kv_heads * head, kv_heads * value_head);
         let queries = heads * head * if shape.gated_attention { 2 } else { 1 };
-        Ok(match shape.fused {
+        Ok(match shape.fused_attention {
             true => Projections::Fused(linear("attn_qkv", width, queries + keys + values)?),
             false => Projections::Apart {
                 query: linear("attn_q", width, queries)?,
@@ -33,7 +34,7 @@ impl Projections {
 pub struct Attention {
     number: usize,
     projections: Projections,
-    head_norms: Option<(RmsNorm, RmsNorm)>,
+    head_norms: Option<(Norm, Norm)>,
     sinks: Option<Tensor>,
     output: Linear,
     /// The rotation, if the layer has one.
@@ -46,9 +47,8 @@ impl Attention {
     /// Loads the tensors of layer `number`; `factors` are the frequency factors of its rotation.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let norm = |part: &str, n| weights.rms_norm(&name(part), n, shape.eps);
-        let Shape { width, heads, head, value_head, .. } = *shape;
-        let query = if shape.fused { "attn_qkv" } else { "attn_q" };
+        let Shape { width, heads, value_head, .. } = *shape;
+        let query = if shape.fused_attention { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
         Stated::check_bias(shape.stated.output_bias, weights, &name("attn_output.bias"))?;
         let windowed = shape.is_windowed(number);
@@ -56,10 +56,7 @@ impl Attention {
         Ok(Attention {
             number,
             projections: Projections::load(weights, shape, number)?,
-            head_norms: match shape.head_norms {
-                HeadNorms::None => None,
-                _ => Some((norm("attn_q_norm", head)?, norm("attn_k_norm", head)?)),
-            },
+            head_norms: head_norms(weights, shape, number)?,
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[heads])).transpose()?,
             output: weights.linear(&name("attn_output"), heads * value_head, width)?,
             rope: shape.is_rotated(number).then(|| rope.options()),
@@ -90,10 +87,15 @@ impl Attention {
     /// Queries and keys, normalised and rotated.
     fn placed(&self, run: &Run, q: Tensor, k: Tensor) -> Result<(Tensor, Tensor)> {
         let normed = |q: Tensor, k: Tensor| -> Result<_> {
-            match &self.head_norms {
-                Some((query, key)) => Ok((query.forward(&q, &run.pass)?, key.forward(&k, &run.pass)?)),
-                None => Ok((q, k)),
-            }
+            let Some((query, key)) = &self.head_norms else { return Ok((q, k)) };
+            let of = |norm: &Norm, heads: &Tensor, n: i64| {
+                if run.shape.head_norms != HeadNorms::Whole {
+                    return norm.forward(heads, &run.pass);
+                }
+                let together = norm.forward(&heads.reshape([n * run.shape.head, run.tokens])?, &run.pass)?;
+                Ok(together.reshape([run.shape.head, n, run.tokens])?)
+            };
+            Ok((of(query, &q, run.shape.heads)?, of(key, &k, run.shape.kv_heads)?))
         };
         let turned = |q: Tensor, k: Tensor| -> Result<_> {
             let Some(rope) = self.rope else { return Ok((q, k)) };
@@ -136,6 +138,23 @@ impl Attention {
             }
         }
     }
+}
+
+/// The norms of a layer's queries and keys.
+fn head_norms(weights: &Weights, shape: &Shape, number: usize) -> Result<Option<(Norm, Norm)>> {
+    let Shape { heads, kv_heads, head, .. } = *shape;
+    let [query, key] = ["attn_q_norm", "attn_k_norm"].map(|part| format!("blk.{number}.{part}"));
+    let of = |name: &str, n| Norm::load(weights, shape, name, n);
+    let of_heads = |name: &str, n| Norm::of_heads(weights, shape, name, n);
+    Ok(match shape.head_norms {
+        HeadNorms::None => None,
+        HeadNorms::BeforeRotation | HeadNorms::AfterRotation => Some((of(&query, head)?, of(&key, head)?)),
+        HeadNorms::Whole => Some((of(&query, heads * head)?, of(&key, kv_heads * head)?)),
+        HeadNorms::Own => {
+            let is_there = weights.is_hub() || weights.shape_of(&format!("{query}.weight")).is_some();
+            is_there.then(|| Ok::<_, Error>((of_heads(&query, heads)?, of_heads(&key, kv_heads)?))).transpose()?
+        }
+    })
 }
 
 /// What attention computes from a layer's input.

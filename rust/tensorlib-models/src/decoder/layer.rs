@@ -1,21 +1,23 @@
 //! One layer of a decoder: attention or a recurrence, and feed-forward.
 
+use super::activation::Xielu;
 use super::attention::Attention;
 use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
 use super::neurons::NeuronFfn;
+use super::norm::Norm;
 use super::run::Run;
-use super::shape::{Shape, Stated};
+use super::shape::{Norms, Shape, Stated, XieluNumbers};
 use crate::activity::Activity;
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::nn::{Linear, Module, RmsNorm};
+use tensorlib::nn::{Linear, Module};
 use tensorlib::{ScaleOptions, Tensor};
 
 enum Ffn {
     Gated { gate: Linear, up: Linear, down: Linear },
     Fused { gate_up: Linear, down: Linear },
-    Ungated { up: Linear, down: Linear },
+    Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
@@ -24,7 +26,7 @@ impl Ffn {
     fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
         let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
         let Shape { width, ffn, .. } = *shape;
-        Ok(match (&shape.experts, shape.fused) {
+        Ok(match (&shape.experts, shape.fused_ffn) {
             (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
             _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
                 Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
@@ -34,9 +36,11 @@ impl Ffn {
                 let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
                 return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
             }
-            _ if !shape.gated_ffn => {
-                Ffn::Ungated { up: linear("ffn_up", width, ffn)?, down: linear("ffn_down", ffn, width)? }
-            }
+            _ if !shape.gated_ffn => Ffn::Ungated {
+                up: linear("ffn_up", width, ffn)?,
+                down: linear("ffn_down", ffn, width)?,
+                xielu: xielu(weights, shape, number)?,
+            },
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
             }
@@ -49,6 +53,27 @@ impl Ffn {
     }
 }
 
+/// The numbers of a layer's xIELU, if the model has it.
+fn xielu(weights: &Weights, shape: &Shape, number: usize) -> Result<Option<Xielu>> {
+    let find = |name: &str| -> Result<Option<f64>> {
+        let Some(found) = weights.find(&format!("blk.{number}.xielu_{name}"), &[1])? else { return Ok(None) };
+        Ok(found.to_f32_vec()?.first().map(|x| f64::from(*x)))
+    };
+    let get = |name: &str| {
+        let missing =
+            || Error::format(format!("tensor '{}' is missing", weights.called(&format!("blk.{number}.xielu_{name}"))));
+        find(name)?.ok_or_else(missing)
+    };
+    match &shape.xielu {
+        None => Ok(None),
+        Some(XieluNumbers::OfLayers(all)) => Ok(all.get(number).copied()),
+        Some(XieluNumbers::InTensors) => {
+            let (beta, eps) = (find("beta")?.unwrap_or(0.5), find("eps")?.unwrap_or(-1e-6));
+            Ok(Some(Xielu::of_stored(get("alpha_n")?, get("alpha_p")?, beta, eps)))
+        }
+    }
+}
+
 /// How a layer lets tokens see those before them.
 enum Mixer {
     Attention(Box<Attention>),
@@ -58,12 +83,14 @@ enum Mixer {
 /// A layer's weights.
 pub struct Layer {
     number: usize,
-    norm: RmsNorm,
+    norm: Option<Norm>,
     mixer: Mixer,
-    post_norm: Option<RmsNorm>,
-    ffn_norm: RmsNorm,
+    post_norm: Option<Norm>,
+    /// Attention and the feed-forward block take one input.
+    parallel: bool,
+    ffn_norm: Option<Norm>,
     ffn: Ffn,
-    post_ffn_norm: Option<RmsNorm>,
+    post_ffn_norm: Option<Norm>,
 }
 
 impl Layer {
@@ -76,43 +103,53 @@ impl Layer {
         activity: Option<&Activity>,
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let norm = |part: &str, n| weights.rms_norm(&name(part), n, shape.eps);
-        let width = shape.width;
+        let ffn_norm = format!("{}.weight", name(shape.ffn_norm));
+        let (before, after, parallel) = match shape.norms {
+            Norms::Before => (true, false, false),
+            Norms::BeforeAndAfter => (true, true, false),
+            Norms::After => (false, true, false),
+            Norms::Shared => (true, false, true),
+            Norms::BeforeOrShared => (true, false, weights.shape_of(&ffn_norm).is_none()),
+        };
+        let norm = |part: &str, is_there: bool| {
+            is_there.then(|| Norm::load(weights, shape, &name(part), shape.width)).transpose()
+        };
         let mixer = match shape.delta.as_ref().filter(|_| shape.is_recurrent(number)) {
             Some(delta) => Mixer::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
             None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
         };
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
         let ffn = Ffn::load(weights, shape, number, activity)?;
-        let post = |part: &str| shape.post_norms.then(|| norm(part, width)).transpose();
         Ok(Layer {
             number,
-            norm: norm("attn_norm", width)?,
+            norm: norm("attn_norm", before)?,
             mixer,
-            post_norm: post("post_attention_norm")?,
-            ffn_norm: norm(shape.ffn_norm, width)?,
+            post_norm: norm("post_attention_norm", after)?,
+            parallel,
+            ffn_norm: norm(shape.ffn_norm, before && !parallel)?,
             ffn,
-            post_ffn_norm: post("post_ffw_norm")?,
+            post_ffn_norm: norm("post_ffw_norm", after)?,
         })
     }
 
     /// The layer's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        let normed = self.norm.forward(x, &run.pass)?;
-        let mut mixed = match &self.mixer {
-            Mixer::Attention(attention) => attention.forward(run, &normed)?,
-            Mixer::Delta(delta) => delta.forward(run, &normed)?,
+        let normed = |norm: &Option<Norm>, x: &Tensor| match norm {
+            Some(norm) => norm.forward(x, &run.pass),
+            None => Ok(x.clone()),
         };
-        if let Some(norm) = &self.post_norm {
-            mixed = norm.forward(&mixed, &run.pass)?;
-        }
+        let input = normed(&self.norm, x)?;
+        let mixed = match &self.mixer {
+            Mixer::Attention(attention) => attention.forward(run, &input)?,
+            Mixer::Delta(delta) => delta.forward(run, &input)?,
+        };
         let factor = run.shape.residual_scale;
-        let x = (&scaled(mixed, factor)? + x)?;
-        let mut fed = self.feed(run, &self.ffn_norm.forward(&x, &run.pass)?)?;
-        if let Some(norm) = &self.post_ffn_norm {
-            fed = norm.forward(&fed, &run.pass)?;
-        }
-        Ok((&scaled(fed, factor)? + &x)?)
+        let sum = (&scaled(normed(&self.post_norm, &mixed)?, factor)? + x)?;
+        let fed = match self.parallel {
+            true => self.feed(run, &input)?,
+            false => self.feed(run, &normed(&self.ffn_norm, &sum)?)?,
+        };
+        Ok((&scaled(normed(&self.post_ffn_norm, &fed)?, factor)? + &sum)?)
     }
 
     /// Whether the layer's down projection is transposed.
@@ -143,7 +180,11 @@ impl Layer {
                 run.observe(self.number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
                 Ok(down.forward(&hidden, &run.pass)?)
             }
-            Ffn::Ungated { up, down } => Ok(down.forward(&activation.of(&up.forward(x, &run.pass)?)?, &run.pass)?),
+            Ffn::Ungated { up, down, xielu } => {
+                let up = up.forward(x, &run.pass)?;
+                let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
+                Ok(down.forward(&hidden, &run.pass)?)
+            }
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),
         }

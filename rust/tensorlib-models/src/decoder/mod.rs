@@ -14,6 +14,7 @@ mod keys;
 mod layer;
 mod network;
 mod neurons;
+mod norm;
 mod pool;
 mod prefix_file;
 mod prefix_store;

@@ -5,6 +5,7 @@ use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
 use super::layer::{scaled, Layer};
+use super::norm::Norm;
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -15,7 +16,7 @@ use crate::activity::{Activity, Tested};
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
-use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
+use tensorlib::nn::{Embedding, Linear, Module, Pass};
 use tensorlib::{Context, ScaleOptions, Tensor};
 
 /// What a model computes after a token.
@@ -38,7 +39,7 @@ pub struct Network {
     pub shape: Shape,
     embeddings: Embedding,
     layers: Vec<Layer>,
-    norm: RmsNorm,
+    norm: Norm,
     /// The product that makes logits; without it, results are the vectors before it.
     output: Option<Linear>,
     /// Whether the matrix of `output` is that of the embeddings.
@@ -102,7 +103,7 @@ impl Network {
         for layer in shape.layers..shape.layers + shape.drafting_layers {
             weights.leave_all(&format!("blk.{layer}."));
         }
-        let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
+        let norm = Norm::load(weights, &shape, "output_norm", shape.width)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),

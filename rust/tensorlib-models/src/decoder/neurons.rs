@@ -97,8 +97,8 @@ impl NeuronFfn {
 
     /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
-        let Shape { width, ffn, activation, fused, gated_ffn, .. } = *shape;
-        if fused || !gated_ffn || activation == Activation::SwigluOai {
+        let Shape { width, ffn, activation, fused_ffn, gated_ffn, .. } = *shape;
+        if fused_ffn || !gated_ffn || activation == Activation::SwigluOai {
             let message =
                 format!("tensor '{}': models of this kind have no transposed down projections", Self::down_of(number));
             return Err(Error::unsupported(message).with_hint("take the file that it was made of"));

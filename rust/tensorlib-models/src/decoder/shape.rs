@@ -1,7 +1,7 @@
 //! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
-use super::activation::Activation;
+use super::activation::{Activation, Xielu};
 use super::keys::*;
 use super::rope::Rope;
 use crate::settings::{Key, Settings};
@@ -62,12 +62,50 @@ impl Delta {
     }
 }
 
-/// Norms of queries and keys, head by head.
+/// Where a layer has norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norms {
+    /// Before attention and before the feed-forward block.
+    Before,
+    /// Before them, and of their results before these are added.
+    BeforeAndAfter,
+    /// Of their results alone.
+    After,
+    /// One, whose result both blocks take. Both are added to the layer's input.
+    Shared,
+    /// As [`Norms::Before`] or [`Norms::Shared`], by the tensors that the layer has.
+    BeforeOrShared,
+}
+
+/// What a layer's norms compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// The root mean square becomes 1.
+    Rms,
+    /// The mean becomes 0 and the variance 1. Biases are optional tensors.
+    Variance,
+}
+
+/// Where the numbers of each layer's xIELU are.
+#[derive(Clone, Debug)]
+pub enum XieluNumbers {
+    OfLayers(Vec<Xielu>),
+    /// In tensors of each layer.
+    InTensors,
+}
+
+/// Norms of queries and keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadNorms {
     None,
+    /// Head by head, with weights for all heads.
     BeforeRotation,
+    /// As [`HeadNorms::BeforeRotation`], after the rotation.
     AfterRotation,
+    /// Of all heads together, before the rotation.
+    Whole,
+    /// Head by head, with weights of each head, before the rotation. GGUF files may have none.
+    Own,
 }
 
 /// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor(position / tokens)).
@@ -123,12 +161,16 @@ pub struct Shape {
     pub activation: Activation,
     /// Feed-forward blocks multiply the up projection by an activated gate; otherwise it is activated itself.
     pub gated_ffn: bool,
+    /// The activation of blocks without gates, if it is xIELU.
+    pub xielu: Option<XieluNumbers>,
     pub experts: Option<Experts>,
-    /// One matrix makes queries, keys and values, and one makes gate and up projections.
-    pub fused: bool,
+    /// One matrix makes queries, keys and values.
+    pub fused_attention: bool,
+    /// One matrix makes gate and up projections.
+    pub fused_ffn: bool,
     pub head_norms: HeadNorms,
-    /// The results of attention and feed-forward are normalised before they are added.
-    pub post_norms: bool,
+    pub norms: Norms,
+    pub norm_kind: NormKind,
     /// Each head has an attention sink, a logit without a key.
     pub sinks: bool,
     /// The name of the norm before the feed-forward block.
@@ -176,6 +218,11 @@ impl Stated {
 impl Shape {
     /// The settings that all decoders have; everything else as in Llama.
     pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
+        Self::read_with(settings, rope, NormKind::Rms, EPS)
+    }
+
+    /// [`Shape::read`] for norms of this kind, whose epsilon has this name.
+    pub fn read_with(settings: &Settings, rope: Rope, norm_kind: NormKind, eps: Key) -> Result<Self> {
         let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
         let kv_heads = settings.count_if(KV_HEADS)?.unwrap_or(heads);
         if heads % kv_heads != 0 {
@@ -197,7 +244,7 @@ impl Shape {
                 None => settings.count_if(EXPERT_FFN)?.map_or_else(|| settings.count(FFN), Ok)?,
             },
             context: settings.count(CONTEXT)?,
-            eps: settings.number(EPS)?,
+            eps: settings.number(eps)?,
             rope,
             window_rope: None,
             window: None,
@@ -213,10 +260,13 @@ impl Shape {
             logit_scale: 1.0,
             activation: Activation::Silu,
             gated_ffn: true,
+            xielu: None,
             experts: None,
-            fused: false,
+            fused_attention: false,
+            fused_ffn: false,
             head_norms: HeadNorms::None,
-            post_norms: false,
+            norms: Norms::Before,
+            norm_kind,
             sinks: false,
             ffn_norm: "ffn_norm",
             stated: Stated::read(settings)?,
@@ -314,6 +364,11 @@ impl Shape {
     /// Whether this layer rotates queries and keys.
     pub fn is_rotated(&self, layer: usize) -> bool {
         self.rotated.as_ref().is_none_or(|layers| layers.get(layer).copied().unwrap_or(true))
+    }
+
+    /// Which layers have a window.
+    pub fn windowed_layers(&self) -> Vec<bool> {
+        (0..usize::try_from(self.layers).unwrap_or(0)).map(|layer| self.is_windowed(layer)).collect()
     }
 
     /// Whether this layer has a window.

@@ -124,10 +124,12 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         "cla_share_factor",
         "class_num",
         "dense_list",
+        "embedding_dropout",
         "eod_token_id",
         "im_end_id",
         "im_newline_id",
         "im_start_id",
+        "layer_switch",
         "mask_init_id",
         "org_vocab_size",
         "pad_id",
@@ -135,12 +137,23 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         "residual_dropout",
         "text_end_id",
         "text_start_id",
+        "use_embedding_sharing",
+        "use_parallel_embedding",
     ],
     only: &[
         ("compression_ratio", &["1"]),
+        ("full_attn_mod", &["1"]),
+        ("interpolate_factor", &["1"]),
+        ("lm_head_bias", &["false"]),
         ("norm_type", &["\"rms\""]),
+        ("order_of_interleaved_layers", &["\"local_attn_first\""]),
+        ("position_embedding_type", &["\"rope_gptj\""]),
         ("position_embedding_xdrope", &["false"]),
+        ("post_norm", &["false"]),
+        ("rotary_pct", &["1"]),
         ("use_cla", &["false"]),
+        ("use_gated_activation", &["true"]),
+        ("use_parallel_block", &["true"]),
     ],
 };
 
@@ -334,6 +347,6 @@ pub(crate) const ENCODER_GGUF: Fields = Fields {
 
 /// Keys of GGUF files that belong to no architecture.
 pub(crate) const GENERAL: Fields = Fields {
-    known: &["general.*", "quantize.*", "safetensors.metadata.*", "split.*", "tensorlib.*"],
+    known: &["general.*", "quantize.*", "safetensors.metadata.*", "split.*", "tensorlib.*", "xielu.*"],
     only: &[("general.type", &["\"model\""])],
 };

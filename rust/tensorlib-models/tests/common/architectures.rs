@@ -1,12 +1,14 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
-use super::tiny::{vocabulary, Tensors};
+use super::families;
+use super::tiny::{vocabulary, Random, Tensors};
 use std::f64::consts::PI;
 use std::path::Path;
-use tensorlib::{Array, Value};
+use tensorlib::{Array, DType, Value};
 
 /// A model and its settings in both kinds of files.
+#[derive(Clone)]
 pub struct Model {
     pub name: &'static str,
     pub spec: Spec,
@@ -47,10 +49,19 @@ impl Model {
             ("attention.value_length", number(s.head)),
             ("feed_forward_length", number(s.ffn)),
             ("context_length", number(256)),
-            ("attention.layer_norm_rms_epsilon", Value::F32(s.eps as f32)),
+            (
+                if s.variance_norms { "attention.layer_norm_epsilon" } else { "attention.layer_norm_rms_epsilon" },
+                Value::F32(s.eps as f32),
+            ),
             ("rope.dimension_count", number(2 * s.frequencies.len())),
         ];
         all.extend(common.into_iter().chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
+        if let Some(numbers) = s.xielu {
+            for (i, name) in families::XIELU.iter().enumerate() {
+                let of_layers: Vec<f32> = (0..s.layers).map(|layer| numbers(layer)[i]).collect();
+                all.push((format!("xielu.{name}"), of_layers.into()));
+            }
+        }
         all.extend(vocabulary(s.vocabulary));
         all
     }
@@ -77,8 +88,17 @@ impl Model {
         format!(
             r#"{{"model_type": "{kind}", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {},
 "num_key_value_heads": {}, "head_dim": {}, "intermediate_size": {}, "max_position_embeddings": 256,
-"rms_norm_eps": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
-            s.layers, s.width, s.heads, s.kv_heads, s.head, s.ffn, s.eps, s.vocabulary, s.tied
+"{}": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
+            s.layers,
+            s.width,
+            s.heads,
+            s.kv_heads,
+            s.head,
+            s.ffn,
+            families::eps_name(kind),
+            s.eps,
+            s.vocabulary,
+            s.tied
         )
     }
 
@@ -88,6 +108,16 @@ impl Model {
         let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
         let less_one =
             |name: &str| ["gemma", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k)) && has_factors(name);
+        let mut numbers = tensors.clone();
+        if let Some(of_layer) = self.spec.xielu {
+            for (i, name) in families::XIELU.iter().enumerate() {
+                for layer in 0..self.spec.layers {
+                    let (name, number) = (format!("blk.{layer}.xielu_{name}"), f64::from(of_layer(layer)[i]));
+                    numbers.add(&mut Random(0), &name, &[1], number, 0.0, DType::F32);
+                }
+            }
+        }
+        let tensors = &numbers;
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -122,7 +152,13 @@ impl Model {
             "ssm_dt.bias" => return format!("model.layers.{layer}.linear_attn.dt_bias"),
             _ => {}
         }
+        if let Some(number) = rest.strip_prefix("xielu_") {
+            return format!("model.layers.{layer}.mlp.act_fn.{number}");
+        }
         let (part, end) = rest.rsplit_once('.').unwrap();
+        if let Some(own) = families::part_name(kind, part, expert) {
+            return format!("model.layers.{layer}.{own}.{end}");
+        }
         let gemma = kind.starts_with("gemma");
         let expert = expert.unwrap_or(0);
         let part = match (part, kind) {
@@ -133,8 +169,6 @@ impl Model {
             ("post_ffw_norm", _) => "post_feedforward_layernorm".into(),
             ("attn_q" | "attn_k" | "attn_v", _) => format!("self_attn.{}_proj", &part[5..]),
             ("attn_output", _) => "self_attn.o_proj".into(),
-            ("attn_q_norm", "hunyuan_v1_dense") => "self_attn.query_layernorm".into(),
-            ("attn_k_norm", "hunyuan_v1_dense") => "self_attn.key_layernorm".into(),
             ("attn_q_norm" | "attn_k_norm", _) => format!("self_attn.{}", &part[5..]),
             ("attn_qkv", _) if kind.starts_with("qwen3_5") => "linear_attn.in_proj_qkv".into(),
             ("ssm_in", _) => "linear_attn.in_proj_qkvz".into(),
@@ -166,17 +200,17 @@ impl Model {
     }
 }
 
-fn bools(values: &[bool]) -> Value {
+pub fn bools(values: &[bool]) -> Value {
     Value::Array(Array::Bool(values.to_vec()))
 }
 
-fn number(n: u32) -> Value {
+pub fn number(n: u32) -> Value {
     Value::U32(n)
 }
 
 /// Waves that are long are stretched by `factor`, short ones are not, and those in between by a share: 4 high and 1 low
 /// turns.
-fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+pub fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let stretched = |f: f64| {
         let turns = trained * f / (2.0 * PI);
         if turns < 1.0 {
@@ -202,7 +236,7 @@ pub fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     frequencies(base, n).into_iter().enumerate().map(mixed).collect()
 }
 
-fn neox(spec: Spec) -> Spec {
+pub fn neox(spec: Spec) -> Spec {
     Spec { neox: true, ..spec }
 }
 
@@ -254,14 +288,13 @@ pub fn all() -> Vec<Model> {
         llamas(),
         rotations(),
         mistrals(),
-        ministrals(),
-        like_llama(),
         qwens(),
         recurrent_qwens(),
         gemmas(),
         gemmas_with_pictures(),
         phis(),
         vec![gpt_oss()],
+        families::all(),
     ];
     families.into_iter().flatten().collect()
 }
@@ -351,177 +384,6 @@ fn mistrals() -> Vec<Model> {
             },
             gguf: None,
             hub: Some(("mixtral", r#", "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": null"#)),
-        },
-    ]
-}
-
-/// Queries grow with their positions; the sum of YaRN's two logarithms leaves rotated values as they are.
-fn ministral() -> Spec {
-    Spec { temperature: Some((0.3, 8)), frequencies: yarn(1e6, 16, 4.0, 8.0), ..Spec::new() }
-}
-
-/// The rotation of these models in folders.
-macro_rules! MINISTRAL {
-    () => {
-        r#", "sliding_window": null, "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "yarn", "type": "yarn", "factor": 4.0,
-"original_max_position_embeddings": 8, "max_position_embeddings": 256, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0,
-"mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3}"#
-    };
-}
-
-fn ministrals() -> Vec<Model> {
-    let yarn = vec![
-        ("rope.freq_base", Value::F32(1e6)),
-        ("rope.scaling.type", "yarn".into()),
-        ("rope.scaling.factor", Value::F32(4.0)),
-        ("rope.scaling.original_context_length", number(8)),
-    ];
-    let log = ("rope.scaling.yarn_log_multiplier", Value::F32(1.0));
-    let temperature = ("attention.temperature_scale", Value::F32(0.3));
-    vec![
-        Model {
-            name: "mistral3",
-            spec: ministral(),
-            gguf: Some(("mistral3", [yarn.clone(), vec![log, temperature]].concat())),
-            hub: None,
-        },
-        Model {
-            name: "mistral3 without temperature",
-            spec: Spec { temperature: None, magnitude: 1.0 + 0.1 * 4f64.ln(), ..ministral() },
-            gguf: Some(("mistral3", yarn)),
-            hub: None,
-        },
-        Model { name: "ministral3", spec: neox(ministral()), gguf: None, hub: Some(("ministral3", MINISTRAL!())) },
-        Model {
-            name: "mistral3 with pictures",
-            spec: neox(ministral()),
-            gguf: None,
-            hub: Some(("mistral3", MINISTRAL!())),
-        },
-    ]
-}
-
-fn smollm3() -> Spec {
-    Spec { layers: 5, tied: true, rotated: |i| i != 3, frequencies: frequencies(5e6, 16), ..Spec::new() }
-}
-
-fn granite() -> Spec {
-    Spec {
-        embedding_scale: 12.0,
-        attention_scale: 0.07,
-        residual_scale: 0.22,
-        logit_scale: 1.0 / 8.0,
-        tied: true,
-        ..Spec::new()
-    }
-}
-
-fn arcee() -> Spec {
-    Spec { gate: Gate::ReluSquared, gated: false, ..Spec::new() }
-}
-
-fn hunyuan() -> Spec {
-    let base = 1e4 * 50f64.powf(16.0 / 14.0);
-    Spec {
-        head_norms: true,
-        late_head_norms: true,
-        tied: true,
-        frequencies: frequencies(base, 16),
-        ..neox(Spec::new())
-    }
-}
-
-/// Models that differ from Llama in one or two properties.
-fn like_llama() -> Vec<Model> {
-    let float = |x: f32| Value::F32(x);
-    vec![
-        Model {
-            name: "smollm3",
-            spec: smollm3(),
-            gguf: Some(("smollm3", vec![("rope.freq_base", float(5e6))])),
-            hub: None,
-        },
-        Model {
-            name: "smollm3 of a folder",
-            spec: neox(smollm3()),
-            gguf: None,
-            hub: Some((
-                "smollm3",
-                r#", "rope_theta": 5000000.0, "no_rope_layers": [1, 1, 1, 0, 1], "no_rope_layer_interval": 4, "use_sliding_window": false,
-"sliding_window": null, "max_window_layers": 28, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention",
-"full_attention"]"#,
-            )),
-        },
-        Model {
-            name: "granite",
-            spec: granite(),
-            gguf: Some((
-                "granite",
-                vec![
-                    ("embedding_scale", float(12.0)),
-                    ("attention.scale", float(0.07)),
-                    ("residual_scale", float(0.22)),
-                    ("logit_scale", float(8.0)),
-                ],
-            )),
-            hub: None,
-        },
-        Model {
-            name: "granite of a folder",
-            spec: neox(granite()),
-            gguf: None,
-            hub: Some((
-                "granite",
-                r#", "embedding_multiplier": 12.0, "attention_multiplier": 0.07, "residual_multiplier": 0.22, "logits_scaling": 8.0"#,
-            )),
-        },
-        Model { name: "arcee", spec: arcee(), gguf: Some(("arcee", vec![])), hub: None },
-        Model {
-            name: "arcee of a folder",
-            spec: neox(arcee()),
-            gguf: None,
-            hub: Some(("arcee", r#", "hidden_act": "relu2""#)),
-        },
-        Model {
-            name: "seed_oss",
-            spec: Spec {
-                biases: true,
-                frequencies: frequencies(1e7, 16),
-                ffn_norm: "post_attention_norm",
-                ..neox(Spec::new())
-            },
-            gguf: Some(("seed_oss", vec![("rope.freq_base", float(1e7))])),
-            hub: None,
-        },
-        Model {
-            name: "seed_oss of a folder",
-            spec: Spec { biases: true, frequencies: frequencies(1e7, 16), ..neox(Spec::new()) },
-            gguf: None,
-            hub: Some(("seed_oss", r#", "rope_theta": 10000000.0, "residual_dropout": 0.1"#)),
-        },
-        Model {
-            name: "ernie4_5",
-            spec: Spec { tied: true, frequencies: frequencies(5e5, 16), ..Spec::new() },
-            gguf: Some(("ernie4_5", vec![("rope.freq_base", float(5e5))])),
-            hub: Some(("ernie4_5", "")),
-        },
-        Model {
-            name: "hunyuan-dense",
-            spec: hunyuan(),
-            gguf: Some((
-                "hunyuan-dense",
-                vec![
-                    ("rope.freq_base", float((1e4 * 50f64.powf(16.0 / 14.0)) as f32)),
-                    ("rope.scaling.type", "none".into()),
-                    ("rope.scaling.factor", float(1.0)),
-                    ("rope.scaling.original_context_length", number(262_144)),
-                ],
-            )),
-            hub: Some((
-                "hunyuan_v1_dense",
-                r#", "use_qk_norm": true, "rope_scaling": {"alpha": 50.0, "beta_fast": 32, "beta_slow": 1, "factor": 1.0, "mscale": 1.0,
-"mscale_all_dim": 1.0, "type": "dynamic"}"#,
-            )),
         },
     ]
 }
@@ -779,14 +641,33 @@ fn phis() -> Vec<Model> {
     vec![
         Model {
             name: "phi3",
-            spec: Spec { fused: true, window: Some((20, |_| true)), ..neox(Spec::new()) },
+            spec: Spec { fused: true, fused_ffn: true, window: Some((20, |_| true)), ..neox(Spec::new()) },
             gguf: Some(("phi3", vec![("attention.sliding_window", number(20))])),
             hub: Some(("phi3", r#", "sliding_window": 20"#)),
+        },
+        Model {
+            name: "phi4-mini",
+            // Three quarters of each head turn.
+            spec: Spec {
+                fused: true,
+                fused_ffn: true,
+                tied: true,
+                frequencies: frequencies(1e4, 12),
+                ..neox(Spec::new())
+            },
+            gguf: Some(("phi3", vec![("attention.sliding_window", number(262_144))])),
+            hub: Some((
+                "phi3",
+                r#", "sliding_window": 262144, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 64, "interpolate_factor": 1,
+"full_attn_mod": 1, "lm_head_bias": false, "mlp_bias": false, "attention_bias": false, "rope_scaling": {"type": "longrope",
+"short_factor": [1, 1, 1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1, 1], "attention_factor": 1.0}"#,
+            )),
         },
         Model {
             name: "phi3 long",
             spec: Spec {
                 fused: true,
+                fused_ffn: true,
                 // Beyond the trained context the long factors divide, and rotated values grow.
                 frequencies: frequencies(1e4, 16).iter().enumerate().map(|(i, f)| f / (1.0 + i as f64)).collect(),
                 magnitude: (1.0 + 4f64.ln() / 64f64.ln()).sqrt(),

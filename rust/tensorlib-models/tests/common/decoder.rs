@@ -92,12 +92,25 @@ pub struct Spec {
     /// The matrix of a head's queries also makes gates of its results.
     pub gated_attention: bool,
     pub fused: bool,
+    pub fused_ffn: bool,
     pub biases: bool,
     pub all_biases: bool,
     pub head_norms: bool,
     /// They come after the rotation.
     pub late_head_norms: bool,
+    /// Norms of all heads together.
+    pub whole_norms: bool,
+    /// A norm of each head.
+    pub own_norms: bool,
+    pub pre_norms: bool,
     pub post_norms: bool,
+    /// Both blocks take one norm's result.
+    pub parallel: bool,
+    /// Norms by the variance, and whether they have biases.
+    pub variance_norms: bool,
+    pub norm_biases: bool,
+    /// The stored numbers of each layer's xIELU: alpha_n, alpha_p, beta and eps.
+    pub xielu: Option<fn(usize) -> [f32; 4]>,
     pub sinks: bool,
     pub ffn_norm: &'static str,
     pub tied: bool,
@@ -138,11 +151,19 @@ impl Spec {
             delta: None,
             gated_attention: false,
             fused: false,
+            fused_ffn: false,
             biases: false,
             all_biases: false,
             head_norms: false,
             late_head_norms: false,
+            whole_norms: false,
+            own_norms: false,
+            pre_norms: true,
             post_norms: false,
+            parallel: false,
+            variance_norms: false,
+            norm_biases: false,
+            xielu: None,
             sinks: false,
             ffn_norm: "ffn_norm",
             tied: false,
@@ -208,7 +229,7 @@ impl Spec {
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
                     matrix(&name("ffn_gate_inp_shexp"), &[w]);
                 }
-            } else if self.fused {
+            } else if self.fused_ffn {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
             } else {
@@ -226,16 +247,35 @@ impl Spec {
         let mut vector =
             |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
         vector("output_norm.weight".into(), &[w], 1.0);
+        if self.norm_biases {
+            vector("output_norm.bias".into(), &[w], 0.0);
+        }
         for i in 0..self.layers {
             let name = |part: &str| format!("blk.{i}.{part}");
-            vector(name("attn_norm.weight"), &[w], 1.0);
-            vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
+            if self.pre_norms {
+                vector(name("attn_norm.weight"), &[w], 1.0);
+            }
+            if self.pre_norms && !self.parallel {
+                vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
+            }
+            if self.norm_biases {
+                vector(name("attn_norm.bias"), &[w], 0.0);
+            }
+            if self.norm_biases && !self.parallel {
+                vector(name("ffn_norm.bias"), &[w], 0.0);
+            }
             if let Some(delta) = self.delta_of(i) {
                 let (heads, head) = (delta.value_heads as i64, delta.head as i64);
                 vector(name("ssm_conv1d.weight"), &[delta.taps as i64, delta.channels() as i64], 0.2);
                 vector(name("ssm_dt.bias"), &[heads], 0.5);
                 vector(name("ssm_a"), &[heads], -0.8);
                 vector(name("ssm_norm.weight"), &[head], 1.0);
+            } else if self.whole_norms {
+                vector(name("attn_q_norm.weight"), &[q], 1.0);
+                vector(name("attn_k_norm.weight"), &[kv], 1.0);
+            } else if self.own_norms {
+                vector(name("attn_q_norm.weight"), &[self.head as i64, self.heads as i64], 1.0);
+                vector(name("attn_k_norm.weight"), &[self.head as i64, self.kv_heads as i64], 1.0);
             } else if self.head_norms {
                 vector(name("attn_q_norm.weight"), &[self.head as i64], 1.0);
                 vector(name("attn_k_norm.weight"), &[self.head as i64], 1.0);
@@ -248,6 +288,11 @@ impl Spec {
                 vector(name("attn_q.bias"), &[q], 0.0);
                 vector(name("attn_k.bias"), &[kv], 0.0);
                 vector(name("attn_v.bias"), &[kv], 0.0);
+            }
+            if self.all_biases && self.experts.is_none() {
+                vector(name("attn_output.bias"), &[w], 0.0);
+                vector(name("ffn_up.bias"), &[self.ffn as i64], 0.0);
+                vector(name("ffn_down.bias"), &[w], 0.0);
             }
             if let (true, Some((count, _, f, _))) = (self.all_biases, self.experts) {
                 let (count, f) = (count as i64, f as i64);
@@ -271,27 +316,39 @@ impl Spec {
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
         for i in 0..self.layers {
-            let name = |part: &str| format!("blk.{i}.{part}.weight");
-            let normed: Vec<Row> = xs.iter().map(|x| rms_norm(x, t.get(&name("attn_norm")), self.eps)).collect();
+            let name = |part: &str| format!("blk.{i}.{part}");
+            let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
+            let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
+            let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
             let attended = match self.delta_of(i) {
-                Some(delta) => self.recurrence(t, i, delta, &normed),
-                None => self.attention(t, i, &normed),
+                Some(delta) => self.recurrence(t, i, delta, &inputs),
+                None => self.attention(t, i, &inputs),
             };
-            for (x, a) in xs.iter_mut().zip(attended) {
-                let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
-                *x = sum(x, &scaled(&a, self.residual_scale));
-                let normed = rms_norm(x, t.get(&name(self.ffn_norm)), self.eps);
-                let f = if self.experts.is_some() { self.mixture(t, i, &normed) } else { self.feed(t, i, &normed) };
-                let f = if self.post_norms { rms_norm(&f, t.get(&name("post_ffw_norm")), self.eps) } else { f };
-                *x = sum(x, &scaled(&f, self.residual_scale));
+            for ((x, a), input) in xs.iter_mut().zip(attended).zip(inputs) {
+                *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
+                let input = if self.parallel { input } else { before(self.ffn_norm, x) };
+                let f = if self.experts.is_some() { self.mixture(t, i, &input) } else { self.feed(t, i, &input) };
+                *x = sum(x, &scaled(&after("post_ffw_norm", f), self.residual_scale));
             }
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
-            let logits = product(output, &rms_norm(x, t.get("output_norm.weight"), self.eps));
+            let logits = product(output, &self.norm(t, "output_norm", x));
             logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
+    }
+
+    fn norm(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+        let bias = t.find(&format!("{name}.bias")).map_or_else(|| vec![0.0; x.len()], <[f64]>::to_vec);
+        self.norm_by(x, t.get(&format!("{name}.weight")), &bias)
+    }
+
+    fn norm_by(&self, x: &[f64], weight: &[f64], bias: &[f64]) -> Row {
+        match self.variance_norms {
+            true => layer_norm(x, weight, bias, self.eps),
+            false => rms_norm(x, weight, self.eps),
+        }
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -385,16 +442,26 @@ impl Spec {
                 let frequencies =
                     self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
                 let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
-                let normed = |x: &[f64]| weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
+                let heads = match weight {
+                    Some(weight) if self.whole_norms => self.norm_by(&heads, weight, &vec![0.0; heads.len()]),
+                    _ => heads,
+                };
+                let normed = |h: usize, x: &[f64]| match weight {
+                    Some(weight) if !self.whole_norms => {
+                        let first = if self.own_norms { h * self.head } else { 0 };
+                        self.norm_by(x, &weight[first..first + self.head], &vec![0.0; self.head])
+                    }
+                    _ => x.to_vec(),
+                };
                 let rotated = |x: &[f64]| match (self.rotated)(layer) {
                     true => self.turned(x, position, frequencies),
                     false => x.to_vec(),
                 };
-                let head = |x: &[f64]| match self.late_head_norms {
-                    true => normed(&rotated(x)),
-                    false => rotated(&normed(x)),
+                let head = |(h, x): (usize, &[f64])| match self.late_head_norms {
+                    true => normed(h, &rotated(x)),
+                    false => rotated(&normed(h, x)),
                 };
-                heads.chunks(self.head).map(head).collect()
+                heads.chunks(self.head).enumerate().map(head).collect()
             };
             let factor = self.temperature.map_or(1.0, |(growth, tokens)| {
                 let periods = position / tokens;
@@ -454,10 +521,13 @@ impl Spec {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let up = self.linear(t, &name("ffn_up"), x);
         if !self.gated {
-            let hidden = self.activated(&up, &vec![1.0; up.len()]);
+            let hidden = match self.xielu {
+                Some(numbers) => up.iter().map(|x| xielu(*x, numbers(layer).map(f64::from))).collect(),
+                None => self.activated(&up, &vec![1.0; up.len()]),
+            };
             return self.linear(t, &name("ffn_down"), &hidden);
         }
-        let (gate, up) = match self.fused {
+        let (gate, up) = match self.fused_ffn {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
             false => (self.linear(t, &name("ffn_gate"), x), up),
         };
@@ -534,4 +604,13 @@ fn capped(x: f64, cap: f64) -> f64 {
 
 fn scaled(x: &[f64], by: f64) -> Row {
     x.iter().map(|x| x * by).collect()
+}
+
+/// xIELU by its stored numbers.
+fn xielu(x: f64, [alpha_n, alpha_p, beta, eps]: [f64; 4]) -> f64 {
+    let softplus = |x: f64| (1.0 + x.exp()).ln();
+    match x > 0.0 {
+        true => softplus(alpha_p) * x * x + beta * x,
+        false => (beta + softplus(alpha_n)) * (x.min(eps).exp_m1() - x) + beta * x,
+    }
 }

@@ -6,6 +6,7 @@ pub mod checks;
 pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;
+pub mod families;
 pub mod math;
 pub mod reranker_files;
 pub mod sampling;

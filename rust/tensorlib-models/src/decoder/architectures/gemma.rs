@@ -5,7 +5,7 @@ use super::names;
 use crate::decoder::activation::Activation;
 use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{HeadNorms, Shape};
+use crate::decoder::shape::{HeadNorms, Norms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
@@ -96,7 +96,7 @@ fn common(settings: &Settings, largest: i64) -> Result<Shape> {
         attention_scale,
         embedding_scale: (shape.width as f64).sqrt(),
         activation: Activation::Gelu,
-        post_norms: true,
+        norms: Norms::BeforeAndAfter,
         ..shape
     })
 }

@@ -1,18 +1,25 @@
 //! The differences between architectures, a file each.
 
+mod apertus;
 mod arcee;
+mod cohere2;
 mod ernie;
+mod exaone4;
 mod gemma;
+mod glm4;
 mod gpt_oss;
 mod granite;
 mod hunyuan;
 mod llama;
 mod names;
+mod olmo;
 mod phi3;
 mod qwen;
 mod qwen35;
 mod seed_oss;
 mod smollm3;
+mod stablelm;
+mod starcoder2;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
@@ -20,7 +27,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 18] = [
+const ALL: [Architecture<Shape>; 26] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -49,6 +56,14 @@ const ALL: [Architecture<Shape>; 18] = [
     Architecture { names: &["gemma2"], shape: gemma::gemma2, hub_names: gemma::hub_names },
     Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
     Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
+    Architecture { names: &["olmo2"], shape: olmo::olmo2, hub_names: olmo::hub_names },
+    Architecture { names: &["olmo3"], shape: olmo::olmo3, hub_names: olmo::hub_names },
+    Architecture { names: &["exaone4"], shape: exaone4::shape, hub_names: olmo::hub_names },
+    Architecture { names: &["glm4"], shape: glm4::shape, hub_names: glm4::hub_names },
+    Architecture { names: &["cohere2"], shape: cohere2::shape, hub_names: names::plain },
+    Architecture { names: &["starcoder2"], shape: starcoder2::shape, hub_names: starcoder2::hub_names },
+    Architecture { names: &["stablelm"], shape: stablelm::shape, hub_names: stablelm::hub_names },
+    Architecture { names: &["apertus"], shape: apertus::shape, hub_names: apertus::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];
