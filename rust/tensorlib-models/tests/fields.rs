@@ -6,9 +6,9 @@ mod common;
 use common::architectures::{all, Model};
 use common::checks::{expect_logits, folder_of, gguf_of, model, open, refused, TOKENS};
 use common::decoder::{frequencies, Spec};
-use common::tiny::{tokenizer_json, write_raw, Random, Raw, Tensors};
+use common::tiny::{write_raw, Random, Raw, Tensors};
 use common::{backend, error, Folder};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tensorlib::{DType, Value};
 use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
 
