@@ -353,6 +353,25 @@ fn norms_and_matrices_of_other_kinds_are_refused() {
     }
 }
 
+/// Folders of Mistral 3 hold a model of Mistral or of Ministral.
+#[test]
+fn the_text_part_of_mistral_3_may_be_the_older_one() {
+    let folder = Folder::new("families-mistral3");
+    let ministral = model("mistral3 with pictures");
+    let settings = r#", "rope_theta": 20000.0, "sliding_window": null"#;
+    let spec = Spec { temperature: None, frequencies: frequencies(2e4, 16), ..ministral.spec.clone() };
+    let mistral = Model { spec, hub: Some(("mistral3", settings)), ..ministral };
+    let tensors = mistral.spec.tensors(8, DType::F32);
+    let path = folder_of(&folder, &mistral, &tensors, r#", "tie_word_embeddings": false, "vision_feature_layer": -1"#);
+    let config = std::fs::read_to_string(path.join("config.json")).unwrap();
+    let with = |kind: &str| config.replace(r#""model_type": "ministral3""#, &format!(r#""model_type": "{kind}""#));
+    std::fs::write(path.join("config.json"), with("mistral")).unwrap();
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &mistral.spec, &tensors);
+    std::fs::write(path.join("config.json"), with("gemma2")).unwrap();
+    assert!(refused(&path).contains("text_config.model_type: is 'gemma2'"), "{}", refused(&path));
+}
+
 /// Norms of each head have two dimensions, but are no matrices.
 #[test]
 fn norms_of_heads_are_not_converted_with_matrices() {
