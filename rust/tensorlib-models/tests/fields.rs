@@ -4,55 +4,13 @@
 mod common;
 
 use common::architectures::{all, Model};
+use common::checks::{expect_logits, folder_of, gguf_of, model, open, refused, TOKENS};
 use common::decoder::{frequencies, Spec};
-use common::tiny::{tokenizer_json, write_raw, Random, Raw, Tensors};
+use common::tiny::{write_raw, Random, Raw, Tensors};
 use common::{backend, error, Folder};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tensorlib::{DType, Value};
 use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
-
-const TOKENS: [u32; 12] = [3, 10, 31, 5, 54, 56, 11, 41, 23, 18, 27, 1];
-
-fn model(name: &str) -> Model {
-    all().into_iter().find(|model| model.name == name).unwrap()
-}
-
-/// A folder of the model with further settings at the end: of two with one name the second counts.
-fn folder_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &str) -> PathBuf {
-    let path = folder.path("hub");
-    std::fs::create_dir_all(&path).unwrap();
-    let config = model.config();
-    let config = config.trim_end().strip_suffix('}').unwrap();
-    std::fs::write(path.join("config.json"), format!("{config}{further}}}")).unwrap();
-    std::fs::write(path.join("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
-    model.write_safetensors(&path.join("model.safetensors"), tensors);
-    path
-}
-
-fn gguf_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &[(&str, Value)]) -> PathBuf {
-    let (path, mut metadata) = (folder.path("model.gguf"), model.metadata());
-    for (key, value) in further {
-        metadata.retain(|(known, _)| known != key);
-        metadata.push((key.to_string(), value.clone()));
-    }
-    tensors.write_gguf(&path, &metadata);
-    path
-}
-
-fn open(path: &Path) -> Decoder {
-    Decoder::open(path, &backend(), &DecoderOptions::new().exact(true)).unwrap_or_else(|e| panic!("{e}"))
-}
-
-fn refused(path: &Path) -> String {
-    Decoder::open(path, &backend(), &DecoderOptions::new()).expect_err("an error").to_string()
-}
-
-#[track_caller]
-fn expect_logits(path: &Path, spec: &Spec, tensors: &Tensors) {
-    let got = open(path).session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
-    let off = error(&got, &spec.logits(tensors, &TOKENS).concat());
-    assert!(off < 1e-4, "{off:e}");
-}
 
 /// Models, and what is added to their config.json with words of the error.
 const REFUSED: &[(&str, &[(&str, &str)])] = &[
@@ -212,6 +170,15 @@ fn settings_of_recurrent_layers() {
     let path = folder_of(&folder, &qwen, &tensors, of_folder);
     assert_eq!(open(&path).warnings(), [""; 0]);
     expect_logits(&path, &qwen.spec, &tensors);
+    // The part of a head that turns, as newer and older folders state it.
+    let half = Spec { frequencies: frequencies(1e7, 8), ..qwen.spec.clone() };
+    let rotation =
+        |rest: &str| format!(r#", "rope_parameters": {{"rope_theta": 10000000, "rope_type": "default"{rest}}}"#);
+    let newer = rotation(r#", "partial_rotary_factor": 0.5"#);
+    let older = rotation("") + r#", "partial_rotary_factor": 0.5"#;
+    for (further, spec) in [(newer, &half), (older, &half), (rotation(""), &qwen.spec)] {
+        expect_logits(&folder_of(&folder, &qwen, &tensors, &further), spec, &tensors);
+    }
     let cases: [(&str, Value, &str); 8] = [
         ("qwen35.ssm.conv_kernel", Value::U32(1), "ssm.conv_kernel: is 1: 2 or more is valid"),
         ("qwen35.ssm.inner_size", Value::U32(60), "ssm.inner_size: is 60: 4 heads of 16 elements have 64"),

@@ -29,7 +29,10 @@ fn tokens() -> Vec<u32> {
 fn models() -> Vec<Model> {
     all()
         .into_iter()
-        .filter(|model| model.gguf.is_some() && model.spec.experts.is_none() && !model.spec.fused && !model.spec.wide)
+        .filter(|model| {
+            let s = &model.spec;
+            model.gguf.is_some() && s.experts.is_none() && s.gated && !s.fused_ffn && !s.wide
+        })
         .take(if on_cpu() { usize::MAX } else { 2 })
         .collect()
 }

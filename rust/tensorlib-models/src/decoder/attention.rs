@@ -1,10 +1,11 @@
 //! Attention of a layer: its projections, norms and rotation.
 
+use super::norm::Norm;
 use super::run::Run;
-use super::shape::{KeyHeads, Shape, Stated};
+use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::nn::{Linear, Module, RmsNorm};
+use tensorlib::nn::{Linear, Module};
 use tensorlib::{RopeOptions, Tensor};
 
 enum Projections {
@@ -31,7 +32,7 @@ impl Projections {
         let KeyHeads { count, key, value } = shape.keys_of(number);
         let queries = shape.heads * key * if shape.gated_attention { 2 } else { 1 };
         // Converters may join the matrices of any model.
-        if shape.fused || !weights.is_hub() && is_there("attn_qkv") {
+        if shape.fused_attention || !weights.is_hub() && is_there("attn_qkv") {
             return Ok(Projections::Fused(linear("attn_qkv", queries + count * (key + value))?));
         }
         let query = linear("attn_q", queries)?;
@@ -54,11 +55,12 @@ pub struct Attention {
     number: usize,
     heads: KeyHeads,
     projections: Projections,
-    query_norm: Option<RmsNorm>,
-    key_norm: Option<RmsNorm>,
+    query_norm: Option<Norm>,
+    key_norm: Option<Norm>,
     sinks: Option<Tensor>,
     output: Linear,
-    rope: RopeOptions,
+    /// The rotation, if the layer has one.
+    rope: Option<RopeOptions>,
     factors: Option<Tensor>,
     windowed: bool,
 }
@@ -68,25 +70,26 @@ impl Attention {
     pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let (width, heads) = (shape.width, shape.keys_of(number));
-        let norm = |part: &str| weights.rms_norm(&name(part), heads.key, shape.eps);
         let projections = Projections::load(weights, shape, number)?;
         let query = if matches!(projections, Projections::Fused(_)) { "attn_qkv" } else { "attn_q" };
         Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
-        let (windowed, has_keys) = (shape.is_windowed(number), shape.source_of(number) == number);
-        if !has_keys {
+        Stated::check_bias(shape.stated.output_bias, weights, &name("attn_output.bias"))?;
+        if shape.source_of(number) != number {
             // Published files may have them, and the models ignore them.
             ["attn_k", "attn_v", "attn_k_norm"].iter().for_each(|part| weights.leave(&name(&format!("{part}.weight"))));
         }
-        let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope).options();
+        let windowed = shape.is_windowed(number);
+        let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope);
+        let (query_norm, key_norm) = head_norms(weights, shape, number)?;
         Ok(Attention {
             number,
             heads,
             projections,
-            query_norm: shape.head_norms.then(|| norm("attn_q_norm")).transpose()?,
-            key_norm: (shape.head_norms && has_keys).then(|| norm("attn_k_norm")).transpose()?,
+            query_norm,
+            key_norm,
             sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[shape.heads])).transpose()?,
             output: weights.linear(&name("attn_output"), shape.heads * heads.value, width)?,
-            rope,
+            rope: shape.is_rotated(number).then(|| rope.options()),
             factors,
             windowed,
         })
@@ -95,11 +98,12 @@ impl Attention {
     /// The block's result for x, [width, tokens].
     pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let heads = run.shape.heads;
-        let Projected { mut q, own, gate } = self.project(run, x)?;
-        if let Some(norm) = &self.query_norm {
-            q = norm.forward(&q, &run.pass)?;
+        let Projected { q, own, gate } = self.project(run, x)?;
+        let mut q = self.placed(run, q, self.query_norm.as_ref())?;
+        if let Some(factors) = &run.query_factors {
+            q = (&q * factors)?;
         }
-        let q = self.turned(run, &q)?.permute([0, 2, 1, 3])?;
+        let q = q.permute([0, 2, 1, 3])?;
         let keys = match own {
             Some(own) => self.store(run, own)?,
             None => {
@@ -115,21 +119,30 @@ impl Attention {
         Ok(self.output.forward(&c, &run.pass)?)
     }
 
-    fn turned(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
-        Ok(x.rope(&run.positions, self.factors.as_ref(), self.rope)?)
+    /// Queries or keys, [head, heads, tokens], normalised and rotated.
+    fn placed(&self, run: &Run, x: Tensor, norm: Option<&Norm>) -> Result<Tensor> {
+        if run.shape.head_norms == HeadNorms::AfterRotation {
+            return normed(run, self.turned(run, x)?, norm);
+        }
+        self.turned(run, normed(run, x, norm)?)
     }
 
-    /// Stores keys, [head, heads, tokens], and values, [elements of all heads, tokens]. Returns all that attention reads.
-    fn store(&self, run: &Run, (mut k, mut v): (Tensor, Tensor)) -> Result<(Tensor, Tensor)> {
-        let KeyHeads { count, key, value } = self.heads;
-        if let Some(norm) = &self.key_norm {
-            k = norm.forward(&k, &run.pass)?;
+    fn turned(&self, run: &Run, x: Tensor) -> Result<Tensor> {
+        match self.rope {
+            Some(rope) => Ok(x.rope(&run.positions, self.factors.as_ref(), rope)?),
+            None => Ok(x),
         }
+    }
+
+    /// Stores keys, [head, heads, tokens], and values, [elements of all heads, tokens]. Returns what attention
+    /// reads.
+    fn store(&self, run: &Run, (k, mut v): (Tensor, Tensor)) -> Result<(Tensor, Tensor)> {
+        let KeyHeads { count, key, value } = self.heads;
         if run.shape.value_norms {
             let by_head = v.reshape([value, count, run.tokens])?.rms_norm(run.shape.eps)?;
             v = by_head.reshape([count * value, run.tokens])?;
         }
-        let k = self.turned(run, &k)?.reshape([count * key, run.tokens])?;
+        let k = self.placed(run, k, self.key_norm.as_ref())?.reshape([count * key, run.tokens])?;
         let all = run.keys.store(run, self.number, (&k, &v))?;
         if run.shape.sharing_layers > 0 {
             run.shared.borrow_mut().insert(self.number, all.clone());
@@ -179,6 +192,36 @@ impl Attention {
             }
         }
     }
+}
+
+/// Queries or keys, [head, heads, tokens], after this norm.
+fn normed(run: &Run, x: Tensor, norm: Option<&Norm>) -> Result<Tensor> {
+    let Some(norm) = norm else { return Ok(x) };
+    if run.shape.head_norms != HeadNorms::Whole {
+        return norm.forward(&x, &run.pass);
+    }
+    let [head, heads, n] = [0, 1, 2].map(|i| x.shape()[i]);
+    let together = norm.forward(&x.reshape([head * heads, n])?, &run.pass)?;
+    Ok(together.reshape([head, heads, n])?)
+}
+
+/// The norms of a layer's queries and keys. Layers that read others' keys have none of keys.
+fn head_norms(weights: &Weights, shape: &Shape, number: usize) -> Result<(Option<Norm>, Option<Norm>)> {
+    let KeyHeads { count, key, .. } = shape.keys_of(number);
+    let [query_name, key_name] = ["attn_q_norm", "attn_k_norm"].map(|part| format!("blk.{number}.{part}"));
+    let is_there = weights.is_hub() || weights.shape_of(&format!("{query_name}.weight")).is_some();
+    let load = |name: &str, heads: i64| {
+        Ok::<_, Error>(match shape.head_norms {
+            HeadNorms::None => None,
+            HeadNorms::BeforeRotation | HeadNorms::AfterRotation => Some(Norm::load(weights, shape, name, key)?),
+            HeadNorms::Whole => Some(Norm::load(weights, shape, name, heads * key)?),
+            HeadNorms::Own if !is_there => None,
+            HeadNorms::Own => Some(Norm::of_heads(weights, shape, name, [key, heads])?),
+        })
+    };
+    let of_queries = load(&query_name, shape.heads)?;
+    let of_keys = if shape.source_of(number) == number { load(&key_name, count)? } else { None };
+    Ok((of_queries, of_keys))
 }
 
 /// What attention computes from a layer's input.

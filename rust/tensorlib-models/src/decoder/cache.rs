@@ -28,7 +28,7 @@ impl Cache {
         Self::check(shape, dtype)?;
         let capacity = whole_steps(context);
         let contexts = devices.contexts("cache")?;
-        let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
+        let matrix = if shape.fused_attention { "attn_qkv" } else { "attn_k" };
         let of_layer = |layer: usize| {
             if !shape.has_rows(layer) {
                 return Ok(None);

@@ -1,17 +1,19 @@
 //! One layer of a decoder: attention or a recurrence, and feed-forward.
 
+use super::activation::Xielu;
 use super::attention::Attention;
 use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
 use super::layer_inputs::LayerInput;
 use super::neurons::NeuronFfn;
+use super::norm::Norm;
 use super::run::Run;
-use super::shape::{Shape, Stated};
+use super::shape::{Norms, Shape, Stated, XieluNumbers};
 use crate::activity::Activity;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, RmsNorm};
-use tensorlib::{DType, Tensor};
+use tensorlib::{DType, ScaleOptions, Tensor};
 
 /// Gate, up and down projections.
 struct GatedFfn {
@@ -51,6 +53,7 @@ enum Ffn {
     Gated(GatedFfn),
     Mixed(Box<MixedFfn>),
     Fused { gate_up: Linear, down: Linear },
+    Ungated { up: Linear, down: Linear, xielu: Option<Xielu> },
     Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
@@ -59,7 +62,7 @@ impl Ffn {
     fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
         let linear = |part: &str, inputs, outputs| weights.linear(&format!("blk.{number}.{part}"), inputs, outputs);
         let (width, ffn) = (shape.width, shape.ffn_of(number));
-        Ok(match (&shape.experts, shape.fused) {
+        Ok(match (&shape.experts, shape.fused_ffn) {
             (Some(experts), _) if experts.with_dense => {
                 let norm = |part: &str| weights.rms_norm(&format!("blk.{number}.{part}"), width, shape.eps);
                 Ffn::Mixed(Box::new(MixedFfn {
@@ -79,11 +82,37 @@ impl Ffn {
                 let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
                 return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
             }
+            _ if !shape.gated_ffn => Ffn::Ungated {
+                up: linear("ffn_up", width, ffn)?,
+                down: linear("ffn_down", ffn, width)?,
+                xielu: xielu(weights, shape, number)?,
+            },
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
             }
             (None, false) => Ffn::Gated(GatedFfn::load(weights, width, ffn, number)?),
         })
+    }
+}
+
+/// The numbers of a layer's xIELU, if the model has it.
+fn xielu(weights: &Weights, shape: &Shape, number: usize) -> Result<Option<Xielu>> {
+    let find = |name: &str| -> Result<Option<f64>> {
+        let Some(found) = weights.find(&format!("blk.{number}.xielu_{name}"), &[1])? else { return Ok(None) };
+        Ok(found.to_f32_vec()?.first().map(|x| f64::from(*x)))
+    };
+    let get = |name: &str| {
+        let missing =
+            || Error::format(format!("tensor '{}' is missing", weights.called(&format!("blk.{number}.xielu_{name}"))));
+        find(name)?.ok_or_else(missing)
+    };
+    match &shape.xielu {
+        None => Ok(None),
+        Some(XieluNumbers::OfLayers(all)) => Ok(all.get(number).copied()),
+        Some(XieluNumbers::InTensors) => {
+            let (beta, eps) = (find("beta")?.unwrap_or(0.5), find("eps")?.unwrap_or(-1e-6));
+            Ok(Some(Xielu::of_stored(get("alpha_n")?, get("alpha_p")?, beta, eps)))
+        }
     }
 }
 
@@ -96,12 +125,14 @@ enum Mixer {
 /// A layer's weights.
 pub struct Layer {
     number: usize,
-    norm: RmsNorm,
+    norm: Option<Norm>,
     mixer: Mixer,
-    post_norm: Option<RmsNorm>,
-    ffn_norm: RmsNorm,
+    post_norm: Option<Norm>,
+    /// Attention and the feed-forward block take one input.
+    parallel: bool,
+    ffn_norm: Option<Norm>,
     ffn: Ffn,
-    post_ffn_norm: Option<RmsNorm>,
+    post_ffn_norm: Option<Norm>,
     input: Option<LayerInput>,
     /// The factor of the layer's result.
     factor: Option<Tensor>,
@@ -117,23 +148,32 @@ impl Layer {
         activity: Option<&Activity>,
     ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
-        let norm = |part: &str, n| weights.rms_norm(&name(part), n, shape.eps);
-        let width = shape.width;
+        let ffn_norm = format!("{}.weight", name(shape.ffn_norm));
+        let (before, after, parallel) = match shape.norms {
+            Norms::Before => (true, false, false),
+            Norms::BeforeAndAfter => (true, true, false),
+            Norms::After => (false, true, false),
+            Norms::Shared => (true, false, true),
+            Norms::BeforeOrShared => (true, false, weights.shape_of(&ffn_norm).is_none()),
+        };
+        let norm = |part: &str, is_there: bool| {
+            is_there.then(|| Norm::load(weights, shape, &name(part), shape.width)).transpose()
+        };
         let mixer = match shape.delta.as_ref().filter(|_| shape.is_recurrent(number)) {
             Some(delta) => Mixer::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),
             None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
         };
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
         let ffn = Ffn::load(weights, shape, number, activity)?;
-        let post = |part: &str| shape.post_norms.then(|| norm(part, width)).transpose();
         Ok(Layer {
             number,
-            norm: norm("attn_norm", width)?,
+            norm: norm("attn_norm", before)?,
             mixer,
-            post_norm: post("post_attention_norm")?,
-            ffn_norm: norm(shape.ffn_norm, width)?,
+            post_norm: norm("post_attention_norm", after)?,
+            parallel,
+            ffn_norm: norm(shape.ffn_norm, before && !parallel)?,
             ffn,
-            post_ffn_norm: post("post_ffw_norm")?,
+            post_ffn_norm: norm("post_ffw_norm", after)?,
             input: LayerInput::load(weights, shape, number)?,
             factor: match shape.output_factors {
                 true => weights.find(&name("layer_output_scale.weight"), &[1])?,
@@ -144,20 +184,22 @@ impl Layer {
 
     /// The layer's result for x, [width, tokens]. `inputs`: what all layers get in addition, if they get something.
     pub fn forward(&self, run: &Run, x: &Tensor, inputs: Option<&Tensor>) -> Result<Tensor> {
-        let normed = self.norm.forward(x, &run.pass)?;
-        let mut mixed = match &self.mixer {
-            Mixer::Attention(attention) => attention.forward(run, &normed)?,
-            Mixer::Delta(delta) => delta.forward(run, &normed)?,
+        let normed = |norm: &Option<Norm>, x: &Tensor| match norm {
+            Some(norm) => norm.forward(x, &run.pass),
+            None => Ok(x.clone()),
         };
-        if let Some(norm) = &self.post_norm {
-            mixed = norm.forward(&mixed, &run.pass)?;
-        }
-        let x = (&mixed + x)?;
-        let mut fed = self.feed(run, &x, &self.ffn_norm.forward(&x, &run.pass)?)?;
-        if let Some(norm) = &self.post_ffn_norm {
-            fed = norm.forward(&fed, &run.pass)?;
-        }
-        let mut x = (&fed + &x)?;
+        let input = normed(&self.norm, x)?;
+        let mixed = match &self.mixer {
+            Mixer::Attention(attention) => attention.forward(run, &input)?,
+            Mixer::Delta(delta) => delta.forward(run, &input)?,
+        };
+        let scale = run.shape.residual_scale;
+        let sum = (&scaled(normed(&self.post_norm, &mixed)?, scale)? + x)?;
+        let fed = match self.parallel {
+            true => self.feed(run, x, &input)?,
+            false => self.feed(run, &sum, &normed(&self.ffn_norm, &sum)?)?,
+        };
+        let mut x = (&scaled(normed(&self.post_ffn_norm, &fed)?, scale)? + &sum)?;
         if let (Some(input), Some(all)) = (&self.input, inputs) {
             x = input.forward(run, &x, all)?;
         }
@@ -198,8 +240,21 @@ impl Layer {
                 run.observe(self.number, &both.narrow(0, 0, run.shape.ffn)?, &hidden)?;
                 Ok(down.forward(&hidden, &run.pass)?)
             }
+            Ffn::Ungated { up, down, xielu } => {
+                let up = up.forward(x, &run.pass)?;
+                let hidden = xielu.map_or_else(|| activation.of(&up), |xielu| xielu.of(&up))?;
+                Ok(down.forward(&hidden, &run.pass)?)
+            }
             Ffn::Neurons(neurons) => neurons.forward(run, x),
             Ffn::Experts(experts) => experts.forward(run, x),
         }
+    }
+}
+
+/// x times a factor.
+pub fn scaled(x: Tensor, factor: f64) -> Result<Tensor> {
+    match factor == 1.0 {
+        true => Ok(x),
+        false => Ok(x.scale(factor, ScaleOptions::new())?),
     }
 }

@@ -1,5 +1,6 @@
 //! Language models: the logits of the next token.
 
+mod activation;
 mod architectures;
 mod attend;
 mod attention;
@@ -14,6 +15,7 @@ mod layer;
 mod layer_inputs;
 mod network;
 mod neurons;
+mod norm;
 mod pool;
 mod prefix_file;
 mod prefix_store;
@@ -44,9 +46,10 @@ pub use sequences::{SequenceId, Sequences, SequencesOptions, Step};
 pub use session::Session;
 pub(crate) use shape::Shape as DecoderShape;
 
+use activation::Activation;
 use cache::Cache;
 use network::{Kept, Logits, Network, Results, Wanted};
-use shape::{Activation, Shape};
+use shape::Shape;
 use states::States;
 use std::fmt;
 use std::path::{Path, PathBuf};

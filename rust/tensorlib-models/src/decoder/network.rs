@@ -4,8 +4,9 @@ use super::attend::Keys;
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
-use super::layer::Layer;
+use super::layer::{scaled, Layer};
 use super::layer_inputs::LayerInputs;
+use super::norm::Norm;
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -16,7 +17,7 @@ use crate::activity::{Activity, Tested};
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
-use tensorlib::nn::{Embedding, Linear, Module, Pass, RmsNorm};
+use tensorlib::nn::{Embedding, Linear, Module, Pass};
 use tensorlib::{Context, ScaleOptions, Tensor};
 
 /// What a model computes after a token.
@@ -40,7 +41,7 @@ pub struct Network {
     embeddings: Embedding,
     layer_inputs: Option<LayerInputs>,
     layers: Vec<Layer>,
-    norm: RmsNorm,
+    norm: Norm,
     /// The product that makes logits; without it, results are the vectors before it.
     output: Option<Linear>,
     /// Whether the matrix of `output` is that of the embeddings.
@@ -105,7 +106,7 @@ impl Network {
         for layer in shape.layers..shape.layers + shape.drafting_layers {
             weights.leave_all(&format!("blk.{layer}."));
         }
-        let norm = weights.rms_norm("output_norm", shape.width, shape.eps)?;
+        let norm = Norm::load(weights, &shape, "output_norm", shape.width)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),
@@ -217,9 +218,14 @@ impl Network {
         states: Option<RunStates<'a>>,
     ) -> Result<Run<'a>> {
         let n = positions.len() as i64;
+        let factors = self.shape.temperature.map(|temperature| {
+            let of: Vec<f32> = positions.iter().map(|position| temperature.at(*position)).collect();
+            ctx.tensor_of([1, 1, n], &of)
+        });
         Ok(Run {
             shape: &self.shape,
             positions: ctx.tensor_of([n], positions)?,
+            query_factors: factors.transpose()?,
             keys,
             shared: RefCell::default(),
             states,
@@ -237,10 +243,7 @@ impl Network {
         let (shape, n) = (&self.shape, run.tokens);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
         let ids = ctx.tensor_of([n], &ids)?;
-        let mut x = self.embeddings.forward(&ids, &run.pass)?;
-        if shape.embedding_scale != 1.0 {
-            x = x.scale(shape.embedding_scale, ScaleOptions::new())?;
-        }
+        let mut x = scaled(self.embeddings.forward(&ids, &run.pass)?, shape.embedding_scale)?;
         let inputs = self.layer_inputs.as_ref().map(|inputs| inputs.forward(&run, &ids, &x)).transpose()?;
         for layer in &self.layers {
             x = layer.forward(&run, &x, inputs.as_ref())?;
@@ -255,6 +258,9 @@ impl Network {
             Some(output) => output.forward(&x, &run.pass)?,
             None => x,
         };
+        if self.output.is_some() && !self.has_head {
+            logits = scaled(logits, shape.logit_scale)?;
+        }
         if shape.final_softcap > 0.0 && self.output.is_some() {
             let small = logits.scale(1.0 / shape.final_softcap, ScaleOptions::new())?.tanh()?;
             logits = small.scale(shape.final_softcap, ScaleOptions::new())?;

@@ -1,8 +1,9 @@
 //! A gated feed-forward block with a transposed down projection: each neuron is a row of each matrix, so the rows of
 //! inactive neurons need not be read, and neurons may lie on two devices.
 
+use super::activation::Activation;
 use super::run::Run;
-use super::shape::{Activation, Shape};
+use super::shape::Shape;
 use crate::activity::{Activity, Tested};
 use crate::weights::{Rows, Weights};
 use crate::{Error, Result};
@@ -96,8 +97,8 @@ impl NeuronFfn {
 
     /// Loads the neurons of layer `number`.
     pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
-        let (&Shape { width, activation, fused, .. }, ffn) = (shape, shape.ffn_of(number));
-        if fused || activation == Activation::SwigluOai {
+        let (&Shape { width, activation, fused_ffn, gated_ffn, .. }, ffn) = (shape, shape.ffn_of(number));
+        if fused_ffn || !gated_ffn || activation == Activation::SwigluOai {
             let message =
                 format!("tensor '{}': models of this kind have no transposed down projections", Self::down_of(number));
             return Err(Error::unsupported(message).with_hint("take the file that it was made of"));
@@ -187,7 +188,7 @@ fn sparse_block(activation: Activation, rule: Rule) -> Option<SparseFfnOptions> 
         Activation::Silu => SparseFfnActivation::Silu,
         Activation::Gelu => SparseFfnActivation::Gelu,
         Activation::Relu => SparseFfnActivation::Relu,
-        Activation::SwigluOai => return None,
+        Activation::ReluSquared | Activation::SwigluOai => return None,
     });
     match rule {
         Rule::Positive => Some(options.by(SparseBy::Positive)),

@@ -18,6 +18,8 @@ const SCALE_LINEAR: Key = Key("rope.scale_linear", "");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 const TRAINED_OF_MODEL: Key = Key("", "original_max_position_embeddings");
 const ATTENTION: Key = Key("rope.scaling.attn_factor", "rope_scaling.attention_factor");
+/// [`MSCALE_ALL`] in GGUF, whose [`MSCALE`] is 1.
+const LOG_MULTIPLIER: Key = Key("rope.scaling.yarn_log_multiplier", "");
 const YARN_ATTENTION: Key = Key("rope.scaling.yarn_attn_factor", "");
 const MSCALE: Key = Key("", "rope_scaling.mscale");
 const MSCALE_ALL: Key = Key("", "rope_scaling.mscale_all_dim");
@@ -27,6 +29,7 @@ const LOW: Key = Key("", "rope_scaling.low_freq_factor");
 const HIGH: Key = Key("", "rope_scaling.high_freq_factor");
 const LONG: Key = Key("", "rope_scaling.long_factor");
 const SHORT: Key = Key("", "rope_scaling.short_factor");
+const DEFAULT_BASE: f64 = 10_000.0;
 /// The setting that replaces all of these in newer folders.
 const PARAMETERS: Key = Key("", "rope_parameters");
 
@@ -68,9 +71,9 @@ impl Rope {
     /// Reads the rotation of heads with `head` elements from the settings. `neox`: the elements of a pair are half a
     /// head apart, as in every hub folder.
     pub fn read(settings: &Settings, head: i64, neox: bool) -> Result<Self> {
-        let settings = &with_older_names(settings)?;
+        let settings = &with_older_names(settings, DEFAULT_BASE)?;
         let dims = dims(settings, head)?;
-        let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
+        let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(DEFAULT_BASE), dims, neox || settings.is_hub());
         let factor = factor(settings)?;
         let trained = trained(settings)?;
         if !settings.is_hub() {
@@ -127,6 +130,11 @@ impl Rope {
         let own = if stretched > 1.0 { (1.0 + stretched.ln() / (trained as f64).ln()).sqrt() } else { 1.0 };
         self.attention = attention.unwrap_or(own);
         Ok(())
+    }
+
+    /// This rotation with pairs of neighbours, as in GGUF files of Llama.
+    pub fn of_neighbours(self) -> Self {
+        Rope { neox: false, ..self }
     }
 
     /// A rotation without any scaling.
@@ -274,18 +282,21 @@ fn attention(settings: &Settings, factor: f64) -> Result<Option<f64>> {
     let (m, all) = (settings.number_if(MSCALE)?, settings.number_if(MSCALE_ALL)?);
     let of = |m: f64| if factor > 1.0 { 0.1 * m * factor.ln() + 1.0 } else { 1.0 };
     let by_two = m.zip(all).filter(|(m, all)| *m != 0.0 && *all != 0.0).map(|(m, all)| of(m) / of(all));
-    Ok(said.or(by_two).filter(|attention| *attention != 0.0))
+    let by_log = settings.number_if(LOG_MULTIPLIER)?.filter(|all| *all != 0.0).map(|all| said.unwrap_or(1.0) / of(all));
+    Ok(by_log.or(said).or(by_two).filter(|attention| *attention != 0.0))
 }
 
-/// Newer folders keep the base and its scaling in one place.
-fn with_older_names(settings: &Settings) -> Result<Settings> {
-    let Some(parameters) = settings.value_if(PARAMETERS)? else { return settings.with_defaults(&[]) };
+/// Newer folders keep the base and its scaling in one place: these settings with the older names, and with this base if
+/// a folder does not mention one.
+pub fn with_older_names(settings: &Settings, base: f64) -> Result<Settings> {
+    let Some(parameters) = settings.value_if(PARAMETERS)? else { return settings.with_values(&[(BASE, base.into())]) };
     let by_layers = parameters.as_object().is_some_and(|all| all.values().any(serde_json::Value::is_object));
     if by_layers && settings.value_if(BASE)?.is_none() {
         let what = "is given by kinds of layers, which this architecture has not: rope_theta is expected in it";
         return Err(settings.refuse(PARAMETERS, what));
     }
-    let base = (BASE, parameters["rope_theta"].clone());
+    let said = &parameters["rope_theta"];
+    let base = (BASE, if said.is_null() { base.into() } else { said.clone() });
     let partial = (PARTIAL, parameters["partial_rotary_factor"].clone());
     settings.with_values(&[base, partial, (Key("", "rope_scaling"), parameters)])
 }

@@ -16,6 +16,8 @@ pub struct Run<'a> {
     pub shape: &'a Shape,
     /// The tokens' positions in their sequences.
     pub positions: Tensor,
+    /// The factors of queries by their positions, [1, 1, tokens].
+    pub query_factors: Option<Tensor>,
     /// Where keys and values lie, and which of them each token sees.
     pub keys: Keys<'a>,
     /// The keys and values that layers read which have none of their own, by the number of the layer that has them.

@@ -1,53 +1,12 @@
 //! A decoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+use super::activation::{Activation, Xielu};
 use super::keys::*;
 use super::rope::Rope;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
-use tensorlib::{GluOp, GluOptions, Tensor};
-
-/// The activation of gates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Activation {
-    Silu,
-    Gelu,
-    Relu,
-    /// The activation of gpt-oss.
-    SwigluOai,
-}
-
-impl Activation {
-    /// The activated gate alone.
-    pub fn of(self, gate: &Tensor) -> Result<Tensor> {
-        Ok(match self {
-            Activation::Silu => gate.silu()?,
-            Activation::Gelu => gate.gelu()?,
-            Activation::Relu => gate.relu()?,
-            Activation::SwigluOai => return Err(Error::internal("gpt-oss' gates are no factors")),
-        })
-    }
-
-    /// The activated gate times the up projection.
-    pub fn gated(self, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
-        Ok(gate.glu(Some(up), self.glu_op(), GluOptions::new().split(true))?)
-    }
-
-    /// [`Activation::gated`] for a tensor whose rows consist of a gate and an up projection.
-    pub fn gated_halves(self, both: &Tensor) -> Result<Tensor> {
-        Ok(both.glu(None, self.glu_op(), GluOptions::new())?)
-    }
-
-    fn glu_op(self) -> GluOp {
-        match self {
-            Activation::Silu => GluOp::Swiglu,
-            Activation::Gelu => GluOp::Geglu,
-            Activation::Relu => GluOp::Reglu,
-            Activation::SwigluOai => GluOp::SwigluOai,
-        }
-    }
-}
 
 /// How the weights of a token's experts follow from the router's logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +75,67 @@ pub struct KeyHeads {
     pub value: i64,
 }
 
+/// Where a layer has norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norms {
+    /// Before attention and before the feed-forward block.
+    Before,
+    /// Before them, and of their results before these are added.
+    BeforeAndAfter,
+    /// After them alone, of their results before these are added.
+    After,
+    /// One, whose result both blocks take. Both are added to the layer's input.
+    Shared,
+    /// As [`Norms::Before`] or [`Norms::Shared`], by the tensors that the layer has.
+    BeforeOrShared,
+}
+
+/// What a layer's norms compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// The root mean square becomes 1.
+    Rms,
+    /// The mean becomes 0 and the variance 1. Biases are optional tensors.
+    Variance,
+}
+
+/// Where the numbers of each layer's xIELU are.
+#[derive(Clone, Debug)]
+pub enum XieluNumbers {
+    OfLayers(Vec<Xielu>),
+    /// In tensors of each layer.
+    InTensors,
+}
+
+/// Norms of queries and keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadNorms {
+    None,
+    /// Head by head, with weights for all heads.
+    BeforeRotation,
+    /// As [`HeadNorms::BeforeRotation`], after the rotation.
+    AfterRotation,
+    /// All heads together, before the rotation.
+    Whole,
+    /// Head by head, with weights of each head, before the rotation. GGUF files may have none.
+    Own,
+}
+
+/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor(position / tokens)).
+#[derive(Clone, Copy, Debug)]
+pub struct Temperature {
+    pub growth: f64,
+    pub tokens: i64,
+}
+
+impl Temperature {
+    /// The factor of a query at this position.
+    pub fn at(self, position: i32) -> f32 {
+        let periods = i64::from(position) / self.tokens;
+        (1.0 + self.growth * (1.0 + periods as f64).ln()) as f32
+    }
+}
+
 /// A decoder. Its layers are: norm, attention, sum; norm, feed-forward, sum.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -127,8 +147,8 @@ pub struct Shape {
     /// The heads of keys and values, and those of layers with a window if they differ.
     pub keys: KeyHeads,
     pub window_keys: Option<KeyHeads>,
-    /// The last layers, as many as this, read the keys and values of the last layer before them that has a window, or none,
-    /// as they do.
+    /// The last layers, as many as this, read the keys and values of the last layer before them that has a window, or
+    /// none, as they do.
     pub sharing_layers: i64,
     /// A layer without a matrix for values takes its keys before norm and rotation as values.
     pub keys_as_values: bool,
@@ -148,6 +168,9 @@ pub struct Shape {
     /// The rotation of layers with a window, if it differs.
     pub window_rope: Option<Rope>,
     pub window: Option<Window>,
+    /// Which layers rotate queries and keys; without a list, all do.
+    pub rotated: Option<Vec<bool>>,
+    pub temperature: Option<Temperature>,
     pub delta: Option<Delta>,
     /// The results of attention are multiplied by the sigmoid of gates, which the matrix of the queries makes.
     pub gated_attention: bool,
@@ -157,14 +180,22 @@ pub struct Shape {
     /// Soft cap of the final logits; 0 disables it.
     pub final_softcap: f64,
     pub embedding_scale: f64,
+    /// The factor of what attention and feed-forward give, before it is added.
+    pub residual_scale: f64,
+    pub logit_scale: f64,
     pub activation: Activation,
+    /// Feed-forward blocks multiply the up projection by an activated gate; otherwise it is activated itself.
+    pub gated_ffn: bool,
+    /// The activation of blocks without gates, if it is xIELU.
+    pub xielu: Option<XieluNumbers>,
     pub experts: Option<Experts>,
-    /// One matrix makes queries, keys and values, and one makes gate and up projections.
-    pub fused: bool,
-    /// Queries and keys are normalised, head by head.
-    pub head_norms: bool,
-    /// The results of attention and feed-forward are normalised before they are added.
-    pub post_norms: bool,
+    /// One matrix makes queries, keys and values.
+    pub fused_attention: bool,
+    /// One matrix makes gate and up projections.
+    pub fused_ffn: bool,
+    pub head_norms: HeadNorms,
+    pub norms: Norms,
+    pub norm_kind: NormKind,
     /// Each head has an attention sink, a logit without a key.
     pub sinks: bool,
     /// The name of the norm before the feed-forward block.
@@ -176,6 +207,8 @@ pub struct Shape {
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     pub attention_bias: Option<bool>,
+    /// The bias of the matrix after attention.
+    pub output_bias: Option<bool>,
     pub ffn_bias: Option<bool>,
     /// Whether the embeddings make the logits.
     pub tied: Option<bool>,
@@ -187,6 +220,7 @@ impl Stated {
         let flag = |key: Key| settings.inner_first(key).and_then(|value| value.as_bool());
         Ok(Stated {
             attention_bias: settings.flag_if(ATTENTION_BIAS)?,
+            output_bias: None,
             ffn_bias: settings.flag_if(FFN_BIAS)?,
             tied: flag(TIED),
             vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),
@@ -214,6 +248,11 @@ impl Shape {
 
     /// The settings that all decoders have; everything else as in Llama.
     pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
+        Self::read_with(settings, rope, NormKind::Rms, EPS)
+    }
+
+    /// [`Shape::read`] for norms of this kind, whose epsilon has this name.
+    pub fn read_with(settings: &Settings, rope: Rope, norm_kind: NormKind, eps: Key) -> Result<Self> {
         let (_, heads) = (Self::layers(settings)?, settings.count(HEADS)?);
         let head = Self::head(settings)?;
         let value = settings.count_if(VALUE_HEAD)?.unwrap_or(head);
@@ -224,11 +263,17 @@ impl Shape {
             Some(ffn) => ffn,
             None => settings.count_if(EXPERT_FFN)?.map_or_else(|| settings.count(FFN), Ok)?,
         };
-        Self::with(settings, rope, keys, ffn)
+        Self::with(settings, rope, keys, ffn, (norm_kind, eps))
     }
 
-    /// [`Shape::read`] with these heads of keys and this number of neurons.
-    pub fn with(settings: &Settings, rope: Rope, keys: KeyHeads, ffn: i64) -> Result<Self> {
+    /// [`Shape::read_with`] with these heads of keys and this number of neurons.
+    pub fn with(
+        settings: &Settings,
+        rope: Rope,
+        keys: KeyHeads,
+        ffn: i64,
+        (norm_kind, eps): (NormKind, Key),
+    ) -> Result<Self> {
         let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
         let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
@@ -243,24 +288,32 @@ impl Shape {
             value_norms: false,
             ffn,
             context: settings.count(CONTEXT)?,
-            eps: settings.number(EPS)?,
+            eps: settings.number(eps)?,
             layer_ffns: None,
             layer_inputs: None,
             output_factors: false,
             rope,
             window_rope: None,
             window: None,
+            rotated: None,
+            temperature: None,
             delta: None,
             gated_attention: false,
             attention_scale: scale.unwrap_or(1.0 / (keys.key as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_scale: 1.0,
             activation: Activation::Silu,
+            gated_ffn: true,
+            xielu: None,
             experts: None,
-            fused: false,
-            head_norms: false,
-            post_norms: false,
+            fused_attention: false,
+            fused_ffn: false,
+            head_norms: HeadNorms::None,
+            norms: Norms::Before,
+            norm_kind,
             sinks: false,
             ffn_norm: "ffn_norm",
             stated: Stated::read(settings)?,
@@ -336,13 +389,18 @@ impl Shape {
         Ok(self)
     }
 
-    /// The number of layers, and of neurons in each feed-forward block; fails for models with experts.
+    /// The number of layers, and of neurons in each feed-forward block; fails for models with experts or without gates.
     pub fn neurons(&self) -> Result<(usize, usize)> {
         if self.layer_ffns.is_some() {
             return Err(Error::unsupported("a model whose feed-forward blocks differ in their number of neurons"));
         }
         if self.experts.is_some() {
             return Err(Error::unsupported("a model with experts: its router says what is computed, not its neurons"));
+        }
+        if !self.gated_ffn {
+            return Err(Error::unsupported(
+                "a model whose feed-forward blocks have no gates: Llama's blocks are valid",
+            ));
         }
         let count = |n: i64| usize::try_from(n).unwrap_or(0);
         Ok((count(self.layers), count(self.ffn)))
@@ -375,6 +433,16 @@ impl Shape {
     /// Whether keys and values are kept for this layer.
     pub fn has_rows(&self, layer: usize) -> bool {
         !self.is_recurrent(layer) && self.source_of(layer) == layer
+    }
+
+    /// Whether this layer rotates queries and keys.
+    pub fn is_rotated(&self, layer: usize) -> bool {
+        self.rotated.as_ref().is_none_or(|layers| layers.get(layer).copied().unwrap_or(true))
+    }
+
+    /// Which layers have a window.
+    pub fn windowed_layers(&self) -> Vec<bool> {
+        (0..usize::try_from(self.layers).unwrap_or(0)).map(|layer| self.is_windowed(layer)).collect()
     }
 
     /// Whether this layer has a window.

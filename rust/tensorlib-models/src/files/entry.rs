@@ -57,8 +57,11 @@ pub fn dims(shape: &[i64]) -> &[i64] {
     &shape[..n]
 }
 
-/// Whether models add the rows of the GGUF tensor of this name to activations instead of multiplying by them. Additions
-/// take no quantised types, and these tensors are small. The biases of a layer's experts have two dimensions, too.
-pub fn is_added(name: &str) -> bool {
-    name.ends_with(".bias") || ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"].contains(&name)
+/// Whether models add the rows of the GGUF tensor of this name to activations, or multiply these by them element by
+/// element, instead of computing a product of matrices. Such operations take no quantised types, and these tensors are
+/// small. The biases of a layer's experts have two dimensions, and so have norms with weights of each head.
+pub fn is_elementwise(name: &str) -> bool {
+    name.ends_with(".bias")
+        || name.ends_with("_norm.weight")
+        || ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"].contains(&name)
 }

@@ -12,7 +12,7 @@ mod shards;
 mod source;
 mod stored;
 
-pub use entry::{dims, is_added, Entry};
+pub use entry::{dims, is_elementwise, Entry};
 pub use fp8::Fp8;
 pub(crate) use kinds::hint as kind_hint;
 pub(crate) use memory::check_size;

@@ -230,6 +230,22 @@ impl Settings {
         whole.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: finite numbers are valid", shown(&value))))
     }
 
+    /// The numbers of `n` layers under a key of a GGUF file that is not the architecture's: one for all, or a list.
+    pub fn numbers_of_layers(&self, key: &str, n: usize) -> Result<Vec<f64>> {
+        let value = match &self.values {
+            Values::Gguf(file) => file.get(key).map(json_of).unwrap_or_default(),
+            Values::Hub { .. } => Json::Null,
+        };
+        let list: Option<Vec<f64>> = match (value.as_f64(), value.as_array()) {
+            (Some(one), _) => Some(vec![one; n]),
+            (_, Some(list)) => list.iter().map(Json::as_f64).collect(),
+            _ => None,
+        };
+        list.filter(|list| list.len() == n && list.iter().all(|x| x.is_finite())).ok_or_else(|| {
+            Error::format(format!("{key}: is {}: a finite number for each of the {n} layers is valid", shown(&value)))
+        })
+    }
+
     /// An optional list of texts.
     pub fn texts_if(&self, key: Key) -> Result<Option<Vec<String>>> {
         let Some(value) = self.find(key)? else { return Ok(None) };

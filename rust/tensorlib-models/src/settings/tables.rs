@@ -116,6 +116,47 @@ pub(crate) const RECURRENT_CONFIG: Fields = Fields {
     only: &[("mamba_ssm_dtype", &["\"float32\""]), ("output_gate_type", &["\"swish\"", "\"silu\""])],
 };
 
+/// Fields of config.json that single families of decoders write: training, tokens, and parts that were never used.
+pub(crate) const FAMILY_CONFIG: Fields = Fields {
+    known: &[
+        "add_classification_head",
+        "attention_head_dim",
+        "cla_share_factor",
+        "class_num",
+        "dense_list",
+        "embedding_dropout",
+        "eod_token_id",
+        "im_end_id",
+        "im_newline_id",
+        "im_start_id",
+        "layer_switch",
+        "mask_init_id",
+        "org_vocab_size",
+        "pad_id",
+        "pool_type",
+        "residual_dropout",
+        "text_end_id",
+        "text_start_id",
+        "use_embedding_sharing",
+        "use_parallel_embedding",
+    ],
+    only: &[
+        ("compression_ratio", &["1"]),
+        ("full_attn_mod", &["1"]),
+        ("interpolate_factor", &["1"]),
+        ("lm_head_bias", &["false"]),
+        ("norm_type", &["\"rms\""]),
+        ("order_of_interleaved_layers", &["\"local_attn_first\""]),
+        ("position_embedding_type", &["\"rope_gptj\""]),
+        ("position_embedding_xdrope", &["false"]),
+        ("post_norm", &["false"]),
+        ("rotary_pct", &["1"]),
+        ("use_cla", &["false"]),
+        ("use_gated_activation", &["true"]),
+        ("use_parallel_block", &["true"]),
+    ],
+};
+
 /// Fields of config.json in decoders that also read pictures or sound; those parts are not loaded.
 pub(crate) const OTHER_INPUTS: Fields = Fields {
     known: &[
@@ -247,6 +288,9 @@ pub(crate) const ROTATION: Fields = Fields {
         "finetuned",
         "high_freq_factor",
         "low_freq_factor",
+        "max_position_embeddings",
+        "mscale",
+        "mscale_all_dim",
         "original_max_position_embeddings",
         "partial_rotary_factor",
         "rope_theta",
@@ -254,6 +298,7 @@ pub(crate) const ROTATION: Fields = Fields {
         "type",
     ],
     only: &[
+        ("llama_4_scaling_beta", &["0"]),
         ("long_mscale", &[]),
         ("mrope_interleaved", &["false"]),
         ("mrope_section", &[]),
@@ -298,7 +343,6 @@ pub(crate) const DECODER_GGUF: Fields = Fields {
         ("residual_scale", &["1", "0"]),
         ("rope.dimension_sections", &[]),
         ("rope.scaling.yarn_ext_factor", &["1"]),
-        ("rope.scaling.yarn_log_multiplier", &["0"]),
         ("use_parallel_residual", &["false"]),
     ],
 };
@@ -329,6 +373,6 @@ pub(crate) const ENCODER_GGUF: Fields = Fields {
 
 /// Keys of GGUF files that belong to no architecture.
 pub(crate) const GENERAL: Fields = Fields {
-    known: &["general.*", "quantize.*", "safetensors.metadata.*", "split.*", "tensorlib.*"],
+    known: &["general.*", "quantize.*", "safetensors.metadata.*", "split.*", "tensorlib.*", "xielu.*"],
     only: &[("general.type", &["\"model\""])],
 };

@@ -104,7 +104,7 @@ const RULES: &[Rule] = &[
         &["default"],
         &[Cut::Regex(r"[\p{P}\$\+<=>\^~\|]+"), Cut::Regex(GPT2), Cut::Regex(r"\p{N}+"), Cut::Regex("[0-9][0-9][0-9]")],
     ),
-    Rule::new(&["gpt-2", "phi-2", "mellum"], &[Cut::Gpt2Words]),
+    Rule::new(&["gpt-2", "phi-2", "mellum", "exaone4"], &[Cut::Gpt2Words]),
     Rule { nfc: true, ..Rule::new(&["olmo", "mpt", "modern-bert"], &[Cut::Gpt2Words]) },
     Rule { bos: true, eos: true, ..Rule::new(&["roberta-bpe", "jina-v1-en", "jina-v2-code"], &[Cut::Gpt2Words]) },
     Rule::new(&["smollm", "starcoder", "refact", "minerva-7b"], &[Cut::Digit, Cut::Gpt2Words]),
@@ -114,8 +114,12 @@ const RULES: &[Rule] = &[
         bos: true,
         ..Rule::new(&["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"], &[Cut::Regex(LLAMA3)])
     },
-    Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe", "glm4"], &[Cut::Regex(LLAMA3)]),
-    Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez"], &[Cut::Regex(QWEN2)]) },
+    Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe"], &[Cut::Regex(LLAMA3)]),
+    Rule { ignore_merges: true, ..Rule::new(&["glm4"], &[Cut::Regex(LLAMA3)]) },
+    Rule {
+        nfc: true,
+        ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez", "hunyuan", "stablelm2"], &[Cut::Regex(QWEN2)])
+    },
     Rule { nfc: true, ..Rule::new(&["qwen35"], &[Cut::Regex(QWEN35)]) },
     Rule::new(&["seed-coder"], &[Cut::Regex(SEED_CODER)]),
     Rule::new(&["gpt-4o", "llama4"], &[Cut::Regex(GPT4O)]),
@@ -136,7 +140,7 @@ const RULES: &[Rule] = &[
         &[Cut::Regex(r"[\r\n]"), Cut::Regex(r"\s?\p{L}+"), Cut::Regex(r"\s?\p{P}+"), Cut::Regex(CJK), Cut::Digit],
     ),
     Rule::new(
-        &["deepseek-v3"],
+        &["deepseek-v3", "hunyuan-dense"],
         &[
             Cut::Regex(r"\p{N}{1,3}"),
             Cut::Regex("[\u{4e00}-\u{9fa5}\u{3040}-\u{309f}\u{30a0}-\u{30ff}]+"),

@@ -14,7 +14,7 @@ pub use device_map::{DeviceMap, Rows};
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
 
-use crate::files::{dims, is_added, nbytes, SafeSet, Source};
+use crate::files::{dims, is_elementwise, nbytes, SafeSet, Source};
 use crate::placement::Placed;
 use crate::warnings::Warnings;
 use crate::{Error, Result};
@@ -317,7 +317,7 @@ impl Weights {
     /// Small tensors are always loaded, because models compute with their values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
-        self.devices.is_outline() && elements >= LARGE && !is_added(name)
+        self.devices.is_outline() && elements >= LARGE && !is_elementwise(name)
     }
 
     fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {
@@ -328,7 +328,7 @@ impl Weights {
 
     /// The type that a matrix is converted to.
     fn wanted(&self, name: &str, stored: DType, shape: &[i64]) -> Option<DType> {
-        let is_matrix = shape.len() > 1 && stored.kind() != Kind::Integer && !is_added(name);
+        let is_matrix = shape.len() > 1 && stored.kind() != Kind::Integer && !is_elementwise(name);
         self.stored_as.filter(|to| is_matrix && *to != stored && shape[0] % to.block_size() == 0)
     }
 

@@ -1,12 +1,14 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
-use super::tiny::{vocabulary, Tensors};
+use super::families;
+use super::tiny::{vocabulary, Random, Tensors};
 use std::f64::consts::PI;
 use std::path::Path;
-use tensorlib::{Array, Value};
+use tensorlib::{Array, DType, Value};
 
 /// A model and its settings in both kinds of files.
+#[derive(Clone)]
 pub struct Model {
     pub name: &'static str,
     pub spec: Spec,
@@ -17,6 +19,10 @@ pub struct Model {
 }
 
 impl Model {
+    fn nameless() -> Self {
+        Model { name: "", spec: Spec::new(), gguf: None, hub: None }
+    }
+
     /// With heads that a cache of Q8_0 takes, and rows that quantised weights take.
     pub fn widened(mut self) -> Self {
         let spec = &mut self.spec;
@@ -43,11 +49,20 @@ impl Model {
             ("attention.value_length", number(s.head)),
             ("feed_forward_length", number(s.ffn)),
             ("context_length", number(256)),
-            ("attention.layer_norm_rms_epsilon", Value::F32(s.eps as f32)),
+            (
+                if s.variance_norms { "attention.layer_norm_epsilon" } else { "attention.layer_norm_rms_epsilon" },
+                Value::F32(s.eps as f32),
+            ),
             ("rope.dimension_count", number(2 * s.frequencies.len())),
         ];
         let common = common.into_iter().filter(|(key, _)| !extra.iter().any(|(other, _)| other == key));
         all.extend(common.chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
+        if let Some(numbers) = s.xielu {
+            for (i, name) in families::XIELU.iter().enumerate() {
+                let of_layers: Vec<f32> = (0..s.layers).map(|layer| numbers(layer)[i]).collect();
+                all.push((format!("xielu.{name}"), of_layers.into()));
+            }
+        }
         all.extend(vocabulary(s.vocabulary));
         all
     }
@@ -55,6 +70,13 @@ impl Model {
     pub fn config(&self) -> String {
         let (kind, extra) = self.hub.unwrap();
         let s = &self.spec;
+        if kind == "mistral3" {
+            let text = Model { hub: Some(("ministral3", extra)), spec: s.clone(), ..Model::nameless() };
+            return format!(
+                r#"{{"model_type": "mistral3", "spatial_merge_size": 2, "text_config": {}}}"#,
+                text.config()
+            );
+        }
         if kind == "gemma3" {
             // A multimodal model; the text model leaves out the same settings as the published models.
             return format!(
@@ -67,8 +89,17 @@ impl Model {
         format!(
             r#"{{"model_type": "{kind}", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {},
 "num_key_value_heads": {}, "head_dim": {}, "intermediate_size": {}, "max_position_embeddings": 256,
-"rms_norm_eps": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
-            s.layers, s.width, s.heads, s.kv_heads, s.head, s.ffn, s.eps, s.vocabulary, s.tied
+"{}": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
+            s.layers,
+            s.width,
+            s.heads,
+            s.kv_heads,
+            s.head,
+            s.ffn,
+            families::eps_name(kind),
+            s.eps,
+            s.vocabulary,
+            s.tied
         )
     }
 
@@ -78,6 +109,16 @@ impl Model {
         let has_factors = |name: &str| name.ends_with("norm.weight") && !name.ends_with("ssm_norm.weight");
         let is_less = ["gemma2", "gemma3", "qwen3_5", "qwen3_next"].iter().any(|k| kind.starts_with(k));
         let less_one = |name: &str| is_less && has_factors(name);
+        let mut numbers = tensors.clone();
+        if let Some(of_layer) = self.spec.xielu {
+            for (i, name) in families::XIELU.iter().enumerate() {
+                for layer in 0..self.spec.layers {
+                    let (name, number) = (format!("blk.{layer}.xielu_{name}"), f64::from(of_layer(layer)[i]));
+                    numbers.add(&mut Random(0), &name, &[1], number, 0.0, DType::F32);
+                }
+            }
+        }
+        let tensors = &numbers;
         let stored = self.spec.delta.map_or_else(|| tensors.clone(), |delta| in_groups(tensors, delta));
         stored.write_safetensors(path, |name, expert| self.hub_name(name, expert), less_one);
     }
@@ -91,7 +132,7 @@ impl Model {
         let name = self.text_name(kind, name, expert);
         // Older and newer folders use two spellings.
         match self.name {
-            "gemma3 with pictures" => format!("language_model.{name}"),
+            "gemma3 with pictures" | "mistral3 with pictures" => format!("language_model.{name}"),
             "gemma3 with pictures, newer" | "qwen35moe with pictures" => {
                 name.replace("model.", "model.language_model.")
             }
@@ -121,7 +162,13 @@ impl Model {
             "ffn_down_exps.scale" => return format!("model.layers.{layer}.router.per_expert_scale"),
             _ => {}
         }
+        if let Some(number) = rest.strip_prefix("xielu_") {
+            return format!("model.layers.{layer}.mlp.act_fn.{number}");
+        }
         let (part, end) = rest.rsplit_once('.').unwrap();
+        if let Some(own) = families::part_name(kind, part, expert) {
+            return format!("model.layers.{layer}.{own}.{end}");
+        }
         let gemma = kind.starts_with("gemma");
         let expert = expert.unwrap_or(0);
         let part = match (part, kind) {
@@ -173,17 +220,17 @@ impl Model {
     }
 }
 
-fn bools(values: &[bool]) -> Value {
+pub fn bools(values: &[bool]) -> Value {
     Value::Array(Array::Bool(values.to_vec()))
 }
 
-fn number(n: u32) -> Value {
+pub fn number(n: u32) -> Value {
     Value::U32(n)
 }
 
 /// Waves that are long are stretched by `factor`, short ones are not, and those in between by a share: 4 high and 1 low
 /// turns.
-fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+pub fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let stretched = |f: f64| {
         let turns = trained * f / (2.0 * PI);
         if turns < 1.0 {
@@ -199,7 +246,7 @@ fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
 }
 
 /// YaRN as in the paper: pairs between 32 turns and 1 turn in the trained context are mixed.
-fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+pub fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     let pair = |turns: f64| n as f64 * (trained / (2.0 * PI * turns)).ln() / (2.0 * base.ln());
     let (low, high) = (pair(32.0).floor().max(0.0), pair(1.0).ceil().min(n as f64 - 1.0));
     let mixed = |(k, f): (usize, f64)| {
@@ -209,7 +256,7 @@ fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
     frequencies(base, n).into_iter().enumerate().map(mixed).collect()
 }
 
-fn neox(spec: Spec) -> Spec {
+pub fn neox(spec: Spec) -> Spec {
     Spec { neox: true, ..spec }
 }
 
@@ -268,6 +315,7 @@ pub fn all() -> Vec<Model> {
         gemmas_with_pictures(),
         phis(),
         vec![gpt_oss()],
+        families::all(),
     ];
     families.into_iter().flatten().collect()
 }
@@ -741,14 +789,33 @@ fn phis() -> Vec<Model> {
     vec![
         Model {
             name: "phi3",
-            spec: Spec { fused: true, window: Some((20, |_| true)), ..neox(Spec::new()) },
+            spec: Spec { fused: true, fused_ffn: true, window: Some((20, |_| true)), ..neox(Spec::new()) },
             gguf: Some(("phi3", vec![("attention.sliding_window", number(20))])),
             hub: Some(("phi3", r#", "sliding_window": 20"#)),
+        },
+        Model {
+            name: "phi4-mini",
+            // Three quarters of each head turn.
+            spec: Spec {
+                fused: true,
+                fused_ffn: true,
+                tied: true,
+                frequencies: frequencies(1e4, 12),
+                ..neox(Spec::new())
+            },
+            gguf: Some(("phi3", vec![("attention.sliding_window", number(262_144))])),
+            hub: Some((
+                "phi3",
+                r#", "sliding_window": 262144, "partial_rotary_factor": 0.75, "original_max_position_embeddings": 64, "interpolate_factor": 1,
+"full_attn_mod": 1, "lm_head_bias": false, "mlp_bias": false, "attention_bias": false, "rope_scaling": {"type": "longrope",
+"short_factor": [1, 1, 1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1, 1], "attention_factor": 1.0}"#,
+            )),
         },
         Model {
             name: "phi3 long",
             spec: Spec {
                 fused: true,
+                fused_ffn: true,
                 // Beyond the trained context the long factors divide, and rotated values grow.
                 frequencies: frequencies(1e4, 16).iter().enumerate().map(|(i, f)| f / (1.0 + i as f64)).collect(),
                 magnitude: (1.0 + 4f64.ln() / 64f64.ln()).sqrt(),

@@ -11,6 +11,7 @@ pub enum Gate {
     Silu,
     Gelu,
     Relu,
+    ReluSquared,
     Oai,
 }
 
@@ -76,10 +77,16 @@ pub struct Spec {
     /// How many pairs turn, if GGUF files say so by factors of frequencies.
     pub turning_pairs: Option<usize>,
     pub window: Option<(usize, OfLayer)>,
+    /// Which layers rotate queries and keys.
+    pub rotated: OfLayer,
+    /// How much queries grow, and after how many positions each.
+    pub temperature: Option<(f64, usize)>,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,
     pub embedding_scale: f64,
+    pub residual_scale: f64,
+    pub logit_scale: f64,
     pub gate: Gate,
     /// Heads of keys and elements of a head in layers with a window, if they differ.
     pub window_heads: Option<(usize, usize)>,
@@ -95,6 +102,8 @@ pub struct Spec {
     pub output_factors: bool,
     /// A block without experts next to that with experts.
     pub mixed: bool,
+    /// Feed-forward blocks have gates.
+    pub gated: bool,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
     /// The neurons of an expert that all tokens use.
@@ -103,10 +112,25 @@ pub struct Spec {
     /// The matrix of a head's queries also makes gates of its results.
     pub gated_attention: bool,
     pub fused: bool,
+    pub fused_ffn: bool,
     pub biases: bool,
     pub all_biases: bool,
     pub head_norms: bool,
+    /// They come after the rotation.
+    pub late_head_norms: bool,
+    /// Norms of all heads together.
+    pub whole_norms: bool,
+    /// A norm of each head.
+    pub own_norms: bool,
+    pub pre_norms: bool,
     pub post_norms: bool,
+    /// Both blocks take one norm's result.
+    pub parallel: bool,
+    /// Norms by the variance, and whether they have biases.
+    pub variance_norms: bool,
+    pub norm_biases: bool,
+    /// The stored numbers of each layer's xIELU: alpha_n, alpha_p, beta and eps.
+    pub xielu: Option<fn(usize) -> [f32; 4]>,
     pub sinks: bool,
     pub ffn_norm: &'static str,
     pub tied: bool,
@@ -133,10 +157,14 @@ impl Spec {
             magnitude: 1.0,
             turning_pairs: None,
             window: None,
+            rotated: |_| true,
+            temperature: None,
             attention_scale: 0.25,
             attention_cap: 0.0,
             final_cap: 0.0,
             embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_scale: 1.0,
             gate: Gate::Silu,
             window_heads: None,
             sharing: 0,
@@ -146,15 +174,25 @@ impl Spec {
             layer_inputs: None,
             output_factors: false,
             mixed: false,
+            gated: true,
             experts: None,
             shared: None,
             delta: None,
             gated_attention: false,
             fused: false,
+            fused_ffn: false,
             biases: false,
             all_biases: false,
             head_norms: false,
+            late_head_norms: false,
+            whole_norms: false,
+            own_norms: false,
+            pre_norms: true,
             post_norms: false,
+            parallel: false,
+            variance_norms: false,
+            norm_biases: false,
+            xielu: None,
             sinks: false,
             ffn_norm: "ffn_norm",
             tied: false,
@@ -264,11 +302,13 @@ impl Spec {
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
                     matrix(&name("ffn_gate_inp_shexp"), &[w]);
                 }
-            } else if self.fused {
+            } else if self.fused_ffn {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
                 matrix(&name("ffn_down"), &[f, w]);
             } else {
-                matrix(&name("ffn_gate"), &[w, f]);
+                if self.gated {
+                    matrix(&name("ffn_gate"), &[w, f]);
+                }
                 matrix(&name("ffn_up"), &[w, f]);
                 matrix(&name("ffn_down"), &[f, w]);
             }
@@ -284,6 +324,9 @@ impl Spec {
         let mut vector =
             |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
         vector("output_norm.weight".into(), &[w], 1.0);
+        if self.norm_biases {
+            vector("output_norm.bias".into(), &[w], 0.0);
+        }
         if let Some(own) = self.layer_inputs {
             vector("per_layer_proj_norm.weight".into(), &[own as i64], 1.0);
         }
@@ -303,14 +346,30 @@ impl Spec {
                 vector(name("ffn_gate_inp.scale"), &[w], 1.0);
                 vector(name("ffn_down_exps.scale"), &[count as i64], 1.0);
             }
-            vector(name("attn_norm.weight"), &[w], 1.0);
-            vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
+            if self.pre_norms {
+                vector(name("attn_norm.weight"), &[w], 1.0);
+            }
+            if self.pre_norms && !self.parallel {
+                vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
+            }
+            if self.norm_biases {
+                vector(name("attn_norm.bias"), &[w], 0.0);
+            }
+            if self.norm_biases && !self.parallel {
+                vector(name("ffn_norm.bias"), &[w], 0.0);
+            }
             if let Some(delta) = self.delta_of(i) {
                 let (heads, head) = (delta.value_heads as i64, delta.head as i64);
                 vector(name("ssm_conv1d.weight"), &[delta.taps as i64, delta.channels() as i64], 0.2);
                 vector(name("ssm_dt.bias"), &[heads], 0.5);
                 vector(name("ssm_a"), &[heads], -0.8);
                 vector(name("ssm_norm.weight"), &[head], 1.0);
+            } else if self.whole_norms {
+                vector(name("attn_q_norm.weight"), &[q], 1.0);
+                vector(name("attn_k_norm.weight"), &[kv], 1.0);
+            } else if self.own_norms {
+                vector(name("attn_q_norm.weight"), &[head, self.heads as i64], 1.0);
+                vector(name("attn_k_norm.weight"), &[head, self.heads_of(i).0 as i64], 1.0);
             } else if self.head_norms {
                 // Products of queries and keys that nothing scales are small in trained models, too.
                 let center = if self.attention_scale == 1.0 { 0.3 } else { 1.0 };
@@ -327,6 +386,11 @@ impl Spec {
                 vector(name("attn_q.bias"), &[q], 0.0);
                 vector(name("attn_k.bias"), &[kv], 0.0);
                 vector(name("attn_v.bias"), &[kv], 0.0);
+            }
+            if self.all_biases && self.experts.is_none() {
+                vector(name("attn_output.bias"), &[w], 0.0);
+                vector(name("ffn_up.bias"), &[self.ffn as i64], 0.0);
+                vector(name("ffn_down.bias"), &[w], 0.0);
             }
             if let (true, Some((count, _, f, _))) = (self.all_biases, self.experts) {
                 let (count, f) = (count as i64, f as i64);
@@ -349,42 +413,40 @@ impl Spec {
             .iter()
             .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
             .collect();
-        let inputs: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
+        let vectors: Vec<Row> = tokens.iter().zip(&xs).map(|(id, x)| self.layer_vectors(t, *id, x)).collect();
         let mut kept = HashMap::new();
         for i in 0..self.layers {
-            let name = |part: &str| format!("blk.{i}.{part}.weight");
-            let normed: Vec<Row> = xs.iter().map(|x| rms_norm(x, t.get(&name("attn_norm")), self.eps)).collect();
+            let name = |part: &str| format!("blk.{i}.{part}");
+            let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
+            let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
+            let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
             let attended = match self.delta_of(i) {
-                Some(delta) => self.recurrence(t, i, delta, &normed),
-                None => self.attention(t, i, &normed, &mut kept),
+                Some(delta) => self.recurrence(t, i, delta, &inputs),
+                None => self.attention(t, i, &inputs, &mut kept),
             };
-            for ((x, a), inputs) in xs.iter_mut().zip(attended).zip(&inputs) {
-                let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
-                *x = sum(x, &a);
-                let normed = rms_norm(x, t.get(&name(self.ffn_norm)), self.eps);
+            for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
+                *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
+                let input = if self.parallel { input } else { before(self.ffn_norm, x) };
                 let f = match self.experts {
-                    Some(_) if self.mixed => self.both_blocks(t, i, x, &normed),
-                    Some(_) => self.mixture(t, i, &normed, &normed),
-                    None => self.feed(t, i, &normed),
+                    Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
+                    Some(_) => self.mixture(t, i, &input, &input),
+                    None => self.feed(t, i, &input),
                 };
-                let f = if self.post_norms { rms_norm(&f, t.get(&name("post_ffw_norm")), self.eps) } else { f };
-                *x = sum(x, &f);
+                *x = sum(x, &scaled(&after("post_ffw_norm", f), self.residual_scale));
                 if let Some(own) = self.layer_inputs {
-                    let gate = product(t.get(&name("inp_gate")), x);
-                    let hidden = self.gated(&gate, &inputs[i * own..(i + 1) * own]);
-                    let added = product(t.get(&name("proj")), &hidden);
-                    *x = sum(x, &rms_norm(&added, t.get(&name("post_norm")), self.eps));
+                    let gate = self.linear(t, &name("inp_gate"), x);
+                    let hidden = self.activated(&gate, &vectors[i * own..(i + 1) * own]);
+                    *x = sum(x, &self.norm(t, &name("post_norm"), &self.linear(t, &name("proj"), &hidden)));
                 }
                 if self.output_factors {
-                    let factor = t.get(&name("layer_output_scale"))[0];
-                    x.iter_mut().for_each(|x| *x *= factor);
+                    *x = scaled(x, t.get(&name("layer_output_scale.weight"))[0]);
                 }
             }
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
-            let logits = product(output, &rms_norm(x, t.get("output_norm.weight"), self.eps));
-            logits.into_iter().map(|x| capped(x, self.final_cap)).collect()
+            let logits = product(output, &self.norm(t, "output_norm", x));
+            logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
     }
@@ -408,6 +470,18 @@ impl Spec {
         let routed: Row = plain.iter().zip(scale).map(|(x, s)| x * s / (self.width as f64).sqrt()).collect();
         let experts = self.mixture(t, layer, &norm("pre_ffw_norm_2", x), &routed);
         sum(&norm("post_ffw_norm_1", &self.feed(t, layer, normed)), &norm("post_ffw_norm_2", &experts))
+    }
+
+    fn norm(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+        let bias = t.find(&format!("{name}.bias")).map_or_else(|| vec![0.0; x.len()], <[f64]>::to_vec);
+        self.norm_by(x, t.get(&format!("{name}.weight")), &bias)
+    }
+
+    fn norm_by(&self, x: &[f64], weight: &[f64], bias: &[f64]) -> Row {
+        match self.variance_norms {
+            true => layer_norm(x, weight, bias, self.eps),
+            false => rms_norm(x, weight, self.eps),
+        }
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -505,14 +579,33 @@ impl Spec {
             let turn = |heads: Row, norm: &str| -> Vec<Row> {
                 let frequencies =
                     self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
-                let turned = |x: &[f64]| {
-                    let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
-                    let x = weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
-                    self.turned(&x, position, frequencies)
+                let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
+                let heads = match weight {
+                    Some(weight) if self.whole_norms => self.norm_by(&heads, weight, &vec![0.0; heads.len()]),
+                    _ => heads,
                 };
-                heads.chunks(head).map(turned).collect()
+                let normed = |h: usize, x: &[f64]| match weight {
+                    Some(weight) if !self.whole_norms => {
+                        let first = if self.own_norms { h * head } else { 0 };
+                        self.norm_by(x, &weight[first..first + head], &vec![0.0; head])
+                    }
+                    _ => x.to_vec(),
+                };
+                let rotated = |x: &[f64]| match (self.rotated)(layer) {
+                    true => self.turned(x, position, frequencies),
+                    false => x.to_vec(),
+                };
+                let placed = |(h, x): (usize, &[f64])| match self.late_head_norms {
+                    true => normed(h, &rotated(x)),
+                    false => rotated(&normed(h, x)),
+                };
+                heads.chunks(head).enumerate().map(placed).collect()
             };
-            qs.push(turn(q, "attn_q_norm"));
+            let factor = self.temperature.map_or(1.0, |(growth, tokens)| {
+                let periods = position / tokens;
+                1.0 + growth * (1.0 + periods as f64).ln()
+            });
+            qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
             ks.push(turn(k, "attn_k_norm"));
             let value = |v: &[f64]| match self.value_norms {
                 true => rms_norm(v, &vec![1.0; v.len()], self.eps),
@@ -556,11 +649,12 @@ impl Spec {
         y
     }
 
-    fn gated(&self, gate: &[f64], up: &[f64]) -> Row {
+    fn activated(&self, gate: &[f64], up: &[f64]) -> Row {
         let of = |(g, u): (&f64, &f64)| match self.gate {
             Gate::Silu => silu(*g) * u,
             Gate::Gelu => gelu(*g) * u,
             Gate::Relu => g.max(0.0) * u,
+            Gate::ReluSquared => g.max(0.0) * g.max(0.0) * u,
             Gate::Oai => {
                 let (g, u) = (g.min(7.0), u.clamp(-7.0, 7.0));
                 g / (1.0 + (-1.702 * g).exp()) * (u + 1.0)
@@ -572,13 +666,20 @@ impl Spec {
     fn feed(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let up = self.linear(t, &name("ffn_up"), x);
-        let (gate, up) = match self.fused {
+        if !self.gated {
+            let hidden = match self.xielu {
+                Some(numbers) => up.iter().map(|x| xielu(*x, numbers(layer).map(f64::from))).collect(),
+                None => self.activated(&up, &vec![1.0; up.len()]),
+            };
+            return self.linear(t, &name("ffn_down"), &hidden);
+        }
+        let (gate, up) = match self.fused_ffn {
             true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
             false => (self.linear(t, &name("ffn_gate"), x), up),
         };
-        let mut hidden = self.gated(&gate, &up);
+        let mut hidden = self.activated(&gate, &up);
         if self.gate != Gate::Oai {
-            let gates = self.gated(&gate, &vec![1.0; gate.len()]);
+            let gates = self.activated(&gate, &vec![1.0; gate.len()]);
             let (tested, threshold) = match &self.left {
                 Left::None => (&gates, 0.0),
                 Left::SmallGates(thresholds) => (&gates, thresholds[layer]),
@@ -621,13 +722,13 @@ impl Spec {
                 let bias = t.find(&format!("{}.bias", name(part)));
                 bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))
             };
-            let hidden = self.gated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
+            let hidden = self.activated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
             let y = part("ffn_down_exps", &hidden, self.width);
             out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
         }
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
-            let hidden = self.gated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
+            let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
             let share = 1.0 / (1.0 + (-of("ffn_gate_inp_shexp", x)[0]).exp());
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);
         }
@@ -645,5 +746,18 @@ fn capped(x: f64, cap: f64) -> f64 {
         cap * (x / cap).tanh()
     } else {
         x
+    }
+}
+
+fn scaled(x: &[f64], by: f64) -> Row {
+    x.iter().map(|x| x * by).collect()
+}
+
+/// xIELU by its stored numbers.
+fn xielu(x: f64, [alpha_n, alpha_p, beta, eps]: [f64; 4]) -> f64 {
+    let softplus = |x: f64| (1.0 + x.exp()).ln();
+    match x > 0.0 {
+        true => softplus(alpha_p) * x * x + beta * x,
+        false => (beta + softplus(alpha_n)) * (x.min(eps).exp_m1() - x) + beta * x,
     }
 }

@@ -2,10 +2,12 @@
 #![allow(dead_code, missing_docs)] // each test program uses some of it
 
 pub mod architectures;
+pub mod checks;
 pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;
 pub mod encoder_pass;
+pub mod families;
 pub mod math;
 pub mod reranker_files;
 pub mod sampling;

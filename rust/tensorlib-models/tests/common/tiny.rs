@@ -226,9 +226,11 @@ impl Tensors {
                 let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
                 let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
-            } else if shape.len() == 3 {
-                for (i, part) in bytes.chunks(bytes.len() / shape[2] as usize).enumerate() {
-                    leafs.push(Self::leaf(&ctx, &name_of(name, Some(i)), &shape[..2], *dtype, part));
+            } else if shape.len() == 3 || shape.len() == 2 && name.ends_with("_norm.weight") {
+                // A tensor of each expert, or of each head.
+                let (n, of_one) = shape.split_last().unwrap();
+                for (i, part) in bytes.chunks(bytes.len() / *n as usize).enumerate() {
+                    leafs.push(Self::leaf(&ctx, &name_of(name, Some(i)), of_one, *dtype, part));
                 }
             } else {
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, bytes));

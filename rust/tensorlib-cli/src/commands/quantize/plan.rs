@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::files::pattern::{fits, Keep};
 use crate::files::types::is_quantised;
 use tensorlib::{DType, Kind};
-use tensorlib_models::files::{is_added, nbytes, Entry, Stored};
+use tensorlib_models::files::{is_elementwise, nbytes, Entry, Stored};
 
 /// What happens to a tensor.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ fn explicit(entry: &Entry, from: DType, to: DType, pattern: &str) -> Outcome<DTy
     if from.kind() == Kind::Integer {
         return refused(format!("it holds integers, {from}"));
     }
-    if is_added(&entry.name) && is_quantised(to) {
+    if is_elementwise(&entry.name) && is_quantised(to) {
         return refused("models add its rows, which takes f32, f16 or bf16".into());
     }
     if !rows_fit(entry, to) {
@@ -104,7 +104,7 @@ fn by_rule(entry: &Entry, from: DType, wanted: DType) -> (DType, String) {
     if entry.dims().len() < 2 {
         return (from, "less than 2 dimensions".into());
     }
-    if is_added(&entry.name) {
+    if is_elementwise(&entry.name) {
         return (from, "added, not multiplied".into());
     }
     if rows_fit(entry, wanted) {

@@ -2,9 +2,10 @@
 //! layers.
 
 use super::names;
+use crate::decoder::activation::Activation;
 use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Activation, Shape};
+use crate::decoder::shape::{HeadNorms, Norms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
@@ -47,7 +48,7 @@ pub fn gemma3(settings: &Settings) -> Result<Shape> {
     let shape = common(settings, 62)?.with_window(settings, |layer| (layer + 1) % every != 0)?;
     let base = settings.number_if(LOCAL_BASE)?.unwrap_or(10_000.0);
     let window_rope = Some(Rope::plain(base, shape.keys.key, true));
-    Ok(Shape { head_norms: true, window_rope, ..shape })
+    Ok(Shape { head_norms: HeadNorms::BeforeRotation, window_rope, ..shape })
 }
 
 /// Defaults of the published code for settings that folders of multimodal models leave out.
@@ -95,7 +96,7 @@ fn common(settings: &Settings, largest: i64) -> Result<Shape> {
         attention_scale,
         embedding_scale: (shape.width as f64).sqrt(),
         activation: Activation::Gelu,
-        post_norms: true,
+        norms: Norms::BeforeAndAfter,
         ..shape
     })
 }

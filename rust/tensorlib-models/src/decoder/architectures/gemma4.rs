@@ -1,12 +1,13 @@
-//! Gemma 4: as Gemma 3, with heads, keys and rotations that differ by kind of layer, layers that read others' keys, vectors
-//! for each layer, and blocks with experts next to blocks without.
+//! Gemma 4: as Gemma 3, with heads, keys and rotations that differ by kind of layer, layers that read others' keys,
+//! vectors for each layer, and blocks with experts next to blocks without.
 
 use super::names;
+use crate::decoder::activation::Activation;
 use crate::decoder::keys::{
     ATTENTION_SCALE, CONTEXT, EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD, WINDOW,
 };
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{check_heads, Activation, KeyHeads, Routing, Shape};
+use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, NormKind, Norms, Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames, Stack};
 use crate::{Error, Result};
@@ -51,7 +52,8 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     }
     let ffns = ffns(settings, layers, sharing)?;
     let [full_rope, window_rope] = rotations(settings)?;
-    let shape = Shape::with(settings, full_rope, full_keys(settings)?, ffns.first().copied().unwrap_or(1))?;
+    let ffn = ffns.first().copied().unwrap_or(1);
+    let shape = Shape::with(settings, full_rope, full_keys(settings)?, ffn, (NormKind::Rms, EPS))?;
     let mut shape = shape.with_window(settings, |layer| (layer + 1) % 6 != 0)?;
     if let (true, Some(window)) = (settings.is_hub(), &mut shape.window) {
         // The published code does this, whatever the folder says.
@@ -64,8 +66,8 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         sharing_layers: sharing,
         keys_as_values: settings.flag_if(KEYS_AS_VALUES)?.unwrap_or(!settings.is_hub()),
         value_norms: true,
-        head_norms: true,
-        post_norms: true,
+        head_norms: HeadNorms::BeforeRotation,
+        norms: Norms::BeforeAndAfter,
         output_factors: true,
         attention_scale: settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0).unwrap_or(1.0),
         final_softcap: settings.number_if(FINAL_CAP)?.unwrap_or(0.0),

@@ -1,7 +1,8 @@
 //! gpt-oss: experts with biases, an attention sink (a logit without a key) per head, windows in every second layer.
 
+use crate::decoder::activation::Activation;
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Activation, Routing, Shape};
+use crate::decoder::shape::{Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::{Error, Result};
 

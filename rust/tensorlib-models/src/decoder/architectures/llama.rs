@@ -1,21 +1,26 @@
-//! Llama, Mistral and Mixtral.
+//! Llama, Mistral, Mixtral, Mistral 3 and Ministral 3.
 
 use super::names;
-use crate::decoder::keys::{ACTIVATION, KV_HEADS, WINDOW};
-use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Activation, Routing, Shape};
+use crate::decoder::activation::Activation;
+use crate::decoder::keys::{ACTIVATION, HEAD, KV_HEADS, WINDOW};
+use crate::decoder::rope::{self, Rope};
+use crate::decoder::shape::{Routing, Shape, Temperature};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
-use serde_json::Value as Json;
+use serde_json::json;
 
 const EXPERTS: Key = Key("expert_count", "num_local_experts");
-const ROPE_BASE: Key = Key("", "rope_theta");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
+const TEXT_KIND: Key = Key("", "text_config.model_type");
+const ROTATION: Key = Key("", "rope_parameters");
+const OLD_ROTATION: Key = Key("", "rope_scaling");
+const TEMPERATURE: Key = Key("attention.temperature_scale", "rope_scaling.llama_4_scaling_beta");
+const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 
 /// Reads the settings. GGUF files reorder queries and keys so that rotated pairs are neighbours.
 pub fn shape(settings: &Settings) -> Result<Shape> {
-    let settings = &settings.with_defaults(&unsaid(settings))?;
+    let settings = &with_unsaid(settings)?;
     let rope = Rope::read(settings, Shape::head(settings)?, false)?;
     let mut shape = Shape::read(settings, rope)?;
     // The published code of Llama ignores windows.
@@ -23,16 +28,46 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         shape = shape.with_window(settings, |_| true)?;
     }
     let shape = Shape { activation: activation(settings)?, ..shape };
-    shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)
+    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)?;
+    match settings.architecture() {
+        "mistral3" | "ministral3" => with_temperature(shape, settings),
+        _ => Ok(shape),
+    }
 }
 
-/// Defaults of the published code for settings that folders leave out.
-fn unsaid(settings: &Settings) -> Vec<(Key, Json)> {
-    match settings.architecture() {
-        "mistral" => vec![(KV_HEADS, 8.into()), (WINDOW, 4096.into())],
-        "mixtral" => vec![(KV_HEADS, 8.into()), (ROPE_BASE, 1e6.into())],
-        _ => Vec::new(),
+/// Adds the factor of queries that Mistral 3 and Ministral 3 may have.
+fn with_temperature(shape: Shape, settings: &Settings) -> Result<Shape> {
+    let Some(growth) = settings.number_if(TEMPERATURE)?.filter(|growth| *growth != 0.0) else { return Ok(shape) };
+    let tokens = settings.count_if(TRAINED)?.unwrap_or(shape.context);
+    Ok(Shape { temperature: Some(Temperature { growth, tokens }), ..shape })
+}
+
+/// Adds defaults of the published code for settings that folders leave out.
+fn with_unsaid(settings: &Settings) -> Result<Settings> {
+    let kind = match settings.architecture() {
+        "mistral3" => settings.text_if(TEXT_KIND)?.unwrap_or_else(|| "mistral".into()),
+        other => other.into(),
+    };
+    match kind.as_str() {
+        "mistral" => {
+            rope::with_older_names(settings, 1e4)?.with_defaults(&[(KV_HEADS, 8.into()), (WINDOW, 4096.into())])
+        }
+        "mixtral" => rope::with_older_names(settings, 1e6)?.with_defaults(&[(KV_HEADS, 8.into())]),
+        "ministral3" => with_unsaid_rotation(settings)?.with_defaults(&[(KV_HEADS, 8.into()), (HEAD, 128.into())]),
+        _ => rope::with_older_names(settings, 1e4),
     }
+}
+
+/// Ministral's rotation, if a folder does not mention one.
+fn with_unsaid_rotation(settings: &Settings) -> Result<Settings> {
+    if settings.value_if(ROTATION)?.or(settings.value_if(OLD_ROTATION)?).is_some() {
+        return rope::with_older_names(settings, 1e6);
+    }
+    let rotation = json!({
+        "rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384, "beta_fast": 32.0,
+        "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
+    });
+    rope::with_older_names(&settings.with_values(&[(OLD_ROTATION, rotation)])?, 1e6)
 }
 
 /// SiLU, except for models that were retrained with ReLU. GGUF has no key for it: `feed_forward_activation` is

@@ -1,24 +1,51 @@
 //! The differences between architectures, a file each.
 
+mod apertus;
+mod arcee;
+mod cohere2;
+mod ernie;
+mod exaone4;
 mod gemma;
 mod gemma4;
+mod glm4;
 mod gpt_oss;
+mod granite;
+mod hunyuan;
 mod llama;
 mod names;
+mod olmo;
 mod phi3;
 mod qwen;
 mod qwen35;
+mod seed_oss;
+mod smollm3;
+mod stablelm;
+mod starcoder2;
 
 pub use gemma::gemma3;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
-use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS, RECURRENT_CONFIG};
+use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTHER_INPUTS, RECURRENT_CONFIG};
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 13] = [
-    Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
+const ALL: [Architecture<Shape>; 27] = [
+    Architecture {
+        names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
+        shape: llama::shape,
+        hub_names: llama::hub_names,
+    },
+    Architecture { names: &["smollm3"], shape: smollm3::shape, hub_names: names::plain },
+    Architecture { names: &["granite"], shape: granite::shape, hub_names: names::plain },
+    Architecture { names: &["arcee"], shape: arcee::shape, hub_names: names::plain },
+    Architecture { names: &["seed_oss"], shape: seed_oss::shape, hub_names: names::plain },
+    Architecture { names: &["ernie4_5"], shape: ernie::shape, hub_names: names::plain },
+    Architecture {
+        names: &["hunyuan-dense", "hunyuan_v1_dense"],
+        shape: hunyuan::shape,
+        hub_names: hunyuan::hub_names,
+    },
     Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
     Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
     Architecture { names: &["qwen3moe", "qwen3_moe"], shape: qwen::qwen3moe, hub_names: qwen::moe_names },
@@ -33,6 +60,14 @@ const ALL: [Architecture<Shape>; 13] = [
     Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
     Architecture { names: &["gemma4", "gemma4_text"], shape: gemma4::shape, hub_names: gemma4::hub_names },
     Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
+    Architecture { names: &["olmo2"], shape: olmo::olmo2, hub_names: olmo::hub_names },
+    Architecture { names: &["olmo3"], shape: olmo::olmo3, hub_names: olmo::hub_names },
+    Architecture { names: &["exaone4"], shape: exaone4::shape, hub_names: olmo::hub_names },
+    Architecture { names: &["glm4"], shape: glm4::shape, hub_names: glm4::hub_names },
+    Architecture { names: &["cohere2"], shape: cohere2::shape, hub_names: names::plain },
+    Architecture { names: &["starcoder2"], shape: starcoder2::shape, hub_names: starcoder2::hub_names },
+    Architecture { names: &["stablelm"], shape: stablelm::shape, hub_names: stablelm::hub_names },
+    Architecture { names: &["apertus"], shape: apertus::shape, hub_names: apertus::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];
@@ -44,6 +79,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Reads the decoder that the settings describe, and its tensors' names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    let known = Known { config: &[&DECODER_CONFIG, &RECURRENT_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
+    let known =
+        Known { config: &[&DECODER_CONFIG, &RECURRENT_CONFIG, &FAMILY_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
     architecture::read(&ALL, "decoder", settings, &known)
 }

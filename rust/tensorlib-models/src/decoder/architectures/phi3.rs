@@ -11,7 +11,7 @@ use crate::Result;
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     let shape = Shape::read(settings, rope)?.with_window(settings, |_| true)?;
-    Ok(Shape { fused: true, ..shape })
+    Ok(Shape { fused_attention: true, fused_ffn: true, ..shape })
 }
 
 /// Llama's names, with Phi 3's own for the fused matrices.

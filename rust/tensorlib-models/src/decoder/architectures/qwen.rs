@@ -3,7 +3,7 @@
 use super::names;
 use crate::decoder::keys::{EXPERT_FFN, HEAD, KV_HEADS};
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Routing, Shape};
+use crate::decoder::shape::{HeadNorms, Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
@@ -30,7 +30,7 @@ pub fn qwen2(settings: &Settings) -> Result<Shape> {
 /// Qwen 3: queries and keys are normalised.
 pub fn qwen3(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(HEAD, 128.into())])?;
-    Ok(Shape { head_norms: true, ..qwen2(settings)? })
+    Ok(Shape { head_norms: HeadNorms::BeforeRotation, ..qwen2(settings)? })
 }
 
 /// Qwen 3 with experts.
@@ -38,7 +38,7 @@ pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(KV_HEADS, 4.into())])?;
     // GGUF files without this setting belong to models that divide by the sum.
     let routing = routing(settings, !settings.is_hub())?;
-    let shape = Shape { head_norms: true, ..qwen2(settings)? };
+    let shape = Shape { head_norms: HeadNorms::BeforeRotation, ..qwen2(settings)? };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
 }
 

@@ -1,10 +1,10 @@
-//! Qwen 3.5 and Qwen 3 Next: three of four layers are recurrent, by the gated delta rule; in the others, gates scale what attention
-//! gives, and a part of each head turns.
+//! Qwen 3.5 and Qwen 3 Next: three of four layers are recurrent, by the gated delta rule; in the others, gates scale
+//! what attention gives, and a part of each head turns.
 
 use super::{names, qwen};
 use crate::decoder::keys::{EXPERT_FFN, HEAD, LAYERS, LAYER_TYPES};
-use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Delta, Shape};
+use crate::decoder::rope::{self, Rope};
+use crate::decoder::shape::{Delta, HeadNorms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
@@ -29,6 +29,8 @@ const GATED: Key = Key("", "attn_output_gate");
 
 /// Qwen 3.5.
 pub fn qwen35(settings: &Settings) -> Result<Shape> {
+    // Newer folders state the part of a head that turns among the other settings of the rotation.
+    let settings = &rope::with_older_names(settings, 1e4)?.with_values(&[(PARTIAL, 0.25.into())])?;
     let settings = &settings.with_defaults(&unsaid())?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     check_positions(settings)?;
@@ -41,7 +43,13 @@ pub fn qwen35(settings: &Settings) -> Result<Shape> {
     shape.layers -= drafting;
     shape.drafting_layers = drafting;
     let delta = Some(delta(settings, shape.layers)?);
-    Ok(Shape { delta, gated_attention: true, head_norms: true, ffn_norm: "post_attention_norm", ..shape })
+    Ok(Shape {
+        delta,
+        gated_attention: true,
+        head_norms: HeadNorms::BeforeRotation,
+        ffn_norm: "post_attention_norm",
+        ..shape
+    })
 }
 
 /// Qwen 3.5 with experts.
@@ -73,7 +81,6 @@ fn with_experts(shape: Shape, settings: &Settings) -> Result<Shape> {
 fn unsaid() -> Vec<(Key, serde_json::Value)> {
     vec![
         (HEAD, 256.into()),
-        (PARTIAL, 0.25.into()),
         (TAPS, 4.into()),
         (STATE, 128.into()),
         (VALUE_STATE, 128.into()),

@@ -20,7 +20,18 @@ const ENGLISH: &str = "I'm 1234 don't  stop\n\nNOW'S";
 
 const CASES: &[Case] = &[
     (
-        &["gpt-2", "phi-2", "mellum", "olmo", "mpt", "modern-bert", "roberta-bpe", "jina-v1-en", "jina-v2-code"],
+        &[
+            "gpt-2",
+            "phi-2",
+            "mellum",
+            "exaone4",
+            "olmo",
+            "mpt",
+            "modern-bert",
+            "roberta-bpe",
+            "jina-v1-en",
+            "jina-v2-code",
+        ],
         ENGLISH,
         &["I", "'m", " 1234", " don", "'t", " ", " stop", "\n", "\n", "NOW", "'", "S"],
     ),
@@ -37,7 +48,7 @@ const CASES: &[Case] = &[
     (&["llama-bpe"], "a \n b!?\n\n(c", &["a", " \n", " b", "!?\n\n", "(c"]),
     (&["llama-bpe"], "e\u{301}l ٣٤", &["e", "\u{301}l", " ", "٣٤"]),
     (
-        &["qwen2", "qwen35", "deepseek-r1-qwen", "megrez", "seed-coder"],
+        &["qwen2", "qwen35", "deepseek-r1-qwen", "megrez", "hunyuan", "stablelm2", "seed-coder"],
         ENGLISH,
         &["I", "'m", " ", "1", "2", "3", "4", " don", "'t", " ", " stop", "\n\n", "NOW", "'S"],
     ),
@@ -65,7 +76,7 @@ const CASES: &[Case] = &[
     // The class of Chinese characters begins at U+0800, and takes accented Greek letters out of their words.
     (&["deepseek-llm", "deepseek-coder"], "ж\u{1f7d}\u{2126}ж", &["ж", "\u{1f7d}\u{2126}", "ж"]),
     (
-        &["deepseek-v3"],
+        &["deepseek-v3", "hunyuan-dense"],
         "a1234 漢字かな!b don't.\n x",
         &["a", "123", "4", " ", "漢字かな", "!b", " don", "'t", ".\n", " x"],
     ),
