@@ -144,10 +144,6 @@ impl Network {
 
     /// Appends the nodes that compute the logits after the last token, or after all tokens.
     pub fn logits(&self, ctx: &Context, kept: &Kept, tokens: &[u32], wanted: Wanted) -> Result<Logits> {
-        ctx.within(|| self.logits_in(ctx, kept, tokens, wanted))
-    }
-
-    fn logits_in(&self, ctx: &Context, kept: &Kept, tokens: &[u32], wanted: Wanted) -> Result<Logits> {
         let Kept { cache, states, experts } = *kept;
         let (first, n) = (cache.used(), tokens.len() as i64);
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
@@ -156,22 +152,12 @@ impl Network {
         let states = states.map(|states| states.run(tokens.len(), wanted.states)).transpose()?;
         let run = Run { experts: Some(experts), observed: wanted.observed, ..self.run(ctx, &positions, keys, states)? };
         let rows = if wanted.all { Rows::All } else { Rows::Last };
-        self.logits_of(ctx, run, tokens, rows)
+        ctx.within(|| self.logits_of(ctx, run, tokens, rows))
     }
 
     /// Appends the nodes that compute the logits after the last token of each part that wants them, in the order of the
     /// parts. `most`: the pages that a sequence may have.
     pub fn batch_logits(
-        &self,
-        ctx: &Context,
-        (pool, states): (&Pool, Option<RunStates>),
-        parts: &[Part],
-        most: usize,
-    ) -> Result<Logits> {
-        ctx.within(|| self.batch_logits_in(ctx, (pool, states), parts, most))
-    }
-
-    fn batch_logits_in(
         &self,
         ctx: &Context,
         (pool, states): (&Pool, Option<RunStates>),
@@ -206,7 +192,8 @@ impl Network {
             true => Rows::Last,
             false => Rows::These(ctx.tensor_of([wanted.len() as i64], &wanted)?),
         };
-        self.logits_of(ctx, self.run(ctx, &positions, keys, states)?, &tokens, rows)
+        let run = self.run(ctx, &positions, keys, states)?;
+        ctx.within(|| self.logits_of(ctx, run, &tokens, rows))
     }
 
     /// A run of tokens at these positions.

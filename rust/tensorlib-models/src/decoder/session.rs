@@ -88,6 +88,10 @@ impl Session {
 
     /// Goes back to this position. Tokens before it that [`Session::rewind`] removes are computed again.
     pub(crate) fn rewind_exactly(&mut self, position: usize) -> Result<()> {
+        if !self.is_recurrent() {
+            self.rewind(position);
+            return Ok(());
+        }
         let tokens = self.tokens.clone();
         let reached = self.rewind(position);
         match tokens.get(reached..position) {
