@@ -32,6 +32,7 @@ const SHORT: Key = Key("", "rope_scaling.short_factor");
 const DEFAULT_BASE: f64 = 10_000.0;
 /// The setting that replaces all of these in newer folders.
 const PARAMETERS: Key = Key("", "rope_parameters");
+const SCALING: Key = Key("", "rope_scaling");
 
 /// The source of the frequency factors.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,7 +299,15 @@ pub fn with_older_names(settings: &Settings, base: f64) -> Result<Settings> {
     let said = &parameters["rope_theta"];
     let base = (BASE, if said.is_null() { base.into() } else { said.clone() });
     let partial = (PARTIAL, parameters["partial_rotary_factor"].clone());
-    settings.with_values(&[base, partial, (Key("", "rope_scaling"), parameters)])
+    settings.with_values(&[base, partial, (SCALING, parameters)])
+}
+
+/// As [`with_older_names`], with this scaling too if a folder does not mention a rotation.
+pub fn with_unsaid(settings: &Settings, base: f64, scaling: serde_json::Value) -> Result<Settings> {
+    match settings.value_if(PARAMETERS)?.or(settings.value_if(SCALING)?) {
+        Some(_) => with_older_names(settings, base),
+        None => with_older_names(&settings.with_values(&[(SCALING, scaling)])?, base),
+    }
 }
 
 /// Llama 3's factors: waves that are long compared with the trained context are stretched fully, short ones not at all,

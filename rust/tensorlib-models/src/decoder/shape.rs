@@ -216,6 +216,13 @@ pub struct Stated {
 }
 
 impl Stated {
+    /// States of all matrices of a layer whether they have biases.
+    pub fn set_biases(&mut self, biases: Option<bool>) {
+        self.attention_bias = biases;
+        self.output_bias = biases;
+        self.ffn_bias = biases;
+    }
+
     fn read(settings: &Settings) -> Result<Self> {
         let flag = |key: Key| settings.inner_first(key).and_then(|value| value.as_bool());
         Ok(Stated {
@@ -360,11 +367,7 @@ impl Shape {
         let pattern = match (value.as_i64(), value.as_array()) {
             (Some(0), _) => Some(vec![false; usize::try_from(self.layers).unwrap_or(0)]),
             (Some(every), _) if every > 0 => Some(layers.map(|layer| layer % every < every - 1).collect()),
-            (_, Some(list)) if list.len() as i64 >= self.layers => {
-                let is_on = |value: &serde_json::Value| value.as_bool().or(value.as_i64().map(|n| n != 0));
-                list[..usize::try_from(self.layers).unwrap_or(0)].iter().map(is_on).collect()
-            }
-            _ => None,
+            _ => flags_of_layers(&value, self.layers),
         };
         let layers = self.layers;
         pattern.map(Some).ok_or_else(|| {
@@ -469,4 +472,11 @@ fn window_of(settings: &Settings, kind: &str) -> Result<bool> {
             Err(Error::unsupported(format!("{}: {what}", settings.name(LAYER_TYPES))))
         }
     }
+}
+
+/// A list of true and false, or of 1 and 0, with an entry for each layer or more; `None` for another value.
+pub fn flags_of_layers(value: &serde_json::Value, layers: i64) -> Option<Vec<bool>> {
+    let flag = |value: &serde_json::Value| value.as_bool().or(value.as_i64().map(|n| n != 0));
+    let listed = value.as_array()?.get(..usize::try_from(layers).unwrap_or(0))?;
+    listed.iter().map(flag).collect()
 }

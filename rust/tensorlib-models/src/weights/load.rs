@@ -32,21 +32,7 @@ impl Weights {
             }
         }
         self.taken.borrow_mut().extend(names);
-        let to = self.wanted(name, stored, shape).unwrap_or(stored);
-        let leaf = match self.is_shape_alone(shape.iter().product(), name) {
-            true => self.shape_alone(name, stored, shape)?,
-            false => {
-                let leaf = self.context_with_data(name).zeros(to, shape)?;
-                leaf.set_name(name)?;
-                let mut at = 0;
-                for info in infos {
-                    at += self.write_as(&leaf, at, info.data, stored)?;
-                }
-                self.constant(leaf)?
-            }
-        };
-        self.keep(name, self.devices.device(name), &leaf);
-        Ok(Some(leaf))
+        self.stack(name, stored, shape, infos.iter().map(|info| info.data)).map(Some)
     }
 
     /// Loads the gates or the other half of a GGUF file's stack, in which each expert has both in one matrix.
@@ -61,27 +47,45 @@ impl Weights {
         let (Some(info), [inputs, outputs, experts]) = (file.tensor_info(&fused), shape) else { return Ok(None) };
         check(&fused, &info.shape, info.dtype.name(), &[*inputs, 2 * outputs, *experts])?;
         self.taken.borrow_mut().insert(fused);
-        let (stored, to) = (info.dtype, self.wanted(name, info.dtype, shape).unwrap_or(info.dtype));
+        let of_expert = info.data.len() / usize::try_from(*experts).unwrap_or(1);
+        let halves = info.data.chunks_exact(of_expert).map(|both| {
+            let (gate, up) = both.split_at(of_expert / 2);
+            if second {
+                up
+            } else {
+                gate
+            }
+        });
+        self.stack(name, info.dtype, shape, halves).map(Some)
+    }
+
+    /// Loads a leaf from stored parts that follow each other in its last dimension.
+    fn stack<'a>(
+        &self,
+        name: &str,
+        stored: DType,
+        shape: &[i64],
+        parts: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Tensor> {
         let leaf = match self.is_shape_alone(shape.iter().product(), name) {
             true => self.shape_alone(name, stored, shape)?,
             false => {
+                let to = self.wanted(name, stored, shape).unwrap_or(stored);
                 let leaf = self.context_with_data(name).zeros(to, shape)?;
                 leaf.set_name(name)?;
-                let of_expert = info.data.len() / usize::try_from(*experts).unwrap_or(1);
                 let mut at = 0;
-                for both in info.data.chunks_exact(of_expert) {
-                    let (gate, up) = both.split_at(of_expert / 2);
-                    at += self.write_as(&leaf, at, if second { up } else { gate }, stored)?;
+                for part in parts {
+                    at += self.write_as(&leaf, at, part, stored)?;
                 }
                 self.constant(leaf)?
             }
         };
         self.keep(name, self.devices.device(name), &leaf);
-        Ok(Some(leaf))
+        Ok(leaf)
     }
 
     /// Writes stored rows to a leaf, which may have another type, from this byte on. Returns how many bytes that took.
-    fn write_as(&self, leaf: &Tensor, at: usize, data: &[u8], stored: DType) -> Result<usize> {
+    pub(super) fn write_as(&self, leaf: &Tensor, at: usize, data: &[u8], stored: DType) -> Result<usize> {
         let to = leaf.dtype();
         let converted = match stored == to {
             true => None,

@@ -175,13 +175,7 @@ impl Weights {
         for run in rows.numbers.chunk_by(|a, b| a + 1 == *b) {
             let first = run[0] as usize * row_bytes;
             let data = &info.data[first..first + run.len() * row_bytes];
-            let converted = match from == to {
-                true => None,
-                false => Some(to.quantize(&from.dequantize(data)?, shape[0] as usize, None)?),
-            };
-            let bytes = converted.as_deref().unwrap_or(data);
-            leaf.write_bytes(at, bytes)?;
-            at += bytes.len();
+            at += self.write_as(&leaf, at, data, from)?;
         }
         let leaf = self.constant(leaf)?;
         self.keep(name, rows.device, &leaf);

@@ -12,8 +12,6 @@ use serde_json::json;
 
 const ACTIVATION: Key = Key("", "hidden_act");
 const NORMS: Key = Key("", "qk_norm");
-const ROTATION: Key = Key("", "rope_parameters");
-const OLD_ROTATION: Key = Key("", "rope_scaling");
 
 /// Reads the settings.
 pub fn shape(settings: &Settings) -> Result<Shape> {
@@ -33,14 +31,11 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 
 /// The rotation of the published code, if a folder does not mention one.
 fn with_unsaid_rotation(settings: &Settings) -> Result<Settings> {
-    if settings.value_if(ROTATION)?.or(settings.value_if(OLD_ROTATION)?).is_some() {
-        return rope::with_older_names(settings, 12e6);
-    }
     let rotation = json!({
         "rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192, "low_freq_factor": 1.0,
         "high_freq_factor": 4.0,
     });
-    rope::with_older_names(&settings.with_values(&[(OLD_ROTATION, rotation)])?, 12e6)
+    rope::with_unsaid(settings, 12e6, rotation)
 }
 
 /// The activation of each layer of a GGUF file.

@@ -15,9 +15,6 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(HEAD, 128.into()), (KV_HEADS, 2.into()), (BIASES, false.into())])?;
     let rope = Rope::read(settings, Shape::head(settings)?, false)?.of_neighbours();
     let mut shape = Shape::read(settings, rope)?;
-    let biases = settings.flag_if(BIASES)?;
-    shape.stated.attention_bias = biases;
-    shape.stated.output_bias = biases;
-    shape.stated.ffn_bias = biases;
+    shape.stated.set_biases(settings.flag_if(BIASES)?);
     Ok(shape)
 }

@@ -13,8 +13,6 @@ use serde_json::json;
 const EXPERTS: Key = Key("expert_count", "num_local_experts");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 const TEXT_KIND: Key = Key("", "text_config.model_type");
-const ROTATION: Key = Key("", "rope_parameters");
-const OLD_ROTATION: Key = Key("", "rope_scaling");
 const TEMPERATURE: Key = Key("attention.temperature_scale", "rope_scaling.llama_4_scaling_beta");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 
@@ -60,14 +58,11 @@ fn with_unsaid(settings: &Settings) -> Result<Settings> {
 
 /// Ministral's rotation, if a folder does not mention one.
 fn with_unsaid_rotation(settings: &Settings) -> Result<Settings> {
-    if settings.value_if(ROTATION)?.or(settings.value_if(OLD_ROTATION)?).is_some() {
-        return rope::with_older_names(settings, 1e6);
-    }
     let rotation = json!({
         "rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384, "beta_fast": 32.0,
         "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1,
     });
-    rope::with_older_names(&settings.with_values(&[(OLD_ROTATION, rotation)])?, 1e6)
+    rope::with_unsaid(settings, 1e6, rotation)
 }
 
 /// SiLU, except for models that were retrained with ReLU. GGUF has no key for it: `feed_forward_activation` is

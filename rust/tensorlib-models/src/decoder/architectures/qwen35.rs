@@ -4,7 +4,7 @@
 use super::{names, qwen};
 use crate::decoder::keys::{EXPERT_FFN, HEAD, LAYERS, LAYER_TYPES};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{Delta, HeadNorms, Shape};
+use crate::decoder::shape::{flags_of_layers, Delta, HeadNorms, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames};
 use crate::{Error, Result};
@@ -148,10 +148,7 @@ fn recurrent_layers(settings: &Settings, layers: i64) -> Result<Vec<bool>> {
     let Some(listed) = settings.value_if(RECURRENT)? else {
         return Ok((0..layers).map(|layer| (layer + 1) % every != 0).collect());
     };
-    let is_on = |value: &serde_json::Value| value.as_bool().or(value.as_i64().map(|n| n != 0));
-    let listed = listed.as_array().filter(|list| list.len() >= n);
-    let flags: Option<Vec<bool>> = listed.and_then(|list| list[..n].iter().map(is_on).collect());
-    flags.ok_or_else(|| {
+    flags_of_layers(&listed, layers).ok_or_else(|| {
         settings.refuse(RECURRENT, format!("true or false for each of the {layers} layers of {} is valid", LAYERS.0))
     })
 }

@@ -27,10 +27,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&[(KV_HEADS, 2.into()), (EPS, 1e-5.into()), (BIASES, true.into())])?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     let mut shape = Shape::read_with(settings, rope, NormKind::Variance, EPS)?.with_window(settings, |_| true)?;
-    let biases = settings.flag_if(BIASES)?;
-    shape.stated.attention_bias = biases;
-    shape.stated.output_bias = biases;
-    shape.stated.ffn_bias = biases;
+    shape.stated.set_biases(settings.flag_if(BIASES)?);
     Ok(Shape { activation: Activation::Gelu, gated_ffn: false, ..shape })
 }
 
