@@ -14,6 +14,7 @@ mod generate;
 mod hub_cache;
 mod kind;
 mod modules;
+mod norm;
 mod package;
 mod perplexity;
 mod placement;

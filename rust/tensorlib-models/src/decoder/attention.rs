@@ -1,8 +1,8 @@
 //! Attention of a layer: its projections, norms and rotation.
 
-use super::norm::Norm;
 use super::run::Run;
 use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
+use crate::norm::Norm;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module};
@@ -213,10 +213,12 @@ fn head_norms(weights: &Weights, shape: &Shape, number: usize) -> Result<(Option
     let load = |name: &str, heads: i64| {
         Ok::<_, Error>(match shape.head_norms {
             HeadNorms::None => None,
-            HeadNorms::BeforeRotation | HeadNorms::AfterRotation => Some(Norm::load(weights, shape, name, key)?),
-            HeadNorms::Whole => Some(Norm::load(weights, shape, name, heads * key)?),
+            HeadNorms::BeforeRotation | HeadNorms::AfterRotation => {
+                Some(Norm::load(weights, (shape.norm_kind, shape.eps), name, key)?)
+            }
+            HeadNorms::Whole => Some(Norm::load(weights, (shape.norm_kind, shape.eps), name, heads * key)?),
             HeadNorms::Own if !is_there => None,
-            HeadNorms::Own => Some(Norm::of_heads(weights, shape, name, [key, heads])?),
+            HeadNorms::Own => Some(Norm::of_heads(weights, (shape.norm_kind, shape.eps), name, [key, heads])?),
         })
     };
     let of_queries = load(&query_name, shape.heads)?;

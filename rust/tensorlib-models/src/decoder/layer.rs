@@ -6,10 +6,10 @@ use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
 use super::layer_inputs::LayerInput;
 use super::neurons::NeuronFfn;
-use super::norm::Norm;
 use super::run::Run;
 use super::shape::{Norms, Shape, Stated, XieluNumbers};
 use crate::activity::Activity;
+use crate::norm::Norm;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, RmsNorm};
@@ -157,7 +157,7 @@ impl Layer {
             Norms::BeforeOrShared => (true, false, weights.shape_of(&ffn_norm).is_none()),
         };
         let norm = |part: &str, is_there: bool| {
-            is_there.then(|| Norm::load(weights, shape, &name(part), shape.width)).transpose()
+            is_there.then(|| Norm::load(weights, (shape.norm_kind, shape.eps), &name(part), shape.width)).transpose()
         };
         let mixer = match shape.delta.as_ref().filter(|_| shape.is_recurrent(number)) {
             Some(delta) => Mixer::Delta(Box::new(DeltaNet::load(weights, shape, delta, number)?)),

@@ -15,7 +15,6 @@ mod layer;
 mod layer_inputs;
 mod network;
 mod neurons;
-mod norm;
 mod pool;
 mod prefix_file;
 mod prefix_store;

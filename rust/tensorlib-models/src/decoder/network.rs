@@ -6,7 +6,6 @@ use super::expert_cache::ExpertCache;
 use super::experts::ExpertFfn;
 use super::layer::{scaled, Layer};
 use super::layer_inputs::LayerInputs;
-use super::norm::Norm;
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -14,6 +13,7 @@ use super::shape::Shape;
 use super::state_slots::RunStates;
 use super::states::States;
 use crate::activity::{Activity, Tested};
+use crate::norm::Norm;
 use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -106,7 +106,7 @@ impl Network {
         for layer in shape.layers..shape.layers + shape.drafting_layers {
             weights.leave_all(&format!("blk.{layer}."));
         }
-        let norm = Norm::load(weights, &shape, "output_norm", shape.width)?;
+        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), "output_norm", shape.width)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),

@@ -4,6 +4,7 @@
 use super::activation::{Activation, Xielu};
 use super::keys::*;
 use super::rope::Rope;
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -88,15 +89,6 @@ pub enum Norms {
     Shared,
     /// As [`Norms::Before`] or [`Norms::Shared`], by the tensors that the layer has.
     BeforeOrShared,
-}
-
-/// What a layer's norms compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NormKind {
-    /// The root mean square becomes 1.
-    Rms,
-    /// The mean becomes 0 and the variance 1. Biases are optional tensors.
-    Variance,
 }
 
 /// Where the numbers of each layer's xIELU are.
@@ -255,7 +247,7 @@ impl Shape {
 
     /// The settings that all decoders have; everything else as in Llama.
     pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
-        Self::read_with(settings, rope, NormKind::Rms, EPS)
+        Self::read_with(settings, rope, NormKind::RootMeanSquare, EPS)
     }
 
     /// [`Shape::read`] for norms of this kind, whose epsilon has this name.

@@ -3,9 +3,9 @@
 use super::attention::NearMask;
 use super::batches::{batches, Batch};
 use super::layer::{Firsts, Run};
-use super::norm::normed;
 use super::shape::Positions;
 use super::{Encoder, Line};
+use crate::norm::normed;
 use crate::{Error, Result};
 use tensorlib::nn::{Module, Pass};
 use tensorlib::{Context, Graph, ScaleOptions, Tensor};

@@ -3,8 +3,8 @@
 use super::attention::{attended, attended_first, joined, NearMask};
 use super::batches::Batch;
 use super::feed::Feed;
-use super::norm::{normed, Norm};
 use super::shape::{GateRows, Norms, Positions, QueryNorms, Shape};
+use crate::norm::{normed, Norm};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::nn::{Linear, Module, Pass};
@@ -99,7 +99,7 @@ impl Layer {
     pub fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
         let Shape { width, head, heads, .. } = *shape;
         let name = |part: &str| format!("blk.{number}.{part}");
-        let norm = |part: &str, n| Norm::load(weights, shape, &name(part), n);
+        let norm = |part: &str, n| Norm::load(weights, (shape.norm, shape.eps), &name(part), n);
         let pair = |n| -> Result<(Norm, Norm)> { Ok((norm("attn_q_norm", n)?, norm("attn_k_norm", n)?)) };
         let is_stored = weights.shape_of(&name("attn_q_norm.weight")).is_some();
         let is_whole = shape.query_norms == QueryNorms::WholeIfStored && is_stored;

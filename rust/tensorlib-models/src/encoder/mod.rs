@@ -9,7 +9,6 @@ mod feed;
 mod forward;
 mod head;
 mod layer;
-mod norm;
 mod options;
 mod shape;
 mod tokens;
@@ -21,6 +20,7 @@ pub use options::EncoderOptions;
 pub(crate) use vectors::{pooled, unit};
 
 use crate::modules::{Loading, Tail};
+use crate::norm::Norm;
 use crate::package::Package;
 use crate::placement::{Outline, Placed};
 use crate::sentences::{Pooling, SentenceSettings};
@@ -33,7 +33,6 @@ use batches::batches;
 use distances::Biases;
 use head::Head;
 use layer::Layer;
-use norm::Norm;
 use shape::{Norms, Positions, Shape};
 use std::fmt;
 use std::path::Path;
@@ -191,7 +190,7 @@ impl Encoder {
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             types,
             norm: match shape.embedding_norm {
-                true => Some(Norm::load(&weights, &shape, "token_embd_norm", embedding)?),
+                true => Some(Norm::load(&weights, (shape.norm, shape.eps), "token_embd_norm", embedding)?),
                 false => None,
             },
             project: match embedding == width {
@@ -201,7 +200,9 @@ impl Encoder {
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             last_norm: match shape.norms {
                 Norms::After => None,
-                Norms::Before | Norms::Around => Some(Norm::load(&weights, &shape, "output_norm", width)?),
+                Norms::Before | Norms::Around => {
+                    Some(Norm::load(&weights, (shape.norm, shape.eps), "output_norm", width)?)
+                }
             },
             head: match module_head {
                 Some(head) => Some(head),

@@ -1,6 +1,7 @@
 //! An encoder described by numbers and choices. The files of `architectures` fill it in; no other code knows the names
 //! of architectures.
 
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::Result;
 use tensorlib::{GluOp, RopeOptions};
@@ -83,15 +84,6 @@ pub enum Norms {
     /// Before and after each block: norm, attention, norm, sum; norm, feed-forward, norm, sum. One more norm follows the
     /// last layer.
     Around,
-}
-
-/// What norms compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NormKind {
-    /// The mean is subtracted, and the rest divided by its deviation.
-    Layer,
-    /// The vector is divided by the root of its mean square.
-    RootMeanSquare,
 }
 
 /// Layers whose tokens attend only to near ones.

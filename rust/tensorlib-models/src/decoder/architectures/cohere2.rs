@@ -3,7 +3,8 @@
 
 use crate::decoder::keys::WINDOW;
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{NormKind, Norms, Shape};
+use crate::decoder::shape::{Norms, Shape};
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::Result;
 
@@ -22,7 +23,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     ])?;
     let rope = Rope::read(settings, Shape::head(settings)?, false)?.of_neighbours();
     let every = settings.count_if(PATTERN)?.or(settings.count_if(SAVED_PATTERN)?).unwrap_or(4);
-    let shape = Shape::read_with(settings, rope, NormKind::Variance, EPS)?;
+    let shape = Shape::read_with(settings, rope, NormKind::Layer, EPS)?;
     let shape = shape.with_window(settings, |layer| (layer + 1) % every != 0)?;
     // In GGUF, 0 means that there is no factor.
     let logits = settings.number_if(LOGITS)?.filter(|factor| settings.is_hub() || *factor != 0.0);

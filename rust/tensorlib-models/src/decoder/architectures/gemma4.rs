@@ -7,7 +7,8 @@ use crate::decoder::keys::{
     ATTENTION_SCALE, CONTEXT, EPS, EXPERTS_USED, EXPERT_FFN, FFN, HEAD, HEADS, KV_HEADS, VALUE_HEAD, WINDOW,
 };
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, NormKind, Norms, Routing, Shape};
+use crate::decoder::shape::{check_heads, HeadNorms, KeyHeads, Norms, Routing, Shape};
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames, Stack};
 use crate::{Error, Result};
@@ -53,7 +54,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     let ffns = ffns(settings, layers, sharing)?;
     let [full_rope, window_rope] = rotations(settings)?;
     let ffn = ffns.first().copied().unwrap_or(1);
-    let shape = Shape::with(settings, full_rope, full_keys(settings)?, ffn, (NormKind::Rms, EPS))?;
+    let shape = Shape::with(settings, full_rope, full_keys(settings)?, ffn, (NormKind::RootMeanSquare, EPS))?;
     let mut shape = shape.with_window(settings, |layer| (layer + 1) % 6 != 0)?;
     if let (true, Some(window)) = (settings.is_hub(), &mut shape.window) {
         // The published code does this, whatever the folder says.

@@ -4,7 +4,8 @@
 use super::names;
 use crate::decoder::keys::{ATTENTION_BIAS, KV_HEADS};
 use crate::decoder::rope::{self, Rope};
-use crate::decoder::shape::{HeadNorms, NormKind, Norms, Shape};
+use crate::decoder::shape::{HeadNorms, Norms, Shape};
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::{HubName, HubNames, Stack};
 use crate::Result;
@@ -25,7 +26,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     ])?;
     let settings = &rope::with_older_names(settings, 1e4)?.with_values(&[(PARTIAL, 0.25.into())])?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
-    let shape = Shape::read_with(settings, rope, NormKind::Variance, EPS)?;
+    let shape = Shape::read_with(settings, rope, NormKind::Layer, EPS)?;
     let (parallel, own) = (settings.flag_if(PARALLEL)? == Some(true), settings.flag_if(HEAD_NORMS)? == Some(true));
     let norms = match (settings.is_hub(), parallel) {
         (false, _) => Norms::BeforeOrShared,

@@ -4,7 +4,8 @@ use super::names;
 use crate::decoder::activation::Activation;
 use crate::decoder::keys::KV_HEADS;
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{NormKind, Shape};
+use crate::decoder::shape::Shape;
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
@@ -26,7 +27,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
     settings.value_if(OLD_ACTIVATION)?;
     let settings = &settings.with_defaults(&[(KV_HEADS, 2.into()), (EPS, 1e-5.into()), (BIASES, true.into())])?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
-    let mut shape = Shape::read_with(settings, rope, NormKind::Variance, EPS)?.with_window(settings, |_| true)?;
+    let mut shape = Shape::read_with(settings, rope, NormKind::Layer, EPS)?.with_window(settings, |_| true)?;
     shape.stated.set_biases(settings.flag_if(BIASES)?);
     Ok(Shape { activation: Activation::Gelu, gated_ffn: false, ..shape })
 }

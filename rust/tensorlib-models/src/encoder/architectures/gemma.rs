@@ -3,7 +3,8 @@
 
 use super::names;
 use crate::decoder::{gemma3, DecoderShape};
-use crate::encoder::shape::{Activation, GateRows, NormKind, Norms, Positions, QueryNorms, Shape, Windows};
+use crate::encoder::shape::{Activation, GateRows, Norms, Positions, QueryNorms, Shape, Windows};
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};

@@ -1,7 +1,8 @@
 //! GTE (Zhang and others, mGTE, 2024), which calls itself "new": BERT with rotary positions and gates.
 
 use super::{modernbert, names};
-use crate::encoder::shape::{Activation, Counts, GateRows, NormKind, Positions, Shape, EPS, POSITIONS};
+use crate::encoder::shape::{Activation, Counts, GateRows, Positions, Shape, EPS, POSITIONS};
+use crate::norm::NormKind;
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
