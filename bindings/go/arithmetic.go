@@ -1,6 +1,12 @@
 package tensorlib
 
-import "math"
+// #include <tensorlib/tensorlib.h>
+import "C"
+
+import (
+	"math"
+	"unsafe"
+)
 
 // Arithmetic of a tensor with another one, or with a number. Each method makes a
 // node in the context of its operands, or in the one that was made last if these
@@ -14,16 +20,16 @@ import "math"
 // those of the functions.
 
 // Add makes t + b.
-func (t *Tensor) Add(b *Tensor) (*Tensor, error) { return untiled("add", (*Context).Add, t, b) }
+func (t *Tensor) Add(b *Tensor) (*Tensor, error) { return untiled("add\x00", (*Context).Add, t, b) }
 
 // Sub makes t - b.
-func (t *Tensor) Sub(b *Tensor) (*Tensor, error) { return untiled("sub", (*Context).Sub, t, b) }
+func (t *Tensor) Sub(b *Tensor) (*Tensor, error) { return untiled("sub\x00", (*Context).Sub, t, b) }
 
 // Mul makes t * b, element by element.
-func (t *Tensor) Mul(b *Tensor) (*Tensor, error) { return untiled("mul", (*Context).Mul, t, b) }
+func (t *Tensor) Mul(b *Tensor) (*Tensor, error) { return untiled("mul\x00", (*Context).Mul, t, b) }
 
 // Div makes t / b.
-func (t *Tensor) Div(b *Tensor) (*Tensor, error) { return untiled("div", (*Context).Div, t, b) }
+func (t *Tensor) Div(b *Tensor) (*Tensor, error) { return untiled("div\x00", (*Context).Div, t, b) }
 
 // Neg makes -t.
 func (t *Tensor) Neg() (*Tensor, error) { return t.orNil().ctx.Neg(t) }
@@ -114,19 +120,29 @@ func timesPlus(t *Tensor, factor, addend float64) (*Tensor, error) {
 }
 
 // untiled makes the node of two tensors unless b would repeat as tiles. The
-// engine checks everything else.
+// engine checks everything else. op ends with a NUL.
 func untiled(op string, make func(c *Context, a, b *Tensor) (*Tensor, error), a, b *Tensor) (*Tensor, error) {
 	c := a.orNil().ctx
 	if c == nil || b.orNil().ctx == nil {
 		return make(younger(c, b.orNil().ctx), a, b)
 	}
-	for d := range a.ne {
-		n, m := a.ne[d], b.ne[d]
-		if m > 1 && m != n && n != 1 && n%m == 0 {
-			return nil, errorf(StatusShapeMismatch, "%s: a is %s, b is %s: in dimension %d, b would repeat %d times. The method takes equal extents and extents of 1. Repeat b with Context.Repeat, or call the context's function, which does", op, shapeText(a.Shape()), shapeText(b.Shape()), d, n/m)
-		}
+	if err := refuseTiles(op, a, b); err != nil {
+		return nil, err
 	}
 	return make(younger(c, b.ctx), a, b)
+}
+
+// refuseTiles returns an error if b would repeat as tiles. op ends with a NUL.
+func refuseTiles(op string, a, b *Tensor) error {
+	for _, t := range []*Tensor{a, b} {
+		if err := t.enter(); err != nil {
+			return err
+		}
+		defer t.leave()
+	}
+	name := (*C.char)(unsafe.Pointer(unsafe.StringData(op)))
+	cerr := newCError()
+	return check(C.tl_refuse_tiles(name, a.ptr, b.ptr, &cerr), &cerr)
 }
 
 // younger returns the context of the two that was made last, or the one that is

@@ -109,7 +109,7 @@ func TestArithmeticRefusals(t *testing.T) {
 	a, b := f32(c, 4), f32(c, 2)
 	for _, method := range []func(a, b *Tensor) (*Tensor, error){(*Tensor).Add, (*Tensor).Sub, (*Tensor).Mul, (*Tensor).Div} {
 		_, err := method(a, b)
-		wantError(t, err, StatusShapeMismatch, "[4]", "[2]", "repeat 2 times", "Context.Repeat")
+		wantError(t, err, StatusShapeMismatch, "[4]", "[2]", "repeat 2 times", "repeat()", "\n  a  4\n  b  2\n     ^")
 		_, err = method(a, f32(c, 3))
 		wantError(t, err, StatusShapeMismatch, "do not broadcast")
 		_, err = method(a, nil)

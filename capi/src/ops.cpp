@@ -1,5 +1,6 @@
 #include "base/utf8.hpp"
 #include "nodes.hpp"
+#include "ops/elementwise.hpp"
 
 #include <array>
 #include <vector>
@@ -7,8 +8,10 @@
 using namespace tensorlib;
 using capi::build;
 using capi::constructed;
+using capi::guarded;
 using capi::operands_of;
 using capi::required;
+using capi::required_tensor;
 using capi::shape_of;
 using capi::unwrap_operand;
 using core::Attr;
@@ -152,6 +155,16 @@ tl_tensor *tl_einsum(tl_context *ctx, const char *equation, tl_tensor *const *te
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_text("equation", required(equation, "einsum", "equation"));
         return core::build_node(context, Op::einsum, operands_of(core::op_def(Op::einsum), "tensors", tensors, n_tensors), {&attr, 1});
+    });
+}
+
+tl_status tl_refuse_tiles(const char *op, const tl_tensor *a, const tl_tensor *b, tl_error *err) {
+    return guarded(err, [&] {
+        const core::OpDef &def = core::op_named(required(op, "refuse_tiles", "op"));
+        if (def.operands.size() != 2)
+            core::fail(Status::invalid_argument, "refuse_tiles: op is %s: an operation with operands a and b is valid, such as add",
+                       def.name);
+        core::ops::refuse_tiles(def, required_tensor(a, def.name, "a"), required_tensor(b, def.name, "b"));
     });
 }
 

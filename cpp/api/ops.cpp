@@ -1,6 +1,7 @@
 // Makes nodes, in a given context or in the youngest one of their operands; and the hand-written functions.
 #include "api/handles.hpp"
 #include "graph/context.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/numbers.hpp"
 
 #include <cmath>
@@ -44,16 +45,7 @@ Tensor mul_mat_exact(const Tensor &a, const Tensor &b) { return Nodes::youngest_
 Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) { return Nodes::youngest_of({&a, &b, &ids}).mul_mat_id(a, b, ids); }
 
 Tensor Nodes::make_untiled(core::Op op, const Tensor &a, const Tensor &b) {
-    const core::Layout &of_a = a.get().layout, &of_b = b.get().layout;
-    for (std::size_t d = 0; d < core::max_dims; d++) {
-        const std::int64_t n = of_a.ne[d], m = of_b.ne[d];
-        if (m <= 1 || m == n || n == 1 || n % m != 0) continue;
-        core::fail(Status::shape_mismatch,
-                   "%s: a is %s, b is %s: in dimension %zu, b would repeat %lld times. The operator takes equal extents and extents of 1. "
-                   "Repeat b with repeat(), or call %s(), which does",
-                   core::op_name(op), core::tensor_text(a.get()).c_str(), core::tensor_text(b.get()).c_str(), d,
-                   static_cast<long long>(n / m), core::op_name(op));
-    }
+    core::ops::refuse_tiles(core::op_def(op), a.get(), b.get());
     return make(youngest_of({&a, &b}), op, {&a, &b});
 }
 

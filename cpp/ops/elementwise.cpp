@@ -15,13 +15,12 @@ namespace {
 // Whether n elements come from `extent` elements that repeat. Only no elements make no elements.
 bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n == 0 : n % extent == 0; }
 
-// Shows the shapes below each other, with a mark at the first dimension that does not fit:
+// The operands' shapes below each other, with a mark at a dimension that does not fit:
 //
 //   a  12  5
 //   b   5
 //       ^
-[[noreturn]] void fail_to_broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t operand, std::size_t into,
-                                    std::size_t dim) {
+std::string aligned_shapes(const OpDef &def, std::span<const Tensor *const> src, std::size_t dim) {
     std::size_t longest = 0;
     for (std::size_t i = 0; i < src.size(); i++) longest = std::max(longest, std::strlen(def.operands[i].name));
     std::vector<std::string> lines;
@@ -42,12 +41,17 @@ bool repeats_to(std::int64_t extent, std::int64_t n) { return extent == 0 ? n ==
     }
     std::string shapes;
     for (const std::string &line : lines) shapes += line.substr(0, line.find_last_not_of(' ') + 1);
+    return shapes + mark;
+}
+
+[[noreturn]] void fail_to_broadcast(const OpDef &def, std::span<Tensor *const> src, std::size_t operand, std::size_t into,
+                                    std::size_t dim) {
     const char *name = def.operands[operand].name, *other = def.operands[into].name;
     fail(Status::shape_mismatch,
          "%s: %s: they do not broadcast, because %s has %lld elements in dimension %zu, and %s %lld. Equal extents are valid, "
-         "an extent of 1, or one of %s that divides that of %s%s%s",
+         "an extent of 1, or one of %s that divides that of %s%s",
          def.name, operands_text(def, src).c_str(), name, static_cast<long long>(src[operand]->layout.ne[dim]), dim, other,
-         static_cast<long long>(src[into]->layout.ne[dim]), name, other, shapes.c_str(), mark.c_str());
+         static_cast<long long>(src[into]->layout.ne[dim]), name, other, aligned_shapes(def, {src.data(), src.size()}, dim).c_str());
 }
 
 // See broadcast_layout().
@@ -106,6 +110,19 @@ double flops_of(TileOp op) {
 }
 
 }  // namespace
+
+void refuse_tiles(const OpDef &def, const Tensor &a, const Tensor &b) {
+    for (std::size_t d = 0; d < max_dims; d++) {
+        const std::int64_t n = a.layout.ne[d], m = b.layout.ne[d];
+        if (m <= 1 || m == n || n == 1 || n % m != 0) continue;
+        const Tensor *both[] = {&a, &b};
+        fail(Status::shape_mismatch,
+             "%s: a is %s, b is %s: in dimension %zu, b would repeat %lld times. Operators take equal extents and extents of 1. "
+             "Repeat b with repeat(), or call the function of %s, which repeats it%s",
+             def.name, tensor_text(a).c_str(), tensor_text(b).c_str(), d, static_cast<long long>(n / m), def.name,
+             aligned_shapes(def, both, d).c_str());
+    }
+}
 
 bool is_float(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
 

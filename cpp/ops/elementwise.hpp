@@ -28,6 +28,10 @@ bool is_float(DType type);
 // Throws Error(type_mismatch) if an operand is no float of 16 or 32 bits.
 void check_floats(const OpFacts &def, std::span<Tensor *const> src);
 
+// Throws Error(shape_mismatch) if b repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. Functions
+// take such operands, which ggml's graphs use, and the languages' operators do not.
+void refuse_tiles(const OpDef &def, const Tensor &a, const Tensor &b);
+
 // Reads the formula's operands and writes the result.
 Cost elementwise_cost(const Tensor &node);
 

@@ -3,6 +3,7 @@
 #include "graph/overlap.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/indices.hpp"
+#include "ops/numbers.hpp"
 #include "ops/window.hpp"
 
 #include <algorithm>
@@ -206,9 +207,11 @@ Cost gather_cost(const Tensor &node) { return {0, static_cast<double>(2 * node.l
 
 void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attrs, NodeSpec &result) {
     const Layout &a = src[0]->layout, &b = src[1]->layout, &indices = src[2]->layout;
-    check_floats(facts::scatter_add, src.first(2));
-    if (a.type != DType::f32) {
-        fail(Status::type_mismatch, "scatter_add: %s: a must be f32: sums of many elements have more digits than 16 bits hold",
+    const bool numbers = is_number(a.type) && b.type == a.type, floats = a.type == DType::f32 && is_float(b.type);
+    if (!numbers && !floats) {
+        fail(Status::type_mismatch,
+             "scatter_add: %s: a f32 and b f32, f16 or bf16, or both i32, i64 or f64 are valid: sums of many elements have more digits "
+             "than 16 bits hold",
              operands_text(facts::scatter_add, src).c_str());
     }
     check_indices(facts::scatter_add, src, 2);
@@ -222,7 +225,7 @@ void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attr
                  operands_text(facts::scatter_add, src).c_str(), d);
         }
     }
-    result.layout = contiguous_like("scatter_add", DType::f32, a.ne, a.n_dims);
+    result.layout = contiguous_like("scatter_add", a.type, a.ne, a.n_dims);
 }
 
 unsigned scatter_add_checked(const Tensor &) noexcept { return 1u << 2; }
@@ -234,7 +237,7 @@ std::string scatter_add_valid(const Tensor &node, int) {
 // b.
 Cost scatter_add_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.src[1]->layout.n_elements());
-    return {n, copy_cost(node).bytes + 2 * n * sizeof(float)};
+    return {n, copy_cost(node).bytes + 2 * n * static_cast<double>(traits(node.layout.type).size)};
 }
 
 void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {

@@ -40,6 +40,11 @@ int first_operand(Op op) noexcept { return op == Op::where ? 1 : 0; }
 
 }  // namespace
 
+DType ordered_type(DType type) noexcept {
+    if (is_float(type)) return DType::f32;
+    return is_number(type) ? type : DType::i32;
+}
+
 int number_op(Op op) noexcept {
     switch (op) {
 #define TL_NUMBER_OP(name, operands, types) \

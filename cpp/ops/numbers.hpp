@@ -10,6 +10,20 @@ namespace tensorlib::core::ops {
 // Whether elements of the type are computed with as they are: I32, I64 and F64.
 constexpr bool is_number(DType type) noexcept { return type == DType::i32 || type == DType::i64 || type == DType::f64; }
 
+// Calls f with a value of the type F32, I32, I64 or F64, and returns what it returns.
+template <class F>
+decltype(auto) visit_number(DType type, F &&f) {
+    switch (type) {
+        case DType::i32: return f(std::int32_t{});
+        case DType::i64: return f(std::int64_t{});
+        case DType::f64: return f(double{});
+        default: return f(float{});
+    }
+}
+
+// The type in which argsort and top_k compare elements of a type, which holds them all.
+DType ordered_type(DType type) noexcept;
+
 // The operation on numbers that an operation stands for, or -1 if it has none.
 int number_op(Op op) noexcept;
 

@@ -107,6 +107,7 @@ DType reduced_type(Op op, DType type) noexcept {
         case Op::all: return type == DType::boolean ? type : DType::f32;
         case Op::sum:
         case Op::sum_rows:
+        case Op::cumsum:
         case Op::prod:
             if (traits(type).kind == Kind::integer) return DType::i64;
             break;

@@ -72,6 +72,10 @@ inline Reduction reduction_of(const Tensor &node) noexcept { return {node.src[0]
 // integers. Means, deviations and exponentials of integers are computed in F64.
 DType computed_type(const ReducedResult &result, DType type) noexcept;
 
+// cumsum in I64 and F64 adds this many elements one after another, and then these sums, so that kernels of all devices
+// have the same bits.
+constexpr int running_together = 16;
+
 // The type of the result.
 DType reduced_type(Op op, DType type) noexcept;
 

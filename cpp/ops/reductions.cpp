@@ -61,9 +61,10 @@ void extreme_infer(std::span<Tensor *const> src, const A &attrs, NodeSpec &resul
 
 void cumsum_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const OpDef &def = op_def(result.op);
-    check_floats(def, src);
+    check_reduced(def, src);
     const Layout &a = src[0]->layout;
-    result.layout = contiguous_layout(def.name, DType::f32, {a.ne.data(), static_cast<std::size_t>(a.n_dims)});
+    const DType type = reduced_type(result.op, a.type);
+    result.layout = contiguous_layout(def.name, type, {a.ne.data(), static_cast<std::size_t>(a.n_dims)});
 }
 
 // A number of operations for each element.
@@ -86,7 +87,7 @@ constexpr auto cross_entropy_loss_cost = element_cost<25>;
 constexpr std::int64_t most_places = std::numeric_limits<std::int32_t>::max();
 
 void check_places(const OpDef &def, std::span<Tensor *const> src) {
-    check_floats(def, src);
+    check_reduced(def, src);
     if (src[0]->layout.ne[0] <= most_places) return;
     fail(Status::shape_mismatch, "%s: %s: rows of at most 2147483647 elements are valid, as their places are i32", def.name,
          operands_text(def, src).c_str());

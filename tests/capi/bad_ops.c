@@ -96,6 +96,26 @@ static void test_long_messages(void) {
     }
 }
 
+// What the operators of bindings refuse.
+static void test_tiles(tl_context *ctx) {
+    tl_tensor *four = tl_tensor_new_2d(ctx, TL_TYPE_F32, 4, 12), *two = tl_tensor_new_1d(ctx, TL_TYPE_F32, 2);
+    tl_tensor *three = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3), *one = tl_tensor_new_1d(ctx, TL_TYPE_F32, 1);
+    REFUSED(tl_refuse_tiles("add", four, two, &err), TL_STATUS_SHAPE_MISMATCH,
+            "add: a is [4, 12] f32, b is [2] f32: in dimension 0, b would repeat 2 times");
+    REFUSED(tl_refuse_tiles("mul", four, two, &err), TL_STATUS_SHAPE_MISMATCH, "\n  a  4  12\n  b  2\n     ^");
+    ACCEPTED(tl_refuse_tiles("add", four, one, &err));
+    ACCEPTED(tl_refuse_tiles("add", one, four, &err));
+    ACCEPTED(tl_refuse_tiles("add", two, four, &err));
+    // No tiles: tl_add() refuses it.
+    ACCEPTED(tl_refuse_tiles("add", four, three, &err));
+    REFUSED(tl_refuse_tiles(NULL, four, two, &err), TL_STATUS_INVALID_ARGUMENT, "op");
+    REFUSED(tl_refuse_tiles("ad", four, two, &err), TL_STATUS_INVALID_ARGUMENT, "ad");
+    REFUSED(tl_refuse_tiles("neg", four, two, &err), TL_STATUS_INVALID_ARGUMENT, "op is neg");
+    REFUSED(tl_refuse_tiles("add", NULL, two, &err), TL_STATUS_INVALID_ARGUMENT, "a is NULL");
+    REFUSED(tl_refuse_tiles("add", four, tl_none(), &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    CHECK(tl_refuse_tiles("add", four, two, NULL) == TL_STATUS_SHAPE_MISMATCH);
+}
+
 static void test_shapes(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
@@ -245,6 +265,7 @@ static void test_lists(void) {
     NOT_MADE(ctx, tl_index(ctx, tl_none(), 1, begin, end, 0), TL_STATUS_INVALID_ARGUMENT, "left out");
     CHECK(!tl_index(ctx, NULL, 1, begin, end, 0) && !tl_index(NULL, a, 1, begin, end, 0));
     settle(ctx);
+    test_tiles(ctx);
     tl_context_free(ctx);
 }
 

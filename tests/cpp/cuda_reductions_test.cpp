@@ -172,6 +172,40 @@ TEST_F(Reductions, places_of_all_shapes) {
         "top_k, permuted");
 }
 
+// Running sums and orders of integers, bool and F64, around a run, a warp's tile, a segment, and a tile that is sorted in shared memory.
+TEST_F(Reductions, rows_of_numbers) {
+    const auto device = support::gpu();
+    for (const tl::Type type :
+         {tl::Type::i8, tl::Type::i16, tl::Type::i32, tl::Type::i64, tl::Type::u8, tl::Type::boolean, tl::Type::f64}) {
+        for (const tl::Shape &shape : {tl::Shape{1}, {15, 3}, {33, 9, 2}, {513, 2}, {2049, 2}, {5, 0}, {0, 3}, {65537, 2}}) {
+            const auto a = [&](const tl::Context &ctx) {
+                tl::Tensor t = ctx.zeros(type, {shape[0], shape.size() > 1 ? shape[1] : 1});
+                std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
+                for (std::size_t i = 0; i < values.size(); i++) {
+                    const float x = support::value(3, static_cast<std::uint32_t>(i)) * 20;
+                    values[i] = type == tl::Type::boolean ? static_cast<float>(x > -60) : type == tl::Type::u8 ? std::fabs(x) : x;
+                }
+                t.write_f32(values);
+                return t;
+            };
+            const std::string of = std::string(" of ") + tl::type_name(type) + ", " + std::to_string(shape[0]);
+            expect_the_cpus_bits("cumsum", [&](const tl::Context &ctx) { return cumsum(a(ctx)); }, device, "cumsum" + of);
+            if (shape[0] > 10000) continue;
+            expect_the_cpus_bits(
+                "cumsum", [&](const tl::Context &ctx) { return cumsum(a(ctx).transpose()); }, device, "cumsum, turned" + of);
+            for (const char *order : {"asc", "desc"}) {
+                const auto sorted = [&](const tl::Context &ctx) { return ctx.op("argsort", {a(ctx)}, {{"order", {}, order}}); };
+                expect_the_cpus_bits("argsort", sorted, device, std::string("argsort ") + order + of);
+            }
+            for (const std::int64_t k : {shape[0] / 3, shape[0]}) {
+                const char *kernel = k > 1024 ? "top_k_sorted" : "top_k_kept";
+                const auto best = [&](const tl::Context &ctx) { return ctx.op("top_k", {a(ctx)}, {{"k", {k}, ""}}); };
+                expect_the_cpus_bits(kernel, best, device, "top_k " + std::to_string(k) + of);
+            }
+        }
+    }
+}
+
 TEST_F(Reductions, counts_of_all_types) {
     const auto device = support::gpu();
     for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64, tl::Type::i8, tl::Type::i16, tl::Type::i32,

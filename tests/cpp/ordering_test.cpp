@@ -190,13 +190,8 @@ TEST(Places, are_refused) {
     };
     for (const Op op : {Op::argmax, Op::argsort, Op::top_k}) {
         const std::string name = core::op_name(op);
-        const bool places = op == Op::argmax;
-        for (const DType type : {DType::i32, DType::i64, DType::f64, DType::q4_0}) {
-            if (places && type != DType::q4_0) continue;
-            const char *valid = places ? "a float, an integer or bool" : "f32, f16 or bf16";
-            support::expect_error(S::type_mismatch, {name + ": a is [32, 2] " + core::traits(type).name, valid},
-                                  [&] { made(op, build.leaf({32, 2, 1, 1}, type)); });
-        }
+        support::expect_error(S::type_mismatch, {name + ": a is [32, 2] q4_0", "a float, an integer or bool"},
+                              [&] { made(op, build.leaf({32, 2, 1, 1}, DType::q4_0)); });
         support::expect_error(S::shape_mismatch, {name + ": a is [2147483648]", "2147483647"},
                               [&] { made(op, repeated(std::int64_t{1} << 31)); });
         EXPECT_NO_THROW(made(op, repeated((std::int64_t{1} << 31) - 1)));

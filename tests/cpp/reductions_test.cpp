@@ -154,15 +154,9 @@ TEST_P(Sums, of_nothing) {
 
 TEST_P(Sums, refuse_other_types) {
     Builder build;
-    const bool floats = GetParam() == Op::cumsum;
-    for (const DType type : {DType::i8, DType::i32, DType::i64, DType::f64, DType::q4_0}) {
-        if (!floats && type != DType::q4_0) continue;
-        const std::string name = core::op_name(GetParam());
-        support::expect_error(
-            tl::Status::type_mismatch,
-            {name + ": a is [32, 2] " + core::traits(type).name, floats ? "f32, f16 or bf16" : "a float, an integer or bool"},
-            [&] { build.node(GetParam(), {build.leaf({32, 2, 1, 1}, type)}); });
-    }
+    support::expect_error(tl::Status::type_mismatch,
+                          {core::op_name(GetParam()) + std::string(": a is [32, 2] q4_0"), "a float, an integer or bool"},
+                          [&] { build.node(GetParam(), {build.leaf({32, 2, 1, 1}, DType::q4_0)}); });
     Tensor *a = build.leaf({4, 1, 1, 1});
     support::expect_error(tl::Status::invalid_argument, {"operands"}, [&] { build.node(GetParam(), {a, a}); });
     support::expect_error(tl::Status::invalid_argument, {"operands"}, [&] { build.node(GetParam(), {}); });

@@ -111,15 +111,8 @@ fn scaled(t: Tensor, factor: f64, addend: f64) Error!Tensor {
 }
 
 /// The context of a node of two tensors, unless b would repeat as tiles. The engine checks everything else.
-fn untiled(comptime name: []const u8, a: Tensor, b: Tensor) Error!Context {
-    const of_a, const of_b = .{ a.shape(), b.shape() };
-    for (of_a, of_b, 0..) |n, m, d| {
-        if (m <= 1 or m == n or n == 1 or @rem(n, m) != 0) continue;
-        const text = name ++ ": a is {any}, b is {any}: in dimension {}, b would repeat {} times. The method takes equal " ++
-            "extents and extents of 1. Repeat b with Context.repeat, or call the context's function, which does";
-        const args = .{ of_a[0..a.nDims()], of_b[0..b.nDims()], d, @divExact(n, m) };
-        return status.fail(a.diagnostics, c.TL_STATUS_SHAPE_MISMATCH, text, args);
-    }
+fn untiled(name: [:0]const u8, a: Tensor, b: Tensor) Error!Context {
+    try status.check(c.tl_refuse_tiles(name, a.handle, b.handle, a.err()));
     const youngest = if (c.tl_context_id(b.state.handle) > c.tl_context_id(a.state.handle)) b.state else a.state;
     return .{ .state = youngest, .diagnostics = a.diagnostics };
 }

@@ -308,6 +308,7 @@ pub extern fn tl_einsum(
 pub extern fn tl_reshape(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32) ?*tl_tensor;
 pub extern fn tl_cast(ctx: ?*tl_context, a: ?*tl_tensor, typ: tl_type) ?*tl_tensor;
+pub extern fn tl_refuse_tiles(op: ?[*:0]const u8, a: ?*const tl_tensor, b: ?*const tl_tensor, err: ?*tl_error) tl_status;
 pub extern fn tl_op(
     ctx: ?*tl_context,
     op: ?[*:0]const u8,

@@ -1068,6 +1068,14 @@ TL_API tl_tensor *tl_stack(tl_context *ctx, tl_tensor *const *tensors, size_t n_
 TL_API tl_tensor *tl_einsum(tl_context *ctx, const char *equation, tl_tensor *const *tensors,
         size_t n_tensors);
 
+/// Fails if `b` would repeat as tiles: if one of its extents is neither 1 nor that of `a`, but divides it.
+/// tl_add() and others take such operands; the operators of bindings call this function first, so that a slip is
+/// an error. `op` is the name of an operation with two operands, such as "add". All other extents are tl_add()'s
+/// to check. TL_STATUS_SHAPE_MISMATCH: b would repeat; the message shows both shapes. TL_STATUS_INVALID_ARGUMENT:
+/// an operand is NULL, or there is no such operation. Any thread. Since 0.1.
+TL_API TL_NODISCARD tl_status tl_refuse_tiles(const char *op, const tl_tensor *a, const tl_tensor *b,
+        tl_error *err);
+
 /// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
 /// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs
 /// attributes. Both may be NULL if their count is 0, and are read during the call only. docs/ops.md lists
@@ -2920,13 +2928,13 @@ TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a, const tl_mean_params *p
 ///
 /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
 ///
-/// The sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a block,
-/// elements are summed in F32 in blocks of 256: runs of 16 pairwise, and these one after another. The
+/// In F32, the sum of the preceding blocks of 1024 elements is computed as by tl_sum(). Within such a
+/// block, elements are summed in blocks of 256: runs of 16 pairwise, and these one after another. The
 /// error is at most 2^-18.7 of the sum of the magnitudes up to the element.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: `a` is F32, F16 or BF16. `c` is F32, like all sums, because a long sum has more digits than
-///   16 bits hold.
-/// - Result: F32.
+/// - Types: `a` is a float, an integer or BOOL. `c` is F32 for F32, F16 and BF16, F64 for F64, and
+///   otherwise I64, which wraps around where it overflows. F64 is computed in F64, in an order that
+///   depends on the shape alone.
 ///
 /// Since 0.1.
 TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
@@ -2956,7 +2964,7 @@ TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a, const tl_argmax_param
 /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both
 /// directions.
 /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
-/// - Types: `a` is F32, F16 or BF16.
+/// - Types: `a` is a float, an integer or BOOL.
 /// - Result: I32.
 ///
 /// Since 0.1.
@@ -2969,7 +2977,7 @@ TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_par
 /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is
 /// less than everything else.
 /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
-/// - Types: `a` is F32, F16 or BF16.
+/// - Types: `a` is a float, an integer or BOOL.
 /// - Result: I32.
 /// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
 ///
@@ -3330,12 +3338,14 @@ TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double s
 /// b[i0, i1, i2, i3]`.
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3.
-/// Elements are added in F32 in the order of `b`, so the bits are always the same. `a` is not changed.
+/// Elements are added in the order of `b`, so the bits are always the same. Integers wrap around. `a`
+/// is not changed.
 /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`.
 ///   `indices` {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of
 ///   `b`.
-/// - Types: `a` is F32, `b` is F32, F16 or BF16, and `indices` is I32 or I64.
-/// - Result: F32.
+/// - Types: `a` is F32 and `b` is F32, F16 or BF16, or both are I32, I64 or F64. `indices` is I32 or
+///   I64. `c` has the type of `a`.
+/// - Result: The type of `a`.
 /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
 /// - Computing fails with TL_STATUS_INVALID_ARGUMENT for an index out of range, for which nothing is
 ///   added. The message names the first such element.

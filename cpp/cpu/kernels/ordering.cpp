@@ -1,8 +1,10 @@
 // argsort and top_k: indices of elements. math/order.hpp defines the order exactly, so the result does not
-// depend on how the work is divided.
+// depend on how the work is divided. F32, F16 and BF16 are ordered as F32, smaller integers as I32, I64 and F64 as they
+// are.
 #include "cpu/kernels/lines.hpp"
 #include "cpu/kernels/sorting.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/numbers.hpp"
 
 #include <limits>
 
@@ -13,6 +15,11 @@ namespace {
 using math::Order;
 using math::place_of;
 using math::sort_entry;
+using math::SortEntryOf;
+
+std::size_t entry_size(const Tensor &node) noexcept {
+    return ops::visit_number(ops::ordered_type(node.src[0]->layout.type), []<class E>(E) { return sizeof(SortEntryOf<E>); });
+}
 
 std::int32_t *places_of_row(const Step &step, std::int64_t row) noexcept {
     return reinterpret_cast<std::int32_t *>(step.dst.data) + row * step.node->layout.ne[0];
@@ -28,10 +35,11 @@ Order order_of(const Tensor &node) noexcept {
 }
 
 // A sorted part of a row, in entries or room, which are equally long.
-SortEntry *sort_part(const Step &step, const LineReader &reader, std::int64_t row, Range part, SortEntry *entries,
-                     SortEntry *room) noexcept {
+template <class E>
+SortEntryOf<E> *sort_part(const Step &step, const ElementReader<E> &reader, std::int64_t row, Range part, SortEntryOf<E> *entries,
+                          SortEntryOf<E> *room) noexcept {
     const Order order = order_of(*step.node);
-    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
+    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const E *x) {
         for (std::int64_t i = 0; i < n; i++) entries[from - part.begin + i] = sort_entry(x[i], from + i, order);
     });
     return sort_entries(entries, room, part.end - part.begin);
@@ -57,19 +65,25 @@ void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), moves_of_sorting * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
     const ScratchParts scratch(p, plan);
     plan.keep(scratch);
-    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * 2 * c.ne[0]) * sizeof(SortEntry);
+    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * 2 * c.ne[0]) * entry_size(p.node);
+}
+
+template <class E>
+void run_sort_rows_as(const Step &step, const Slice &slice) noexcept {
+    using Entry = SortEntryOf<E>;
+    const std::int64_t n = step.node->layout.ne[0];
+    if (n == 0) return;
+    const ElementReader<E> reader(step, rows_of(step.node->src[0]->layout), slice.simd);
+    Entry *entries = reinterpret_cast<Entry *>(step.workspace) + step.plan.kept<ScratchParts>().part_of(slice) * 2 * n;
+    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t row = rows.begin; row < rows.end; row++) {
+        const Entry *sorted = sort_part<E>(step, reader, row, {0, n}, entries, entries + n);
+        std::transform(sorted, sorted + n, places_of_row(step, row), [](const Entry &entry) { return place_of(entry); });
+    }
 }
 
 void run_sort_rows(const Step &step, const Slice &slice) noexcept {
-    const std::int64_t n = step.node->layout.ne[0];
-    if (n == 0) return;
-    const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
-    SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + step.plan.kept<ScratchParts>().part_of(slice) * 2 * n;
-    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
-    for (std::int64_t row = rows.begin; row < rows.end; row++) {
-        const SortEntry *sorted = sort_part(step, reader, row, {0, n}, entries, entries + n);
-        std::transform(sorted, sorted + n, places_of_row(step, row), [](SortEntry entry) { return place_of(entry); });
-    }
+    ops::visit_number(ops::ordered_type(step.src[0].type), [&]<class E>(E) { run_sort_rows_as<E>(step, slice); });
 }
 
 // ---- argsort of fewer and longer rows than there are threads: parts of a row are sorted, then merged in pairs, with a
@@ -97,33 +111,39 @@ void plan_sort_parts(const Problem &p, KernelPlan &plan) noexcept {
     plan.keep(SortDecisions{parts});
     for (std::int64_t together = 1; together < parts; together *= 2) plan.n_rounds++;
     plan.chunks(Stage::compute) = c.n_rows() * parts;
-    plan.workspace = static_cast<std::size_t>(2 * c.n_elements()) * sizeof(SortEntry);
+    plan.workspace = static_cast<std::size_t>(2 * c.n_elements()) * entry_size(p.node);
 }
 
-void run_sort_parts(const Step &step, const Slice &slice) noexcept {
+template <class E>
+void run_sort_parts_as(const Step &step, const Slice &slice) noexcept {
+    using Entry = SortEntryOf<E>;
     const std::int64_t n = step.node->layout.ne[0], parts = step.plan.kept<SortDecisions>().parts;
     const std::int64_t row = slice.chunk / parts, number = slice.chunk % parts;
     const auto begin_of = [&](std::int64_t part) { return part_of(n, std::min(part, parts), parts).begin; };
     const Range part{begin_of(number), begin_of(number + 1)};
     // The row's entries before and after the round; the buffers swap.
-    SortEntry *from = reinterpret_cast<SortEntry *>(step.workspace) + row * 2 * n, *to = from + n;
+    Entry *from = reinterpret_cast<Entry *>(step.workspace) + row * 2 * n, *to = from + n;
     if (slice.round == 0) {
-        const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
-        const SortEntry *sorted = sort_part(step, reader, row, part, from + part.begin, to + part.begin);
+        const ElementReader<E> reader(step, rows_of(step.node->src[0]->layout), slice.simd);
+        const Entry *sorted = sort_part<E>(step, reader, row, part, from + part.begin, to + part.begin);
         if (sorted != from + part.begin) std::copy(sorted, sorted + (part.end - part.begin), from + part.begin);
         return;
     }
     if (slice.round % 2 == 0) std::swap(from, to);
     const std::int64_t together = std::int64_t{1} << slice.round, first = number / together * together;
     const std::int64_t begin = begin_of(first), middle = begin_of(first + together / 2), end = begin_of(first + together);
-    const SortedPair pair{from + begin, from + middle, middle - begin, end - middle};
+    const SortedPair<Entry> pair{from + begin, from + middle, middle - begin, end - middle};
     if (together == parts) {
         std::int32_t *place = places_of_row(step, row) + part.begin;
-        merge_range(pair, part.begin - begin, part.end - begin, [&](SortEntry entry) { *place++ = place_of(entry); });
+        merge_range(pair, part.begin - begin, part.end - begin, [&](const Entry &entry) { *place++ = place_of(entry); });
     } else {
-        SortEntry *next = to + part.begin;
-        merge_range(pair, part.begin - begin, part.end - begin, [&](SortEntry entry) { *next++ = entry; });
+        Entry *next = to + part.begin;
+        merge_range(pair, part.begin - begin, part.end - begin, [&](const Entry &entry) { *next++ = entry; });
     }
+}
+
+void run_sort_parts(const Step &step, const Slice &slice) noexcept {
+    ops::visit_number(ops::ordered_type(step.src[0].type), [&]<class E>(E) { run_sort_parts_as<E>(step, slice); });
 }
 
 // ---- top_k: a row, or parts of a few long rows, are read once. The first k elements are kept, then sorted.
@@ -149,14 +169,16 @@ void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
     // Room for a chunk's collected elements, and for those of the parts.
     const ScratchParts scratch(p, plan);
     plan.keep(TopDecisions{parts, room, scratch});
-    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * room) * sizeof(SortEntry);
+    const std::size_t size = entry_size(p.node);
+    plan.workspace = static_cast<std::size_t>(scratch.count(p, plan) * room) * size;
     if (parts == 1) return;
-    plan.chunks(Stage::combine) = chunks_for(rows, rows * parts * k * static_cast<std::int64_t>(sizeof(SortEntry)), T);
-    plan.workspace += static_cast<std::size_t>(rows * parts * k) * sizeof(SortEntry);
+    plan.chunks(Stage::combine) = chunks_for(rows, rows * parts * k * static_cast<std::int64_t>(size), T);
+    plan.workspace += static_cast<std::size_t>(rows * parts * k) * size;
 }
 
 // Moves the first k of n entries to the front, in any order.
-void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
+template <class Entry>
+void keep(Entry *entries, std::int64_t n, std::int64_t k) noexcept {
     if (k < n) std::nth_element(entries, entries + k, entries + n);
 }
 
@@ -165,20 +187,15 @@ void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
 constexpr std::int64_t most_in_order = 32;
 
 // Collects the first k of the entries that it is given, in `entries`, which has room for `room` entries.
+template <class Entry>
 class TopEntries {
 public:
-    TopEntries(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
+    TopEntries(Entry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
 
     // Only entries that come before this one matter.
-    SortEntry end() const noexcept { return end_; }
-    // Floats below this come after the last entry. The next key before that entry is the next float. Any float comes
-    // before NaN, so NaN has no such bound.
-    float least() const noexcept {
-        const bool of_nan = end_ >> 32 == last_entry >> 32;
-        return of_nan ? -std::numeric_limits<float>::infinity() : math::descending_value(end_ - (SortEntry{1} << 32));
-    }
+    const Entry &end() const noexcept { return end_; }
 
-    void take(SortEntry entry) noexcept {
+    void take(const Entry &entry) noexcept {
         if (k_ <= most_in_order) {
             std::int64_t at = count_ < k_ ? count_++ : k_ - 1;
             for (; at > 0 && entries_[at - 1] > entry; at--) entries_[at] = entries_[at - 1];
@@ -202,23 +219,34 @@ private:
         end_ = *std::max_element(entries_, entries_ + k_);
     }
 
-    SortEntry *entries_;
+    Entry *entries_;
     std::int64_t k_, room_, count_ = 0;
-    SortEntry end_ = last_entry;
+    Entry end_ = last_entry<Entry>();
 };
+
+// Floats below this come after an entry. The next key before that entry is the next float. Any float comes before NaN,
+// so NaN has no such bound.
+float least_before(SortEntry end) noexcept {
+    const bool of_nan = end >> 32 == last_entry<SortEntry>() >> 32;
+    return of_nan ? -std::numeric_limits<float>::infinity() : math::descending_value(end - (SortEntry{1} << 32));
+}
 
 // The first k entries of a part of a row, at the front of `entries`; all if there are fewer. Once k are found, floats
 // that are no larger than the least of them are skipped, because their indices come later.
-std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *entries, std::int64_t room,
-                    const simd::SimdTable &simd) noexcept {
-    TopEntries kept(entries, k, room);
-    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
+template <class E>
+std::int64_t select(const ElementReader<E> &reader, std::int64_t row, Range part, std::int64_t k, SortEntryOf<E> *entries,
+                    std::int64_t room, [[maybe_unused]] const simd::SimdTable &simd) noexcept {
+    using Entry = SortEntryOf<E>;
+    TopEntries<Entry> kept(entries, k, room);
+    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const E *x) {
         for (std::int64_t i = 0; i < n; i++) {
-            if (kept.end() != last_entry) {
-                i += simd.comparisons.first_at_least(n - i, x + i, kept.least());
-                if (i == n) return;
+            if constexpr (std::is_same_v<E, float>) {
+                if (kept.end() != last_entry<Entry>()) {
+                    i += simd.comparisons.first_at_least(n - i, x + i, least_before(kept.end()));
+                    if (i == n) return;
+                }
             }
-            const SortEntry entry = sort_entry(x[i], from + i, Order::descending);
+            const Entry entry = sort_entry(x[i], from + i, Order::descending);
             if (entry < kept.end()) kept.take(entry);
         }
     });
@@ -226,40 +254,48 @@ std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std:
 }
 
 // Uses std::sort, because sort_entries() requires entries in the order of their indices.
-void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexcept {
+template <class Entry>
+void store_sorted(const Step &step, std::int64_t row, Entry *entries) noexcept {
     const std::int64_t k = k_of(*step.node);
     std::sort(entries, entries + k);
-    std::transform(entries, entries + k, places_of_row(step, row), [](SortEntry entry) { return place_of(entry); });
+    std::transform(entries, entries + k, places_of_row(step, row), [](const Entry &entry) { return place_of(entry); });
 }
 
-void run_top_k(const Step &step, const Slice &slice) noexcept {
+template <class E>
+void run_top_k_as(const Step &step, const Slice &slice) noexcept {
+    using Entry = SortEntryOf<E>;
     const Layout &a = step.node->src[0]->layout;
     const auto [parts, room, scratch] = step.plan.kept<TopDecisions>();
     const std::int64_t n = a.ne[0], k = k_of(*step.node);
     if (k == 0) return;
-    auto *of_parts = reinterpret_cast<SortEntry *>(step.workspace);
+    auto *of_parts = reinterpret_cast<Entry *>(step.workspace);
     if (slice.stage == Stage::combine) {
         const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::combine));
         for (std::int64_t row = rows.begin; row < rows.end; row++) {
-            SortEntry *entries = of_parts + row * parts * k;
+            Entry *entries = of_parts + row * parts * k;
             keep(entries, parts * k, k);
             store_sorted(step, row, entries);
         }
         return;
     }
-    const LineReader reader(step, rows_of(step.node->src[0]->layout), slice.simd);
-    SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + scratch.part_of(slice) * room;
+    const ElementReader<E> reader(step, rows_of(step.node->src[0]->layout), slice.simd);
+    Entry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + scratch.part_of(slice) * room;
     if (parts > 1) {
-        SortEntry *found = of_parts + slice.chunk * k;
-        const std::int64_t count = select(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.simd);
-        std::fill(std::copy(kept, kept + count, found), found + k, last_entry);
+        Entry *found = of_parts + slice.chunk * k;
+        const std::int64_t count =
+            select<E>(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.simd);
+        std::fill(std::copy(kept, kept + count, found), found + k, last_entry<Entry>());
         return;
     }
     const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
-        select(reader, row, {0, n}, k, kept, room, slice.simd);
+        select<E>(reader, row, {0, n}, k, kept, room, slice.simd);
         store_sorted(step, row, kept);
     }
+}
+
+void run_top_k(const Step &step, const Slice &slice) noexcept {
+    ops::visit_number(ops::ordered_type(step.src[0].type), [&]<class E>(E) { run_top_k_as<E>(step, slice); });
 }
 
 constexpr CpuKernel table[] = {

@@ -11,6 +11,7 @@
 #include "cpu/kernels/lines.hpp"
 
 #include "dtype/convert.hpp"
+#include "ops/numbers.hpp"
 
 namespace tensorlib::core {
 
@@ -38,12 +39,7 @@ void store(const Step &step, const ops::ReducedResult &result, std::int64_t grou
 // Calls f with a value of the type in which the node's elements are computed with.
 template <class F>
 void with_computed_type(const Tensor &node, F f) noexcept {
-    switch (ops::computed_type(ops::reduced_result(node), node.src[0]->layout.type)) {
-        case DType::i32: return f(std::int32_t{});
-        case DType::i64: return f(std::int64_t{});
-        case DType::f64: return f(double{});
-        default: return f(float{});
-    }
+    ops::visit_number(ops::computed_type(ops::reduced_result(node), node.src[0]->layout.type), f);
 }
 
 Reduced kind_of(const Tensor &node) noexcept { return ops::reduced_result(node).kind; }

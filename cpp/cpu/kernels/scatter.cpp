@@ -2,10 +2,14 @@
 //
 // First, all of a is copied, unless the result overwrites a. Then each chunk adds pieces of b's rows, complete along
 // the indexed dimension. All elements with one index are added by one chunk, in b's order, so threads do not race and
-// the sums always have identical bits. Limited by memory, and by the latency of the lines that are added to.
+// the sums always have identical bits. I32, I64 and F64 are added as they are, other types in F32. Limited by memory,
+// and by the latency of the lines that are added to.
 #include "cpu/kernels/convert.hpp"
 #include "cpu/kernels/layout.hpp"
+#include "cpu/kernels/lines.hpp"
+#include "math/numbers.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/numbers.hpp"
 
 #include "base/checked.hpp"
 
@@ -57,30 +61,54 @@ struct Numbers {
     }
 };
 
-float *sums_at(const TensorRef &c, Extents i, std::size_t dim, std::int64_t number) noexcept {
+template <class E>
+E *sums_at(const TensorRef &c, Extents i, std::size_t dim, std::int64_t number) noexcept {
     i[dim] = number;
-    return reinterpret_cast<float *>(row_address(c, {i[1], i[2], i[3]})) + i[0];
+    return reinterpret_cast<E *>(row_address(c, {i[1], i[2], i[3]})) + i[0];
 }
 
 // Adds n elements of b along dimension 0, starting with i, each to the element of its index.
-void add_elements(const TensorRef &c, const Numbers &numbers, const float *added, Extents i, std::int64_t n, std::size_t dim) noexcept {
+template <class E>
+void add_elements(const TensorRef &c, const Numbers &numbers, const E *added, Extents i, std::int64_t n, std::size_t dim) noexcept {
     for (std::int64_t k = 0; k < n; k++, i[0]++) {
         const std::int64_t number = numbers.at(i);
-        if (number >= 0) *sums_at(c, i, dim, number) += added[k];
+        if (number < 0) continue;
+        E *sum = sums_at<E>(c, i, dim, number);
+        *sum = math::Numbers<E>::add(*sum, added[k]);
     }
 }
 
-void run_scatter(const Step &step, const Slice &slice) noexcept {
-    const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
-    if (slice.stage == Stage::prepare) {
-        if (a.data != c.data) run_move_stage(step, slice, Stage::prepare);
-        return;
+// Adds n elements to as many.
+template <class E>
+void add_run(E *sums, const E *added, std::int64_t n, const simd::SimdTable &simd) noexcept {
+    if constexpr (std::is_same_v<E, float>) {
+        const simd::SimdTable::TileLoop add = simd.tiles.loops[static_cast<std::size_t>(TileOp::add)];
+        add({.n = n, .src = {sums, added}, .repeated = 0, .dst = sums, .params = nullptr});
+    } else {
+        for (std::int64_t k = 0; k < n; k++) sums[k] = math::Numbers<E>::add(sums[k], added[k]);
     }
+}
+
+// n elements of b along dimension 0, starting with i; in place, or in `buffer`.
+template <class E>
+const E *elements_of(const TensorRef &b, const Extents &i, std::int64_t n, E *buffer, const simd::SimdTable &simd) noexcept {
+    const std::byte *row = row_address(b, {i[1], i[2], i[3]});
+    if constexpr (std::is_same_v<E, float>) {
+        return floats_of(b, row, i[0], n, buffer, simd);
+    } else {
+        if (b.nb[0] == sizeof(E)) return reinterpret_cast<const E *>(row) + i[0];
+        load_numbers(b, row, i[0], n, buffer);
+        return buffer;
+    }
+}
+
+template <class E>
+void run_scatter_as(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &b = step.src[1], &c = step.dst;
     if (b.ne[0] == 0 || b.ne[1] == 0 || b.ne[2] == 0 || b.ne[3] == 0) return;
     const std::size_t dim = dim_of(*step.node);
     const Numbers numbers{step, step.src[2], c.ne[dim]};
     const bool one_number = dim != 0 && numbers.indices.ne[0] == 1;
-    const simd::SimdTable::TileLoop add = slice.simd.tiles.loops[static_cast<std::size_t>(TileOp::add)];
     const Extents pieces = pieces_of(b.ne, dim);
     const Range part = part_of(count(pieces), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t at = part.begin; at < part.end; at++) {
@@ -90,21 +118,28 @@ void run_scatter(const Step &step, const Slice &slice) noexcept {
             first[d] = rest % pieces[d] * (d == 0 ? piece : 1);
             rest /= pieces[d];
         }
-        alignas(64) float buffer[piece];
+        alignas(64) E buffer[piece];
         const std::int64_t steps = dim == 0 ? ceil_div(b.ne[0], piece) : b.ne[dim];
         for (std::int64_t j = 0; j < steps; j++) {
             Extents i = first;
             i[dim] = dim == 0 ? j * piece : j;
             const std::int64_t n = std::min(piece, b.ne[0] - i[0]);
-            const float *added = floats_of(b, row_address(b, {i[1], i[2], i[3]}), i[0], n, buffer, slice.simd);
+            const E *added = elements_of<E>(b, i, n, buffer, slice.simd);
             if (!one_number) {
-                add_elements(c, numbers, added, i, n, dim);
+                add_elements<E>(c, numbers, added, i, n, dim);
             } else if (const std::int64_t number = numbers.at(i); number >= 0) {
-                float *sums = sums_at(c, i, dim, number);
-                add({.n = n, .src = {sums, added}, .repeated = 0, .dst = sums, .params = nullptr});
+                add_run(sums_at<E>(c, i, dim, number), added, n, slice.simd);
             }
         }
     }
+}
+
+void run_scatter(const Step &step, const Slice &slice) noexcept {
+    if (slice.stage == Stage::prepare) {
+        if (step.src[0].data != step.dst.data) run_move_stage(step, slice, Stage::prepare);
+        return;
+    }
+    ops::visit_number(step.dst.type, [&]<class E>(E) { run_scatter_as<E>(step, slice); });
 }
 
 constexpr CpuKernel table[] = {{{.op = Op::scatter_add, .name = "scatter_add", .plan = plan_always<plan_scatter>}, run_scatter}};

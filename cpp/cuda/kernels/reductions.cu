@@ -21,6 +21,7 @@
 #include "base/checked.hpp"
 #include "math/exponential.hpp"
 #include "math/numbers.hpp"
+#include "ops/numbers.hpp"
 #include "ops/reduction.hpp"
 
 #include <algorithm>
@@ -35,19 +36,6 @@ using ops::StateNumber, ops::StateOf;
 
 constexpr std::int64_t block_elements = 1024;
 
-template <class E>
-__device__ E load_number(DType type, const char *from) {
-    switch (type) {
-        case DType::i32: return static_cast<E>(*reinterpret_cast<const std::int32_t *>(from));
-        case DType::i64: return static_cast<E>(*reinterpret_cast<const std::int64_t *>(from));
-        case DType::i16: return static_cast<E>(*reinterpret_cast<const std::int16_t *>(from));
-        case DType::i8: return static_cast<E>(*reinterpret_cast<const std::int8_t *>(from));
-        case DType::u8: return static_cast<E>(*reinterpret_cast<const std::uint8_t *>(from));
-        case DType::boolean: return static_cast<E>(*reinterpret_cast<const std::uint8_t *>(from) != 0);
-        default: return static_cast<E>(*reinterpret_cast<const double *>(from));
-    }
-}
-
 // The operand's groups, cut into segments.
 struct Groups {
     ops::Reduction reduction;
@@ -60,11 +48,7 @@ struct Groups {
     template <class E>
     __device__ E at(const char *group, std::int64_t i) const {
         const char *from = group + reduction.reduced.offset(i);
-        if constexpr (std::is_same_v<E, float>) {
-            return device::load_element(type, from);
-        } else {
-            return load_number<E>(type, from);
-        }
+        return device::load_as_number<E>(type, from);
     }
     __device__ std::int64_t begin(std::int64_t part) const { return part * segment; }
     __device__ std::int64_t end(std::int64_t part) const { return min(begin(part) + segment, reduction.length); }
@@ -339,12 +323,7 @@ cudaError_t launch_as(const Step &step, const CudaStream &stream, const ReducedR
 
 cudaError_t launch_reduction(const Step &step, const CudaStream &stream) noexcept {
     const ReducedResult result = ops::reduced_result(*step.node);
-    switch (ops::computed_type(result, step.src[0].type)) {
-        case DType::i32: return launch_as<std::int32_t>(step, stream, result);
-        case DType::i64: return launch_as<std::int64_t>(step, stream, result);
-        case DType::f64: return launch_as<double>(step, stream, result);
-        default: return launch_as<float>(step, stream, result);
-    }
+    return ops::visit_number(ops::computed_type(result, step.src[0].type), [&]<class E>(E) { return launch_as<E>(step, stream, result); });
 }
 
 constexpr CudaKernel reduction(Op op) { return {{.op = op, .name = "reduce", .plan = plan_always<plan_states>}, launch_reduction}; }

@@ -4,14 +4,17 @@
 //                dimension in order. No two threads add to one element, so the sums' bits are always equal; neighbours
 //                read neighbouring elements of b (for dimension 0, each its own row)
 //
-// An index outside a is recorded as a fault, and nothing is added for it.
+// I32, I64 and F64 are added as they are, other types in F32. An index outside a is recorded as a fault, and nothing is
+// added for it.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/kernels/layout.hpp"
 #include "cuda/launch.hpp"
+#include "math/numbers.hpp"
 #include "ops/gen/op_facts.hpp"
+#include "ops/numbers.hpp"
 
 namespace tensorlib::core {
 
@@ -25,6 +28,7 @@ struct Along {
     std::int64_t n, b_stride, c_stride, extent, index_stride, n_indices;
 };
 
+template <class E>
 __global__ void scatter_add(View b, DType b_type, Along along, Numbers indices, std::int64_t dim, View c, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
         const RowIndex index = b.index(row);
@@ -36,7 +40,8 @@ __global__ void scatter_add(View b, DType b_type, Along along, Numbers indices, 
             for (std::int64_t j = 0; j < along.n; j++) {
                 const std::int64_t at = j % along.n_indices, number = device::load_index(indices.type, numbers + at * along.index_stride);
                 if (number >= 0 && number < along.extent) {
-                    *reinterpret_cast<float *>(to + number * along.c_stride) += device::load_element(b_type, from + j * along.b_stride);
+                    E &sum = *reinterpret_cast<E *>(to + number * along.c_stride);
+                    sum = math::Numbers<E>::add(sum, device::load_as_number<E>(b_type, from + j * along.b_stride));
                 } else {
                     std::int64_t places[4] = {i % ne[0], repeated.i1, repeated.i2, repeated.i3};
                     std::int64_t extents[4] = {ne[0], ne[1], ne[2], ne[3]};
@@ -61,7 +66,10 @@ cudaError_t launch_scatter(const Step &step, const CudaStream &stream) noexcept 
     indices.view.ne[dim] = 1;
     const std::int64_t rows = b.ne[1] * b.ne[2] * b.ne[3];
     const device::RowGrid grid = device::row_grid(b.ne[0], rows);
-    return launch(stream, {step.kernel->name, grid.grid, grid.block}, scatter_add, b, step.src[1].type, along, indices, dim, sums, rows);
+    return ops::visit_number(step.dst.type, [&]<class E>(E) {
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, scatter_add<E>, b, step.src[1].type, along, indices, dim, sums,
+                      rows);
+    });
 }
 
 constexpr CudaKernel table[] = {{{.op = Op::scatter_add, .name = "scatter_add", .plan = plan_always<>}, launch_scatter}};

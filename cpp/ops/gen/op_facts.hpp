@@ -913,7 +913,6 @@ inline constexpr OpFacts cumsum{
     .op = Op::cumsum,
     .name = "cumsum",
     .operands = cumsum_operands,
-    .result = ResultType::f32,
 };
 
 inline constexpr Operand argmax_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result holds indices"}};
@@ -1269,7 +1268,7 @@ inline constexpr OpFacts scatter_add{
     .name = "scatter_add",
     .operands = scatter_add_operands,
     .attrs = scatter_add_attrs,
-    .result = ResultType::f32,
+    .result = ResultType::of_first,
 };
 
 inline constexpr Operand flip_operands[] = {{.name = "a", .role = Role::read}};

@@ -6,7 +6,7 @@
 //! TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or TL_STATUS_OUT_OF_MEMORY.
 //! The context owns the result. Any thread.
 
-use crate::{tl_context, tl_tensor, tl_type};
+use crate::{tl_context, tl_error, tl_status, tl_tensor, tl_type};
 use core::ffi::c_char;
 
 /// 1 to 6 integers; booleans are 0 and 1.
@@ -169,6 +169,18 @@ extern "C" {
         tensors: *const *mut tl_tensor,
         n_tensors: usize,
     ) -> *mut tl_tensor;
+
+    /// Fails if `b` would repeat as tiles: if one of its extents is neither 1 nor that of `a`, but divides it.
+    /// tl_add() and others take such operands; the operators of bindings call this function first, so that a slip is
+    /// an error. `op` is the name of an operation with two operands, such as "add". All other extents are tl_add()'s
+    /// to check. TL_STATUS_SHAPE_MISMATCH: b would repeat; the message shows both shapes. TL_STATUS_INVALID_ARGUMENT:
+    /// an operand is NULL, or there is no such operation. Any thread. Since 0.1.
+    pub fn tl_refuse_tiles(
+        op: *const c_char,
+        a: *const tl_tensor,
+        b: *const tl_tensor,
+        err: *mut tl_error,
+    ) -> tl_status;
 
     /// Makes the node of any operation by name, for tools, tests and bindings that enumerate operations. `src`
     /// has n_src operands; optional ones may be tl_none(), or missing at the end. `attrs` has n_attrs

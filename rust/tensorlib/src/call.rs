@@ -22,10 +22,18 @@ fn to_error(err: &sys::tl_error, code: i32, shapes: Vec<Vec<i64>>) -> Error {
 
 /// Calls `f` with an error to fill in; the returned status decides between `Ok` and that error.
 pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Result<()> {
+    check_of(Vec::new, f)
+}
+
+/// [`check`] of an operation with operands of these shapes, which the error holds.
+pub(crate) fn check_of(
+    shapes: impl FnOnce() -> Vec<Vec<i64>>,
+    f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status,
+) -> Result<()> {
     let mut err = fresh_error();
     match f(&mut err) {
         sys::TL_STATUS_OK => Ok(()),
-        status => Err(to_error(&err, status.0, Vec::new())),
+        status => Err(to_error(&err, status.0, shapes())),
     }
 }
 

@@ -1,22 +1,23 @@
 //! Operators of tensors and numbers; [`Tensor`] describes them.
 
-use crate::{DType, Error, Result, ScaleOptions, Tensor};
+use crate::call::check_of;
+use crate::{DType, Result, ScaleOptions, Tensor};
+use std::ffi::CStr;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use tensorlib_sys as sys;
 
-/// Fails if `b` repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. All else is the engine's to check.
-fn refuse_tiles(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
-    let tile = (0..4)
-        .map(|dim| (dim, a.extent(dim), b.extent(dim)))
-        .find(|&(_, n, m)| m > 1 && m != n && n != 1 && n % m == 0);
-    let Some((dim, n, m)) = tile else { return Ok(()) };
-    let (of_a, of_b) = (a.shape(), b.shape());
-    let message = format!(
-        "{op}: a is {of_a:?}, b is {of_b:?}: in dimension {dim}, b would repeat {} times. The operator takes equal extents and extents of \
-         1. Repeat b with Tensor::repeat, or call Tensor::{op}, which does",
-        n / m
-    );
-    Err(Error::new(sys::TL_STATUS_SHAPE_MISMATCH.0, message, vec![of_a, of_b]))
+/// Fails if `b` repeats as tiles: if an extent is neither 1 nor that of `a`, but divides it. All else is the operation's to check.
+fn refuse_tiles(op: &CStr, a: &Tensor, b: &Tensor) -> Result<()> {
+    // SAFETY: the name and both handles are valid during the call.
+    check_of(|| vec![a.shape(), b.shape()], |err| unsafe { sys::tl_refuse_tiles(op.as_ptr(), a.raw(), b.raw(), err) })
+}
+
+/// A text that ends with its only NUL.
+const fn as_c_str(text: &str) -> &CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("the text does not end with its only NUL"),
+    }
 }
 
 /// Whether the tensor's elements are computed with as they are. All others are computed with in F32.
@@ -85,7 +86,7 @@ macro_rules! of_tensors {
             fn $method(self, other: $b) -> Result<Tensor> {
                 let ($x, $y) = (self, other);
                 let (a, b): (&Tensor, &Tensor) = ($left, $right);
-                refuse_tiles(stringify!($method), a, b)?;
+                refuse_tiles(as_c_str(concat!(stringify!($method), "\0")), a, b)?;
                 Tensor::$method(a, b)
             }
         }

@@ -48,7 +48,7 @@ fn tiles_are_for_methods() {
     for (name, operator, _) in OPERATORS {
         let Err(Error::ShapeMismatch(failure)) = operator(&a, &b) else { panic!("{name} tiles") };
         assert_eq!(failure.shapes, [vec![4], vec![2]]);
-        for words in [name, "[4]", "[2]", "repeat 2 times", "Tensor::repeat"] {
+        for words in [name, "[4]", "[2]", "repeat 2 times", "repeat()", "\n  a  4\n  b  2\n     ^"] {
             assert!(failure.message.contains(words), "{}", failure.message);
         }
     }

@@ -407,6 +407,25 @@ def scatters():
     for dtype in ("f16", "bf16"):
         yield made(dtype, (5, 3), (5, 4), (1, 4), 1, some(4, 3), dtype=dtype)
     yield made("special", (4, 2), (4, 3), (1, 3), 1, [1, 0, 1], put={0: NAN, 1: INF, 5: -INF, 9: -INF})
+    for dtype in ("i32", "i64", "f64"):
+
+        def numbers(label, a, b, indices, dim, which, put=None, added=None):
+            c = m.case(f"{dtype}_{label}")
+            return c.out(c.moved("scatter_add", c.leaf(*a, dtype=dtype, put=put), c.leaf(*b, dtype=dtype, put=added), c.numbers(*which, shape=indices), dim=dim))
+
+        # Past a piece of 128 elements; along the first dimension, and with an index for each element.
+        yield numbers("rows", (9, 4), (9, 6), (1, 6), 1, some(6, 4))
+        yield numbers("wide_rows", (300, 3), (300, 4), (1, 4), 1, some(4, 3))
+        yield numbers("first", (5, 3), (140, 3), (140, 1), 0, some(140, 5))
+        yield numbers("each", (4, 3), (4, 5), (4, 5), 1, some(20, 3))
+        yield numbers("none", (4, 3), (4, 0), (1, 0), 1, [])
+        # Sums that wrap around, and that F32 has.
+        ends = {"i32": {0: 2**31 - 128, 1: -(2**31)}, "i64": {0: 2**63 - 2**39, 1: -(2**63)}, "f64": {0: INF, 1: NAN}}[dtype]
+        added = {i: {"i32": 2**29, "i64": 2**61, "f64": -INF}[dtype] * (1 - i % 2 * 2) for i in range(6)}
+        yield numbers("ends", (2, 2), (2, 3), (1, 3), 1, [0, 0, 0], put=ends, added=added)
+        c = m.case(f"{dtype}_views")
+        a, b = c.transpose(c.leaf(4, 5, dtype=dtype)), c.transpose(c.leaf(3, 5, dtype=dtype))
+        yield c.out(c.moved("scatter_add", a, b, c.transpose(c.numbers(2, 0, 2, shape=(3, 1))), dim=1))
     for dim in range(4):
         shape, extent = [3, 2, 2, 2], (3, 2, 2, 2)[dim]
         shape[dim] = 5
@@ -439,7 +458,8 @@ def scatters():
     yield refused("shape", "SHAPE_MISMATCH", ("[5, 2] f32", "in dimension 0", "no more elements than a, 4"), (4, 3), (5, 2), (1, 2))
     yield refused("indices", "SHAPE_MISMATCH", ("[1, 3] i32", "dimension 1 of indices must be 1 or divide"), (4, 3), (4, 2), (1, 3))
     yield refused("no_indices", "SHAPE_MISMATCH", ("dimension 1 of indices",), (4, 3), (4, 2), (1, 0))
-    yield refused("type", "TYPE_MISMATCH", ("f16", "a must be f32"), (4, 3), (4, 2), (1, 2), ("f16", "f32", "i32"))
+    for types in (("f16", "f32", "i32"), ("i32", "i64", "i32"), ("f32", "f64", "i32"), ("f64", "f32", "i32"), ("i8", "i8", "i32")):
+        yield refused(f"types_{types[0]}_{types[1]}", "TYPE_MISMATCH", (types[0], types[1], "a f32 and b f32, f16 or bf16, or both i32, i64 or f64"), (4, 3), (4, 2), (1, 2), types)
     yield refused("index_type", "TYPE_MISMATCH", ("indices must be i32 or i64",), (4, 3), (4, 2), (1, 2), ("f32", "f32", "f32"))
 
 

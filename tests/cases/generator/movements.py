@@ -5,6 +5,7 @@ import math
 from .formats import FORMATS
 from .numbers import ROUND, SIZE
 from .tensors import Tensor, contiguous, convert
+from .wide import wrapped
 
 ZERO = (0.0, 0.0)
 
@@ -124,18 +125,19 @@ def add_id(ident, a, b, ids):
 
 
 def scatter_add(ident, a, b, indices, dim):
-    """Sums of elements that have few digits are exact in F32, in any order."""
+    """Sums of elements that have few digits are exact in F32 and F64, in any order. Integers wrap around."""
     assert all(n <= m or d == dim for d, (n, m) in enumerate(zip(b.ne, a.ne))), ident
 
     def at(index):
-        total = a.get(index)[0]
+        exact = int if a.dtype in ("i32", "i64") else float
+        total = exact(a.get(index)[0])
         for j in range(b.ne[dim]):
             i = tuple(j if d == dim else x for d, x in enumerate(index))
             if all(x < n for x, n in zip(i, b.ne)) and int(indices.get(tuple(x % n for x, n in zip(i, indices.ne)))[0]) == index[dim]:
-                total += b.get(i)[0]
-        return convert(total, 0.0, "f32")
+                total += exact(b.get(i)[0])
+        return (wrapped(total, a.dtype), 0.0) if a.dtype in ("i32", "i64") else convert(total, 0.0, a.dtype)
 
-    return Tensor(ident, "f32", a.ne, [a, b, indices], at)
+    return Tensor(ident, a.dtype, a.ne, [a, b, indices], at)
 
 
 def arange(ident, start, stop, step):

@@ -11,6 +11,7 @@ import math
 
 from .numbers import INTEGERS, TINY, UNIT
 from .tensors import Tensor, mul_mat, permute
+from .wide import wrapped
 
 U = UNIT["f32"]
 
@@ -175,7 +176,19 @@ def log_sum_exp(ident, a, dims=(), keep=0):
 
 
 def cumsum(ident, a):
-    return Tensor(ident, "f32", a.ne, [a], lambda index: total(a.line(index[1:])[: index[0] + 1], 39))
+    """Sums in F64 are rounded at most once for each element, and once for the sum before them."""
+    dtype = type_of(a, "i64")
+
+    def at(index):
+        elements = a.line(index[1:])[: index[0] + 1]
+        if dtype == "f32":
+            return total(elements, 39)
+        if dtype == "i64":
+            return wrapped(sum(int(v) for v, _ in elements), "i64"), 0.0
+        value, error = total(elements, 0)
+        return value, error + 2.0**-52 * len(elements) * sum(abs(v) for v, _ in elements) if math.isfinite(value) else 0.0
+
+    return Tensor(ident, dtype, a.ne, [a], at)
 
 
 def rank(descends):

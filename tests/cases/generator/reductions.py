@@ -35,10 +35,28 @@ def sums(op):
     c = Case(f"reductions/{op}_of_a_product")
     yield c.out(c.reduced(op, c.mul_mat(c.leaf(16, 9), c.leaf(16, 3)), **attrs))
     if op == "cumsum":
-        for dtype in ("i32", "f64"):
-            c = Case(f"reductions/{op}_error_{dtype}")
-            yield c.fails("TYPE_MISMATCH", (op, f"a is [4] {dtype}", "f32, f16 or bf16"), op, c.leaf(4, dtype=dtype), **attrs)
+        for dtype in NUMBERS:
+            # A run of 16, a block of 1024.
+            for ne in [(1,), (37, 3), (2100, 2)]:
+                yield made(f"{dtype}_{'x'.join(map(str, ne))}", *ne, dtype=dtype)
+            c = Case(f"reductions/{op}_{dtype}_permuted")
+            yield c.out(c.reduced(op, c.permute(c.leaf(5, 4, 18, dtype=dtype), 1, 2, 0, 3)))
+        yield made("i64_0_rows", 5, 0, dtype="i64")
+        yield made("i64_wraps", 20, dtype="i64", put={i: 2**62 for i in range(20)})
+        yield made("i32_does_not_wrap", 20, dtype="i32", put={i: 2**30 for i in range(20)})
+        yield made("f64_special", 20, 6, dtype="f64", put={0: NAN, 21: INF, 45: -INF, 61: INF, 62: -INF, 80: -0.0, 100: 2.0**-149})
+        c = Case(f"reductions/{op}_error_type")
+        yield c.fails("TYPE_MISMATCH", (op, "a is [32] q4_0", "a float, an integer or bool"), op, c.zero_blocks("q4_0", 32))
 
+
+# What is not F32, F16 or BF16.
+NUMBERS = ("i8", "i16", "i32", "i64", "u8", "bool", "f64")
+# The ends of the types, and neighbours that F32 cannot tell apart.
+ENDS = {
+    "i32": [5, -(2**31), 2**31 - 128, 0, -1, -(2**31) + 128, 2**31 - 256],
+    "i64": [5, -(2**63), 2**63 - 2**39, 0, -1, 2**32, -(2**32), 1 - 2**24, 2**63 - 2**40],
+    "f64": [0, 2.0**-149, -(2.0**-149), 1, 1 - 2.0**-24, -1, 2.0**127, -(2.0**127)],
+}
 
 # Rows whose order is told by few elements, or by their places alone.
 SPECIAL = {0: NAN, 1: -0.0, 2: 0.0, 3: INF, 4: -INF, 5: NAN, 6: 2.0**-149, 7: -(2.0**-149), 8: INF, 9: -INF}
@@ -63,8 +81,18 @@ def orders():
         c = Case(f"reductions/{name}_permuted")
         yield c.out(c.reduced(op, c.permute(c.leaf(3, 2, 29), 1, 2, 0, 3), **attrs))
         if op != "argmax":
+            for dtype in NUMBERS:
+                for ne in [(33, 5, 2), (300, 2)]:
+                    yield made(f"{dtype}_{'x'.join(map(str, ne))}", *ne, dtype=dtype)
+                c = Case(f"reductions/{name}_{dtype}_permuted")
+                yield c.out(c.reduced(op, c.permute(c.leaf(3, 2, 29, dtype=dtype), 1, 2, 0, 3), **attrs))
+            yield made("f64_special", 13, 2, dtype="f64", put={**SPECIAL, **{13 + i: NAN for i in range(13)}})
+            for dtype, ends in ENDS.items():
+                yield made(f"{dtype}_ends", len(ends), dtype=dtype, put=dict(enumerate(ends)))
+            yield made("i64_equal", 20, 2, dtype="i64", put={i: i // 5 % 2 for i in range(40)})
+            yield made("i64_0_rows", 5, 0, dtype="i64")
             c = Case(f"reductions/{name}_error_type")
-            yield c.fails("TYPE_MISMATCH", (op, "a is [4] i32", "f32, f16 or bf16"), op, c.leaf(4, dtype="i32"), **attrs)
+            yield c.fails("TYPE_MISMATCH", (op, "a is [32] q4_0", "a float, an integer or bool"), op, c.zero_blocks("q4_0", 32), **attrs)
     for label, n, k in [("all", 40, 40), ("none", 7, 0), ("one", 300, 1), ("many", 1500, 400), ("of_nothing", 0, 0)]:
         c = Case(f"reductions/top_k_{label}")
         yield c.out(c.reduced("top_k", c.leaf(n, 2), k=k))

@@ -1261,13 +1261,12 @@ pub fn mean(self: Context, a: Tensor, options: MeanOptions) Error!Tensor {
 ///
 /// Computes `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`.
 ///
-/// The sum of the preceding blocks of 1024 elements is computed as by `sum`. Within such a block, elements are
-/// summed in f32 in blocks of 256: runs of 16 pairwise, and these one after another. The error is at most 2^-18.7
-/// of the sum of the magnitudes up to the element.
+/// In f32, the sum of the preceding blocks of 1024 elements is computed as by `sum`. Within such a block, elements
+/// are summed in blocks of 256: runs of 16 pairwise, and these one after another. The error is at most 2^-18.7 of
+/// the sum of the magnitudes up to the element.
 /// - Shapes: `c` has the shape of `a`.
-/// - Types: `a` is f32, f16 or bf16. `c` is f32, like all sums, because a long sum has more digits than 16 bits
-///   hold.
-/// - Result: f32.
+/// - Types: `a` is a float, an integer or bool. `c` is f32 for f32, f16 and bf16, f64 for f64, and otherwise i64,
+///   which wraps around where it overflows. f64 is computed in f64, in an order that depends on the shape alone.
 pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }
@@ -1320,7 +1319,7 @@ pub const ArgsortOptions = struct {
 ///
 /// Equal elements keep their order in both directions. -0 and 0 are equal, and NaN is last in both directions.
 /// - Shapes: `c` has the shape of `a`. Rows have at most 2^31 - 1 elements.
-/// - Types: `a` is f32, f16 or bf16.
+/// - Types: `a` is a float, an integer or bool.
 /// - Result: i32.
 pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
     const params: c.tl_argsort_params = .{
@@ -1336,7 +1335,7 @@ pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
 /// Among equal elements, the one with the smaller index comes first. -0 and 0 are equal, and NaN is less than
 /// everything else.
 /// - Shapes: `a` {n, m, x, y}, `c` {k, m, x, y}. k is 0 to n, and n is at most 2^31 - 1.
-/// - Types: `a` is f32, f16 or bf16.
+/// - Types: `a` is a float, an integer or bool.
 /// - Result: i32.
 /// - `k`: number of elements of each row. Range: 0 to 2^31 - 1.
 pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
@@ -1853,11 +1852,12 @@ pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
 /// Computes `c = a`; `c[indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3], i1, i2, i3] += b[i0, i1, i2, i3]`.
 ///
 /// The formula is for `dim` 0. For another dimension, the index takes the place of i1, i2 or i3. Elements are
-/// added in f32 in the order of `b`, so the bits are always the same. `a` is not changed.
+/// added in the order of `b`, so the bits are always the same. Integers wrap around. `a` is not changed.
 /// - Shapes: `c` has the shape of `a`. In dimensions other than `dim`, `b` is at most as large as `a`. `indices`
 ///   {n0, n1, n2, n3} is broadcast to `b`: each of its dimensions is 1 or divides that of `b`.
-/// - Types: `a` is f32, `b` is f32, f16 or bf16, and `indices` is i32 or i64.
-/// - Result: f32.
+/// - Types: `a` is f32 and `b` is f32, f16 or bf16, or both are i32, i64 or f64. `indices` is i32 or i64. `c` has
+///   the type of `a`.
+/// - Result: The type of `a`.
 /// - `dim`: the dimension; 0 is the contiguous one. Range: 0 to 3.
 /// - Computing fails with `error.InvalidArgument` for an index out of range, for which nothing is added. The
 ///   message names the first such element.
