@@ -329,10 +329,16 @@ pub struct Embed {
     /// else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub dimensions: Option<u32>,
+    /// Print how much each token of a line matters, by the model's sparse head (BGE-M3): ID:WEIGHT for each
+    #[arg(long, conflicts_with_all = ["per_token", "pooling", "dimensions"])]
+    pub sparse: bool,
+    /// Print a vector for each token of a line, by the model's multi-vector head (BGE-M3), and an empty line after them
+    #[arg(long, conflicts_with_all = ["pooling", "dimensions"])]
+    pub per_token: bool,
     /// Language models: the most tokens of a line [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,
-    /// JSON: an array per line
+    /// JSON: an array per line; with --sparse an object with the ids as names, with --per-token an array of arrays
     #[arg(long)]
     pub json: bool,
 }

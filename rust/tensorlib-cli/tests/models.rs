@@ -12,7 +12,8 @@ use serde_json::Value as Json;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Stdio;
-use tensorlib::{DType, Value};
+use tensorlib::{BackendOptions, DType, Value};
+use tensorlib_models::{Encoder, EncoderOptions};
 
 /// A decoder's GGUF file with additional metadata.
 fn decoder(folder: &Folder, extra: &[(&str, Value)]) -> String {
@@ -599,6 +600,57 @@ fn a_vector_a_line() {
     metadata.extend(vocabulary(spec.vocabulary));
     tensors.write_gguf(Path::new(&gguf), &metadata);
     assert_eq!(rows(&tool_with(&["embed", &gguf], b"hello\nyou\n")).len(), 2);
+}
+
+#[test]
+fn weights_and_vectors_of_tokens() {
+    let folder = Folder::new("models-tokens");
+    let (path, spec) = encoder_folder(&folder);
+    tool_with(&["embed", &path, "--sparse"], b"w3\n").expect(1, &["no file sparse_linear.safetensors"]);
+    tool_with(&["embed", &path, "--per-token"], b"w3\n").expect(1, &["no file colbert_linear.safetensors"]);
+    for (name, outputs) in [("sparse_linear", 1), ("colbert_linear", 24)] {
+        let (mut head, mut random) = (Tensors::default(), Random(outputs as u64));
+        head.add(&mut random, "weight", &[spec.width as i64, outputs], 0.0, 0.25, DType::F32);
+        head.add(&mut random, "bias", &[outputs], 0.0, 0.3, DType::F32);
+        let file = Path::new(&path).join(format!("{name}.safetensors"));
+        head.write_safetensors(&file, |name, _| name.into(), |_| false);
+    }
+    let texts = ["w3 w5 w7 w3", "", "w1 w2"];
+    let input = texts.join("\n") + "\n";
+    let run = |more: &[&str]| tool_with(&[&["embed", &path, "-t", "1"][..], more].concat(), input.as_bytes());
+    let backend = BackendOptions::new().threads(1).open("cpu").unwrap();
+    let encoder = Encoder::open(&path, &backend, &EncoderOptions::new()).unwrap();
+    let weights = encoder.embed_sparse(&texts).unwrap();
+    let lines = weights.iter().map(|one| one.iter().map(|(id, x)| format!("{id}:{x}")).collect::<Vec<_>>().join(" "));
+    let ended = run(&["--sparse"]);
+    assert_eq!(ended.out.lines().collect::<Vec<_>>(), lines.collect::<Vec<_>>(), "{ended:?}");
+    assert!(weights.iter().map(Vec::len).sum::<usize>() > 2, "{weights:?}");
+    let json: Vec<Json> =
+        run(&["--sparse", "--json"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (json, weights) in json.iter().zip(&weights) {
+        assert_eq!(json.as_object().unwrap().len(), weights.len());
+        assert!(
+            weights.iter().all(|(id, x)| json[id.to_string()].as_f64().unwrap() as f32 == *x),
+            "{json} {weights:?}"
+        );
+    }
+    let vectors = encoder.embed_each_token(&texts).unwrap();
+    let json: Vec<Vec<Vec<f32>>> =
+        run(&["--per-token", "--json"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(json, vectors);
+    let plain = run(&["--per-token"]).out;
+    let of_line = |vectors: &Vec<Vec<f32>>| {
+        let lines = vectors.iter().map(|v| v.iter().map(f32::to_string).collect::<Vec<_>>().join(" ") + "\n");
+        lines.collect::<String>() + "\n"
+    };
+    assert_eq!(plain, vectors.iter().map(of_line).collect::<String>());
+    for both in [["--sparse", "--per-token"], ["--sparse", "--pooling=cls"], ["--per-token", "--dimensions=3"]] {
+        run(&both).expect(2, &["cannot be used with"]);
+    }
+    let decoder = decoder(&folder, &[]);
+    for option in ["--sparse", "--per-token"] {
+        tool_with(&["embed", &decoder, option], b"").expect(2, &[option, "encoders alone"]);
+    }
 }
 
 #[test]

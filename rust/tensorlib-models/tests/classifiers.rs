@@ -59,6 +59,7 @@ fn logits_are_those_of_double_precision() {
         ("mpnet", "mpnet.", Spec::mpnet().with_labels(2), false),
         ("distilbert", "distilbert.", Spec::distilbert().with_labels(2), false),
         ("electra", "electra.", Spec::electra().with_labels(3), false),
+        ("deberta-v2", "deberta.", Spec::deberta().with_labels(3), false),
         ("new", "new.", Spec::gte().with_labels(1), false),
         ("bert", "bert.", Spec::jina().with_labels(1), false),
         ("modernbert", "model.", Spec::modernbert().with_labels(1), false),

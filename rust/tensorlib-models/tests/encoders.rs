@@ -14,7 +14,7 @@ use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 type Known = (&'static str, fn() -> Spec);
 
 /// An architecture of each kind.
-const FAMILIES: [Known; 11] = [
+const FAMILIES: [Known; 14] = [
     ("bert", Spec::new),
     ("mpnet", Spec::mpnet),
     ("nomic_bert", Spec::nomic),
@@ -26,6 +26,9 @@ const FAMILIES: [Known; 11] = [
     ("bert", Spec::jina_code),
     ("nomic_bert", Spec::nomic_experts),
     ("new", Spec::gte),
+    ("t5", Spec::t5),
+    ("mt5", Spec::t5_gated),
+    ("deberta-v2", Spec::deberta),
 ];
 
 /// Lines of many lengths, some of them equal.
@@ -73,6 +76,10 @@ fn vectors_are_those_of_double_precision() {
         ("gte", "", Spec { stretch: 1.0, ..Spec::gte() }),
         ("nomic_bert", "", Spec::nomic_experts()),
         ("nomic_bert", "bert.", Spec::nomic_experts()),
+        ("t5", "", Spec::t5()),
+        ("mt5", "", Spec::t5_gated()),
+        ("deberta-v2", "deberta.", Spec::deberta()),
+        ("deberta-v2", "", Spec { embedding: 64, span: 256, farthest: 512, ..Spec::deberta() }),
     ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
@@ -80,9 +87,11 @@ fn vectors_are_those_of_double_precision() {
             let tensors = spec.tensors(i as u64, dtype);
             let mut paths: Vec<PathBuf> = vec![folder.path("hub")];
             write_folder(&paths[0], &spec, &tensors, kind, prefix);
-            if ["bert", "nomic_bert", "modernbert", "gemma3_text"].contains(&kind) {
+            if ["bert", "nomic_bert", "modernbert", "gemma3_text", "t5", "mt5"].contains(&kind) {
                 paths.push(folder.path("model.gguf"));
-                tensors.without_shared_bias().write_gguf(&paths[1], &metadata(&spec));
+                let tensors = tensors.without_shared_bias();
+                let tensors = if spec.is_t5() { tensors.with_encoder_marks() } else { tensors };
+                tensors.write_gguf(&paths[1], &metadata(&spec));
             }
             for path in paths {
                 // Converters leave out the bias of experts.
@@ -279,6 +288,29 @@ fn settings_that_are_not_known() {
         ),
         ("new", r#""logn_attention_scale": true"#, "logn_attention_scale: is true: false is supported"),
         ("new", r#""pack_qkv": false"#, "tensor 'encoder.layer.0.attention.q_proj.weight' is missing"),
+        ("t5", r#""relative_attention_num_buckets": 64"#, "relative_attention_num_buckets: is 64: 32 is known"),
+        ("t5", r#""relative_attention_max_distance": 256"#, "relative_attention_max_distance: is 256: 128 is known"),
+        ("t5", r#""feed_forward_proj": "swish""#, "feed_forward_proj: is 'swish': relu, gelu, gelu_new, gated-gelu"),
+        ("t5", r#""feed_forward_proj": "gated-gelu""#, "DenseReluDense.wi_0.weight' is missing"),
+        ("t5", r#""d_kv": 0"#, "d_kv: is 0: a whole number from 1"),
+        ("t5", r#""d_kv": 16"#, "layer.0.SelfAttention.q.weight' is [64, 72] f32: [64, 48] is expected"),
+        ("deberta-v2", r#""conv_kernel_size": 3"#, "conv_kernel_size: is 3: models with a convolution are not known"),
+        ("deberta-v2", r#""pos_att_type": "c2p|p2p""#, "pos_att_type: has 'p2p': c2p and p2c are known"),
+        ("deberta-v2", r#""pos_att_type": ["c2p", 3]"#, "pos_att_type"),
+        ("deberta-v2", r#""relative_attention": false"#, "relative_attention: is false, although pos_att_type"),
+        (
+            "deberta-v2",
+            r#""norm_rel_ebd": "batch_norm""#,
+            "norm_rel_ebd: is 'batch_norm': layer_norm and none are known",
+        ),
+        ("deberta-v2", r#""max_relative_positions": 9"#, "max_relative_positions: is 9: more than 9 is valid with 16"),
+        ("deberta-v2", r#""position_buckets": 8"#, "encoder.rel_embeddings.weight' is [64, 32] f32: [64, 16] is"),
+        ("deberta-v2", r#""share_att_key": false"#, "attention.self.pos_key_proj.weight' is missing"),
+        ("deberta-v2", r#""position_biased_input": true"#, "embeddings.position_embeddings.weight' is missing"),
+        ("deberta-v2", r#""attention_head_size": 8"#, "attention_head_size: is 8: 16 is known"),
+        ("deberta-v2", r#""pooler_hidden_size": 8"#, "pooler_hidden_size: is 8: 64 is known"),
+        ("deberta-v2", r#""pooler_hidden_act": "mish""#, "pooler_hidden_act: is 'mish': gelu, tanh, relu is known"),
+        ("deberta-v2", r#""z_steps": 2"#, "z_steps: is 2: 0, 1 is supported"),
         (
             "nomic_bert",
             r#""model_type": "eurobert""#,

@@ -1,4 +1,4 @@
-//! `tensorlib embed`: converts lines of text to vectors.
+//! `tensorlib embed`: converts lines of text to vectors, or to weights or vectors of their tokens.
 
 use crate::args::Embed;
 use crate::failure::{Exit, Failure, Outcome};
@@ -7,7 +7,7 @@ use crate::terminal::signals;
 use crate::terminal::texts::Texts;
 use std::io::Write;
 use tensorlib::Backend;
-use tensorlib_models::{EmbedTexts, EncoderOptions, ModelKind};
+use tensorlib_models::{EmbedTexts, EncoderOptions, Error, ModelKind};
 
 /// Runs the command.
 pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
@@ -25,6 +25,13 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     if unsafe { ModelKind::of_mapped(&options.model)? } != ModelKind::Encoder {
+        if options.sparse || options.per_token {
+            let option = if options.sparse { "--sparse" } else { "--per-token" };
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{option}: encoders alone have such heads, and this is a language model"),
+            ));
+        }
         let context = options.ctx.unwrap_or(0) as usize;
         let (backend, embedder) = model::embedder(&options.devices, &options.model, load, options.dtype, context)?;
         return embed(options, &embedder, &backend, out);
@@ -33,18 +40,44 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         return Err(Failure::new(Exit::Usage, "--ctx: language models alone have it, and this is an encoder"));
     }
     let encoder = model::encoder(&options.devices, &options.model, load, options.dtype)?;
-    embed(options, &encoder, encoder.backend(), out)
+    let backend = encoder.backend();
+    if options.sparse {
+        let compute =
+            |first, lines: &[Vec<u32>], progress: Progress| encoder.embed_sparse_lines(first, lines, progress);
+        return answer(options, &encoder, backend, compute, print_weights, out);
+    }
+    if options.per_token {
+        let compute =
+            |first, lines: &[Vec<u32>], progress: Progress| encoder.embed_each_token_lines(first, lines, progress);
+        return answer(options, &encoder, backend, compute, print_vectors, out);
+    }
+    embed(options, &encoder, backend, out)
 }
 
+type Progress<'a> = &'a mut dyn FnMut(usize) -> bool;
+
 fn embed(options: &Embed, model: &dyn EmbedTexts, backend: &Backend, out: &mut dyn Write) -> Outcome<Exit> {
+    let compute = |first, lines: &[Vec<u32>], progress: Progress| model.embed_lines(first, lines, progress);
+    answer(options, model, backend, compute, print, out)
+}
+
+/// Reads all lines, and prints what `compute(number of the first line, lines, progress)` makes of each.
+fn answer<T>(
+    options: &Embed,
+    model: &dyn EmbedTexts,
+    backend: &Backend,
+    compute: impl Fn(usize, &[Vec<u32>], Progress) -> Result<Vec<T>, Error>,
+    print: impl Fn(&T, bool, &mut dyn Write) -> std::io::Result<()>,
+    out: &mut dyn Write,
+) -> Outcome<Exit> {
     let mut texts = Texts::new()?;
     texts.answer(
         |_, line| Ok(model.tokenize_text(line)?),
         |first, lines, progress| {
             let lines: Vec<Vec<u32>> = lines.iter().map(|line| line.ids.clone()).collect();
-            model.embed_lines(first, &lines, progress)
+            compute(first, &lines, progress)
         },
-        |vector: Vec<f32>, out| print(&vector, options.json, out),
+        |result, out| Ok(print(&result, options.json, out)?),
         out,
     )?;
     model::say_memory(&options.devices, backend, &model.memory());
@@ -52,13 +85,52 @@ fn embed(options: &Embed, model: &dyn EmbedTexts, backend: &Backend, out: &mut d
     Ok(Exit::Success)
 }
 
-fn print(vector: &[f32], json: bool, out: &mut dyn Write) -> Outcome<()> {
+fn print(vector: &Vec<f32>, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    print_numbers(vector, json, out)?;
+    writeln!(out)
+}
+
+fn print_numbers(numbers: &[f32], json: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let (open, between, close) = if json { ("[", ",", "]") } else { ("", " ", "") };
-    out.write_all(open.as_bytes())?;
-    for (i, x) in vector.iter().enumerate() {
-        let between = if i > 0 { between } else { "" };
-        write!(out, "{between}{x}")?;
+    print_list(numbers, (open, between, close), out, |x, out| write!(out, "{x}"))
+}
+
+fn print_weights(weights: &Vec<(u32, f32)>, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let marks = if json { ("{", ",", "}") } else { ("", " ", "") };
+    print_list(weights, marks, out, |(id, weight), out| {
+        if json {
+            write!(out, "\"{id}\":{weight}")
+        } else {
+            write!(out, "{id}:{weight}")
+        }
+    })?;
+    writeln!(out)
+}
+
+fn print_vectors(vectors: &Vec<Vec<f32>>, json: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    if json {
+        print_list(vectors, ("[", ",", "]"), out, |vector, out| print_numbers(vector, true, out))?;
+    } else {
+        for vector in vectors {
+            print(vector, false, out)?;
+        }
     }
-    writeln!(out, "{close}")?;
-    Ok(())
+    writeln!(out)
+}
+
+/// Prints items between the marks (before all, between two, after all).
+fn print_list<T>(
+    items: &[T],
+    (open, between, close): (&str, &str, &str),
+    out: &mut dyn Write,
+    print: impl Fn(&T, &mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    out.write_all(open.as_bytes())?;
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            out.write_all(between.as_bytes())?;
+        }
+        print(item, out)?;
+    }
+    out.write_all(close.as_bytes())
 }

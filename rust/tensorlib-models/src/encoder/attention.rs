@@ -2,6 +2,7 @@
 
 use super::batches::Group;
 use super::layer::Run;
+use super::relative::Projected;
 use super::shape::{Positions, Shape, Windows};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -54,55 +55,91 @@ fn near_mask(ctx: &Context, reach: i64, longest: i64, value: impl Fn(i64) -> f32
     Ok(mask)
 }
 
-/// Attention of each line to itself: lines of one length form the batch of one node, without padding. With a window,
-/// each piece of a line attends to the tokens near it.
-pub fn attended(run: &Run, windows: Option<&Windows>, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
-    let width = run.shape.heads * run.shape.head;
-    let of_group = |group: &Group| {
-        let (length, lines) = (group.length as i64, group.lines as i64);
-        let attend = |queries: Range<i64>, keys: Range<i64>, mask: Option<&Tensor>| {
-            let q = part(q, group.start, group.length, lines, queries)?;
-            attend(run, group, q, [k, v], keys, mask)
-        };
-        let c = match near_of(run, windows) {
-            Some(near) if near.reach + 1 < length || windows.is_none() => {
-                let piece = |first: i64| {
-                    let queries = first..(first + PIECE).min(length);
-                    let keys = (first - near.reach).max(0)..(queries.end + near.reach).min(length);
-                    let mask = near.part(&keys, &queries)?;
-                    attend(queries, keys, Some(&mask))
-                };
-                joined((0..length).step_by(PIECE as usize).map(piece).collect::<Result<_>>()?)?
-            }
-            _ => attend(0..length, 0..length, biases(run, length, length)?.as_ref())?,
-        };
-        Ok(c.reshape([width, length * lines])?)
-    };
-    joined(run.batch.groups.iter().map(of_group).collect::<Result<_>>()?)
+/// A layer's attention of lines to themselves.
+pub struct Attention<'a> {
+    pub run: &'a Run<'a>,
+    /// The layer's windows, if it has them.
+    pub windows: Option<&'a Windows>,
+    /// The layer's keys and queries of distances, if it has them.
+    pub distances: Option<Projected<'a>>,
+    /// Queries, keys and values, [head, heads, tokens].
+    pub qkv: [&'a Tensor; 3],
 }
 
-/// The mask by distance in a layer with a window, or in each layer of a model with slopes.
-fn near_of<'a>(run: &'a Run, windows: Option<&Windows>) -> Option<&'a NearMask> {
-    let has_slopes = matches!(run.shape.positions, Positions::Slopes(_));
-    run.near.as_ref().filter(|_| windows.is_some() || has_slopes)
-}
-
-/// Attention of each line's first token, of which `q` has the queries, to the line.
-pub fn attended_first(run: &Run, windows: Option<&Windows>, [q, k, v]: [&Tensor; 3]) -> Result<Tensor> {
-    let (mut all, mut before) = (Vec::new(), 0);
-    for group in &run.batch.groups {
-        let (length, lines) = (group.length as i64, group.lines as i64);
-        let near = windows.map_or(length, |windows| length.min(windows.distance + 1));
-        let q = part(q, before, 1, lines, 0..1)?;
-        let mask = match near_of(run, windows).filter(|_| windows.is_none()) {
-            Some(slopes) => Some(slopes.part(&(0..near), &(0..1))?),
-            None => biases(run, near, 1)?,
+impl Attention<'_> {
+    /// Attention of each line to itself: lines of one length form the batch of one node, without padding. With a window,
+    /// each piece of a line attends to the tokens near it.
+    pub fn of_all(&self) -> Result<Tensor> {
+        let run = self.run;
+        let width = run.shape.heads * run.shape.head;
+        let of_group = |group: &Group| {
+            let (length, lines) = (group.length as i64, group.lines as i64);
+            let attend = |queries: Range<i64>, keys: Range<i64>, mask: Option<&Tensor>| {
+                let q = part(self.qkv[0], group.start, group.length, lines, queries)?;
+                self.attend(group, q, keys, mask)
+            };
+            let c = match self.near() {
+                Some(near) if near.reach + 1 < length || self.windows.is_none() => {
+                    let piece = |first: i64| {
+                        let queries = first..(first + PIECE).min(length);
+                        let keys = (first - near.reach).max(0)..(queries.end + near.reach).min(length);
+                        let mask = near.part(&keys, &queries)?;
+                        attend(queries, keys, Some(&mask))
+                    };
+                    joined((0..length).step_by(PIECE as usize).map(piece).collect::<Result<_>>()?)?
+                }
+                _ => attend(0..length, 0..length, self.biases(length, length)?.as_ref())?,
+            };
+            Ok(c.reshape([width, length * lines])?)
         };
-        let c = attend(run, group, q, [k, v], 0..near, mask.as_ref())?;
-        all.push(c.reshape([run.shape.heads * run.shape.head, lines])?);
-        before += group.lines;
+        joined(run.batch.groups.iter().map(of_group).collect::<Result<_>>()?)
     }
-    joined(all)
+
+    /// Attention of each line's first token to the line. The queries are those of first tokens alone.
+    pub fn of_firsts(&self) -> Result<Tensor> {
+        let run = self.run;
+        let (mut all, mut before) = (Vec::new(), 0);
+        for group in &run.batch.groups {
+            let (length, lines) = (group.length as i64, group.lines as i64);
+            let near = self.windows.map_or(length, |windows| length.min(windows.distance + 1));
+            let q = part(self.qkv[0], before, 1, lines, 0..1)?;
+            let mask = match self.near().filter(|_| self.windows.is_none()) {
+                Some(slopes) => Some(slopes.part(&(0..near), &(0..1))?),
+                None => self.biases(near, 1)?,
+            };
+            let c = self.attend(group, q, 0..near, mask.as_ref())?;
+            all.push(c.reshape([run.shape.heads * run.shape.head, lines])?);
+            before += group.lines;
+        }
+        joined(all)
+    }
+
+    /// The mask by distance in a layer with a window, or in each layer of a model with slopes.
+    fn near(&self) -> Option<&NearMask> {
+        let has_slopes = matches!(self.run.shape.positions, Positions::Slopes(_));
+        self.run.near.as_ref().filter(|_| self.windows.is_some() || has_slopes)
+    }
+
+    /// The attention of these queries of a group's lines, [head, queries, heads, lines], to some of its keys: [elements
+    /// of all heads, queries, lines].
+    fn attend(&self, group: &Group, q: Tensor, keys: Range<i64>, mask: Option<&Tensor>) -> Result<Tensor> {
+        let (run, lines) = (self.run, group.lines as i64);
+        let of = |t: &Tensor| part(t, group.start, group.length, lines, keys.clone());
+        let (k, v) = (of(self.qkv[1])?, of(self.qkv[2])?);
+        let mut options = FlashAttnExtOptions::new().scale(run.shape.attention_scale);
+        if let Positions::Slopes(steepness) = run.shape.positions {
+            options = options.max_bias(steepness);
+        }
+        let products = self.distances.as_ref().map(|distances| distances.mask(&q, &k)).transpose()?;
+        let c = q.flash_attn_ext(&k, &v, products.as_ref().or(mask), None, options)?;
+        Ok(c.reshape([run.shape.heads * run.shape.head, -1, lines])?)
+    }
+
+    /// The biases of the first keys and queries.
+    fn biases(&self, keys: i64, queries: i64) -> Result<Option<Tensor>> {
+        let part = |all: &Tensor| all.slice([0, 0, 0], [keys, queries, self.run.shape.heads]);
+        Ok(self.run.biases.as_ref().map(part).transpose()?)
+    }
 }
 
 /// These tokens of `lines` lines as [head, tokens, heads, lines]: lines of `length` tokens, from the token `start` of t,
@@ -114,31 +151,6 @@ fn part(t: &Tensor, start: usize, length: usize, lines: i64, tokens: Range<i64>)
     let (shape, strides) =
         ([shape[0], tokens.end - tokens.start, shape[1], lines], [of_token, of_head, of_token * length]);
     Ok(t.view(shape, &strides, first)?)
-}
-
-/// The attention of these queries of a group's lines to some of its keys: [elements of all heads, queries, lines].
-fn attend(
-    run: &Run,
-    group: &Group,
-    q: Tensor,
-    [k, v]: [&Tensor; 2],
-    keys: Range<i64>,
-    mask: Option<&Tensor>,
-) -> Result<Tensor> {
-    let lines = group.lines as i64;
-    let of = |t: &Tensor| part(t, group.start, group.length, lines, keys.clone());
-    let mut options = FlashAttnExtOptions::new().scale(run.shape.attention_scale);
-    if let Positions::Slopes(steepness) = run.shape.positions {
-        options = options.max_bias(steepness);
-    }
-    let c = q.flash_attn_ext(&of(k)?, &of(v)?, mask, None, options)?;
-    Ok(c.reshape([run.shape.heads * run.shape.head, -1, lines])?)
-}
-
-/// The biases of the first keys and queries.
-fn biases(run: &Run, keys: i64, queries: i64) -> Result<Option<Tensor>> {
-    let part = |all: &Tensor| all.slice([0, 0, 0], [keys, queries, run.shape.heads]);
-    Ok(run.biases.as_ref().map(part).transpose()?)
 }
 
 /// Joins tensors along dimension 1, neighbours first, so that each element is copied only log2(parts) times.

@@ -19,14 +19,15 @@ enum Gate {
 
 impl Gate {
     fn load(weights: &Weights, shape: &Shape, name: &str, rows: GateRows) -> Result<Self> {
-        if !matches!(shape.activation, Activation::Gated(_)) {
-            return Ok(Gate::None);
-        }
         // Converters also store both halves of a matrix apart.
-        if rows == GateRows::Own || weights.shape_of(&format!("{name}.weight")).is_some() {
-            return Ok(Gate::Own(weights.linear(name, shape.width, shape.ffn)?));
+        let is_stored = weights.shape_of(&format!("{name}.weight")).is_some();
+        let own = || Ok(Gate::Own(weights.linear(name, shape.width, shape.ffn)?));
+        match shape.activation {
+            Activation::Gated(_) if rows == GateRows::Own || is_stored => own(),
+            Activation::Gated(_) => Ok(Gate::Half { swapped: rows == GateRows::Second }),
+            Activation::GatedIfStored(_) if is_stored => own(),
+            _ => Ok(Gate::None),
         }
-        Ok(Gate::Half { swapped: rows == GateRows::Second })
     }
 }
 
@@ -72,7 +73,7 @@ impl Dense {
     fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let up = self.up.forward(x, &run.pass)?;
         let hidden = match (run.shape.activation, &self.gate) {
-            (Activation::Gated(op), Gate::Own(gate)) => {
+            (Activation::Gated(op) | Activation::GatedIfStored(op), Gate::Own(gate)) => {
                 gate.forward(x, &run.pass)?.glu(Some(&up), op, GluOptions::new().split(true))?
             }
             (Activation::Gated(op), Gate::Half { swapped }) => up.glu(None, op, GluOptions::new().swapped(*swapped))?,
@@ -87,7 +88,7 @@ fn activated(x: &Tensor, activation: Activation) -> Result<Tensor> {
     Ok(match activation {
         Activation::Gelu => x.gelu()?,
         Activation::GeluErf => x.gelu_erf()?,
-        Activation::Relu => x.relu()?,
+        Activation::Relu | Activation::GatedIfStored(_) => x.relu()?,
         Activation::Gated(_) => return Err(Error::internal("a layer without its gate")),
     })
 }

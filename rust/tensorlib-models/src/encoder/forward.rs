@@ -78,7 +78,7 @@ impl Encoder {
     pub(super) fn hidden(&self, ctx: &Context, lines: &[Line], batch: &Batch, firsts: bool) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
-            Positions::Turned(_) | Positions::Slopes(_) => 0,
+            Positions::Turned(_) | Positions::Slopes(_) | Positions::Distances => 0,
         };
         let (mut ids, mut kinds, mut positions) = (Vec::new(), Vec::new(), Vec::new());
         let index = |id: &u32| i32::try_from(*id).unwrap_or(i32::MAX);
@@ -107,9 +107,14 @@ impl Encoder {
             };
             x = (&x + &added)?;
         }
-        x = normed(self.norm.as_ref(), &x, &pass)?;
+        if !self.shape.norm_after_project {
+            x = normed(self.norm.as_ref(), &x, &pass)?;
+        }
         if let Some(project) = &self.project {
             x = project.forward(&x, &pass)?;
+        }
+        if self.shape.norm_after_project {
+            x = normed(self.norm.as_ref(), &x, &pass)?;
         }
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
         let run = Run {
@@ -118,6 +123,7 @@ impl Encoder {
             positions: &positions,
             biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
             near: NearMask::of(ctx, &self.shape, longest)?,
+            distances: self.distances.as_ref().map(|distances| distances.of(ctx, longest, &pass)).transpose()?,
             pass,
         };
         let firsts = if firsts { Some(Firsts::of(ctx, batch)?) } else { None };

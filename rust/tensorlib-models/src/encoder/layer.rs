@@ -1,12 +1,13 @@
 //! One layer of an encoder: attention and feed-forward, each with norms.
 
-use super::attention::{attended, attended_first, joined, NearMask};
+use super::attention::{joined, Attention, NearMask};
 use super::batches::Batch;
 use super::feed::Feed;
+use super::relative::Near;
 use super::shape::{GateRows, Norms, Positions, QueryNorms, Shape};
 use crate::norm::{normed, Norm};
 use crate::weights::Weights;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::nn::{Linear, Module, Pass};
 use tensorlib::{Context, Tensor};
 
@@ -20,6 +21,8 @@ pub struct Run<'a> {
     pub biases: Option<Tensor>,
     /// What attention adds by distance in all layers, or in those with a window.
     pub near: Option<NearMask>,
+    /// The vectors of distances, which attention multiplies with contents.
+    pub distances: Option<Near>,
     /// The pass of all layers, which is for evaluation.
     pub pass: Pass,
 }
@@ -77,6 +80,8 @@ pub struct Layer {
     feed_end: Option<Norm>,
     /// Whether tokens attend only to near ones.
     has_window: bool,
+    /// What makes keys and queries of distances, if the layer's own matrices do not.
+    of_distances: [Option<Linear>; 2],
 }
 
 impl Projections {
@@ -107,9 +112,12 @@ impl Layer {
         let is_around = shape.norms == Norms::Around;
         let (attention_norm, feed_norm) = match shape.norms {
             Norms::After => (Some(norm("attn_output_norm", width)?), norm("layer_output_norm", width)?),
-            Norms::Before | Norms::Around => {
-                ((is_around || number > 0).then(|| norm("attn_norm", width)).transpose()?, norm("ffn_norm", width)?)
-            }
+            Norms::Before { .. } | Norms::Around => (
+                (shape.norms != Norms::Before { first: false } || number > 0)
+                    .then(|| norm("attn_norm", width))
+                    .transpose()?,
+                norm("ffn_norm", width)?,
+            ),
         };
         let end = |part: &str| is_around.then(|| norm(part, width)).transpose();
         Ok(Layer {
@@ -124,6 +132,15 @@ impl Layer {
             feed_norm,
             feed_end: end("post_ffw_norm")?,
             has_window: shape.windows.as_ref().is_some_and(|windows| windows.has(number)),
+            of_distances: match shape.relative.filter(|relative| !relative.shared) {
+                Some(relative) => {
+                    let own = |is_there: bool, part: &str| {
+                        is_there.then(|| weights.linear(&name(part), width, heads * head)).transpose()
+                    };
+                    [own(relative.keys, "attn_distance_k")?, own(relative.queries, "attn_distance_q")?]
+                }
+                None => [None, None],
+            },
         })
     }
 
@@ -144,7 +161,7 @@ impl Layer {
                 let sum = (&self.feed.forward(run, &x)? + &x)?;
                 self.feed_norm.forward(&sum, &run.pass)
             }
-            Norms::Before | Norms::Around => {
+            Norms::Before { .. } | Norms::Around => {
                 let attended = self.attention(run, &normed(norm, x, &run.pass)?, firsts)?;
                 let x = (&normed(self.attention_end.as_ref(), &attended, &run.pass)? + &wanted)?;
                 let fed = self.feed.forward(run, &self.feed_norm.forward(&x, &run.pass)?)?;
@@ -162,7 +179,7 @@ impl Layer {
         let rope = match (&run.shape.positions, windows) {
             (_, Some(windows)) => Some(&windows.rope),
             (Positions::Turned(rope), None) => Some(rope),
-            (Positions::Rows { .. } | Positions::Slopes(_), None) => None,
+            (Positions::Rows { .. } | Positions::Slopes(_) | Positions::Distances, None) => None,
         };
         if let Some(options) = rope {
             k = k.rope(run.positions, None, *options)?;
@@ -171,11 +188,24 @@ impl Layer {
                 q = q.rope(run.positions, None, *options)?;
             }
         }
+        let distances =
+            run.distances.as_ref().map(|near| near.projected(run, self.makers_of_distances()?)).transpose()?;
+        let attention = Attention { run, windows, distances, qkv: [&q, &k, &v] };
         let c = match firsts {
-            Some(firsts) => firsts.columns(attended_first(run, windows, [&q, &k, &v])?)?,
-            None => attended(run, windows, [&q, &k, &v])?,
+            Some(firsts) => firsts.columns(attention.of_firsts()?)?,
+            None => attention.of_all()?,
         };
         Ok(self.output.forward(&c, &run.pass)?)
+    }
+
+    /// The matrices that make keys and queries of distances.
+    fn makers_of_distances(&self) -> Result<[&Linear; 2]> {
+        match (&self.projections, &self.of_distances) {
+            (Projections::Apart { query, key, .. }, [own_key, own_query]) => {
+                Ok([own_key.as_ref().unwrap_or(key), own_query.as_ref().unwrap_or(query)])
+            }
+            (Projections::Fused(_), _) => Err(Error::internal("distances in a layer with one matrix")),
+        }
     }
 
     /// Queries, keys and values as [head, heads, tokens]; queries of these tokens alone.

@@ -10,6 +10,7 @@ mod forward;
 mod head;
 mod layer;
 mod options;
+mod relative;
 mod shape;
 mod tokens;
 mod vectors;
@@ -33,6 +34,7 @@ use batches::batches;
 use distances::Biases;
 use head::Head;
 use layer::Layer;
+use relative::Distances;
 use shape::{Norms, Positions, Shape};
 use std::fmt;
 use std::path::Path;
@@ -47,6 +49,7 @@ pub struct Encoder {
     /// A vector for each position, if the model adds them.
     positions: Option<Embedding>,
     biases: Option<Biases>,
+    distances: Option<Distances>,
     types: Option<Tensor>,
     norm: Option<Norm>,
     /// The product between embeddings and layers, if their widths differ.
@@ -185,12 +188,16 @@ impl Encoder {
             tokens: weights.embedding("token_embd", embedding, vocabulary)?,
             positions: match shape.positions {
                 Positions::Rows { rows, .. } => Some(weights.embedding("position_embd", embedding, rows)?),
-                Positions::Turned(_) | Positions::Slopes(_) => None,
+                Positions::Turned(_) | Positions::Slopes(_) | Positions::Distances => None,
             },
             biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
+            distances: shape.relative.map(|relative| Distances::load(&weights, &shape, relative)).transpose()?,
             types,
             norm: match shape.embedding_norm {
-                true => Some(Norm::load(&weights, (shape.norm, shape.eps), "token_embd_norm", embedding)?),
+                true => {
+                    let n = if shape.norm_after_project { width } else { embedding };
+                    Some(Norm::load(&weights, (shape.norm, shape.eps), "token_embd_norm", n)?)
+                }
                 false => None,
             },
             project: match embedding == width {
@@ -200,7 +207,7 @@ impl Encoder {
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             last_norm: match shape.norms {
                 Norms::After => None,
-                Norms::Before | Norms::Around => {
+                Norms::Before { .. } | Norms::Around => {
                     Some(Norm::load(&weights, (shape.norm, shape.eps), "output_norm", width)?)
                 }
             },

@@ -21,6 +21,8 @@ pub enum Activation {
     Relu,
     /// A second product, through the activation, multiplies the first.
     Gated(GluOp),
+    /// The same in files with a matrix for the second product; ReLU in others.
+    GatedIfStored(GluOp),
 }
 
 /// How positions enter the model.
@@ -33,6 +35,8 @@ pub enum Positions {
     /// Products of queries and keys are lowered by their distance times a slope, which falls from head to head; the
     /// number says how steeply (Press, Smith and Lewis, 2022).
     Slopes(f64),
+    /// Attention alone depends on them, by biases or vectors for distances.
+    Distances,
 }
 
 /// Which queries and keys are normalised.
@@ -78,12 +82,29 @@ pub enum GateRows {
 pub enum Norms {
     /// After each sum: attention, sum, norm; feed-forward, sum, norm.
     After,
-    /// Before each block: norm, attention, sum; norm, feed-forward, sum. The first layer has no norm before attention,
-    /// and one more norm follows the last layer.
-    Before,
+    /// Before each block: norm, attention, sum; norm, feed-forward, sum. One more norm follows the last layer. The first
+    /// layer has a norm before attention if `first`.
+    Before { first: bool },
     /// Before and after each block: norm, attention, norm, sum; norm, feed-forward, norm, sum. One more norm follows the
     /// last layer.
     Around,
+}
+
+/// Attention that adds products of contents with vectors for distances (He and others, DeBERTa, 2021).
+#[derive(Clone, Copy, Debug)]
+pub struct Relative {
+    /// The matrix has this many rows for each direction.
+    pub span: i64,
+    /// Distances above half the span share rows, so that this one has the last row; None: each distance has a row.
+    pub farthest: Option<i64>,
+    /// Queries are multiplied with the keys of distances.
+    pub keys: bool,
+    /// Keys are multiplied with the queries of distances.
+    pub queries: bool,
+    /// The layers' matrices make them, instead of matrices of their own.
+    pub shared: bool,
+    /// A norm follows the matrix.
+    pub norm: bool,
 }
 
 /// Layers whose tokens attend only to near ones.
@@ -145,12 +166,15 @@ pub struct Shape {
     pub embedding_scale: f64,
     /// A norm follows the embeddings.
     pub embedding_norm: bool,
+    /// It follows the product that makes `width` elements of them.
+    pub norm_after_project: bool,
     pub activation: Activation,
     pub positions: Positions,
     /// The most tokens of a line.
     pub max_tokens: i64,
     /// Rows of the matrix of biases by distance, if attention has them.
     pub buckets: Option<i64>,
+    pub relative: Option<Relative>,
     /// One matrix makes queries, keys and values.
     pub fused: bool,
     pub gate: GateRows,
@@ -191,11 +215,22 @@ impl Shape {
             let what = format!("is {width}: a multiple of the {heads} heads is valid");
             return Err(settings.refuse(counts.width, what));
         }
+        Self::with_heads(settings, counts, eps, (rows, first), width / heads)
+    }
+
+    /// [`Shape::read`] for a model whose heads have this number of elements.
+    pub fn with_heads(
+        settings: &Settings,
+        counts: &Counts,
+        eps: Key,
+        (rows, first): (Key, i64),
+        head: i64,
+    ) -> Result<Self> {
+        let (width, heads) = (settings.count(counts.width)?, settings.count(counts.heads)?);
         let rows_of = settings.count(rows)?;
         if rows_of <= first {
             return Err(settings.refuse(rows, format!("is {rows_of}: more than {first} is valid")));
         }
-        let head = width / heads;
         Ok(Shape {
             layers: settings.count(counts.layers)?,
             width,
@@ -210,10 +245,12 @@ impl Shape {
             eps: settings.number(eps)?,
             embedding_scale: 1.0,
             embedding_norm: true,
+            norm_after_project: false,
             activation: Activation::GeluErf,
             positions: Positions::Rows { rows: rows_of, first },
             max_tokens: rows_of - first,
             buckets: None,
+            relative: None,
             fused: false,
             gate: GateRows::Own,
             experts: None,

@@ -185,6 +185,16 @@ pub(crate) const HEAD_CONFIG: Fields =
 /// Fields of ELECTRA's config.json: heads that are not read, and training.
 pub(crate) const ELECTRA_CONFIG: Fields = Fields { known: &["generator_*", "summary_*"], only: &[] };
 
+/// Fields of T5's config.json: the decoder, training, and what `feed_forward_proj` says too.
+pub(crate) const T5_CONFIG: Fields = Fields {
+    known: &["decoder_start_token_id", "dense_act_fn", "dropout_rate", "is_gated_act", "num_decoder_layers"],
+    only: &[],
+};
+
+/// Fields of DeBERTa's config.json: the convolution, which has another field for its size, and heads that are not read.
+pub(crate) const DEBERTA_CONFIG: Fields =
+    Fields { known: &["conv_act", "conv_groups", "legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
+
 /// Fields of DistilBERT's config.json: training. Positions are stored, whether they were learned or not.
 pub(crate) const DISTILBERT_CONFIG: Fields = Fields {
     known: &["dropout", "qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds", "tie_weights_"],
@@ -370,6 +380,10 @@ pub(crate) const ENCODER_GGUF: Fields = Fields {
         ("rope.scaling.type", &["\"none\""]),
     ],
 };
+
+/// Keys of T5's GGUF files: of the decoder, and of a second name for what norms add.
+pub(crate) const T5_GGUF: Fields =
+    Fields { known: &["attention.layer_norm_epsilon", "decoder_start_token_id", "decoder_block_count"], only: &[] };
 
 /// Keys of GGUF files that belong to no architecture.
 pub(crate) const GENERAL: Fields = Fields {

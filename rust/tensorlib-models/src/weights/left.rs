@@ -48,7 +48,8 @@ const HARMLESS: [&str; 34] = [
 pub fn check(left: Vec<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
     let left: Vec<String> = left.into_iter().filter(|name| !HARMLESS.iter().any(|part| name.contains(part))).collect();
     let quoted = |names: Vec<&String>| listed(names.iter().map(|name| format!("'{name}'")).collect());
-    let (layers, others): (Vec<&String>, Vec<&String>) = left.iter().partition(|name| name.starts_with("blk."));
+    let (layers, others): (Vec<&String>, Vec<&String>) =
+        left.iter().partition(|name| name.starts_with("blk.") || name.starts_with("enc.blk."));
     if !is_hub && !layers.is_empty() {
         let message = format!("tensors that the model's settings have no use for: {}", quoted(layers));
         return Err(

@@ -20,6 +20,7 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
 use load::check_range;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
@@ -44,6 +45,15 @@ impl Loaded {
 enum Files {
     Gguf(Gguf),
     Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
+}
+
+/// The name of a tensor in a GGUF file: files of encoders with a decoder, as T5, mark the parts of each.
+fn in_file<'a>(file: &Gguf, name: &'a str) -> Cow<'a, str> {
+    if file.tensor_info(name).is_some() {
+        return name.into();
+    }
+    let marked = ["enc.", "enc.blk.0."].map(|mark| format!("{mark}{name}"));
+    marked.into_iter().find(|marked| file.tensor_info(marked).is_some()).map_or(name.into(), Cow::Owned)
 }
 
 /// The tensors of one model, as constant leafs.
@@ -203,12 +213,13 @@ impl Weights {
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
         let leaf = match &self.files {
             Files::Gguf(file) => {
-                let Some(info) = file.tensor_info(name) else { return self.find_experts(file, name, shape) };
-                check(name, &info.shape, info.dtype.name(), shape)?;
-                self.taken.borrow_mut().insert(name.to_string());
+                let there = in_file(file, name);
+                let Some(info) = file.tensor_info(&there) else { return self.find_experts(file, name, shape) };
+                check(&there, &info.shape, info.dtype.name(), shape)?;
+                self.taken.borrow_mut().insert(there.to_string());
                 match self.is_shape_alone(info.shape.iter().product(), name) {
                     true => self.shape_alone(name, info.dtype, shape)?,
-                    false => self.converted(name, file.tensor(&self.context_with_data(name), name)?)?,
+                    false => self.converted(name, file.tensor(&self.context_with_data(name), &there)?)?,
                 }
             }
             Files::Hub { set, entries, names } => {
@@ -262,7 +273,7 @@ impl Weights {
     /// The files' name of a tensor, for messages.
     pub fn called(&self, name: &str) -> String {
         match &self.files {
-            Files::Gguf(_) => name.to_string(),
+            Files::Gguf(file) => in_file(file, name).into_owned(),
             Files::Hub { names, entries, .. } => match (names.of)(name) {
                 HubName::One(all) => {
                     let first = all.first().cloned().unwrap_or_else(|| name.to_string());
@@ -279,7 +290,7 @@ impl Weights {
     /// The shape of a tensor, if it exists.
     pub fn shape_of(&self, name: &str) -> Option<Vec<i64>> {
         match &self.files {
-            Files::Gguf(file) => file.tensor_info(name).map(|info| info.shape),
+            Files::Gguf(file) => file.tensor_info(&in_file(file, name)).map(|info| info.shape),
             Files::Hub { set, entries, names } => {
                 let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
                 match (names.of)(name) {

@@ -19,6 +19,10 @@ pub enum Family {
     /// Nomic's with experts in every second layer.
     NomicExperts,
     Gte,
+    /// T5's encoder, and that of its later models.
+    T5,
+    T5Gated,
+    Deberta,
 }
 
 /// The description of a model.
@@ -47,6 +51,9 @@ pub struct Spec {
     pub every: usize,
     /// By how much GTE's rotations are stretched.
     pub stretch: f64,
+    /// Rows of DeBERTa's matrix of distances for each direction, and the distance of the last one.
+    pub span: usize,
+    pub farthest: usize,
     /// The number of experts, and how many a token uses.
     pub experts: (usize, usize),
     /// Labels of the head; 0: no head.
@@ -74,9 +81,43 @@ impl Spec {
             window: 0,
             every: 1,
             stretch: 1.0,
+            span: 0,
+            farthest: 0,
             experts: (0, 0),
             labels: 0,
         }
+    }
+
+    /// T5's, whose heads have more elements together than its rows, with lines beyond the farthest bucket.
+    pub fn t5() -> Self {
+        Spec { family: Family::T5, heads: 3, kv_heads: 3, head: 24, types: 0, positions: 150, ..Spec::new() }
+    }
+
+    pub fn t5_gated() -> Self {
+        Spec { family: Family::T5Gated, ..Spec::t5() }
+    }
+
+    /// DeBERTa, with lines beyond the last row of distances, and embeddings that are narrower than its layers.
+    pub fn deberta() -> Self {
+        let distances = Spec { span: 16, farthest: 40, ..Spec::new() };
+        Spec { family: Family::Deberta, embedding: 24, types: 0, positions: 60, ..distances }
+    }
+
+    pub fn is_t5(&self) -> bool {
+        matches!(self.family, Family::T5 | Family::T5Gated)
+    }
+
+    /// The row of the matrix of distances for a query and a key.
+    pub fn row_of_distance(&self, query: usize, key: usize) -> usize {
+        let distance = query as i64 - key as i64;
+        let (middle, far) = (self.span as f64 / 2.0, distance.unsigned_abs() as f64);
+        let row = match far > middle {
+            true => {
+                ((far / middle).ln() / ((self.farthest as f64 - 1.0) / middle).ln() * (middle - 1.0)).ceil() + middle
+            }
+            false => far,
+        };
+        (row as i64 * distance.signum() + self.span as i64).clamp(0, 2 * self.span as i64 - 1) as usize
     }
 
     /// MPNet, with lines that are longer than the farthest bucket's distance.
@@ -169,7 +210,7 @@ impl Spec {
 
     /// Whether the model has a matrix of positions.
     fn has_positions(&self) -> bool {
-        !self.is_rotary() && !self.has_both()
+        !self.is_rotary() && !self.has_both() && !self.is_t5() && self.family != Family::Deberta
     }
 
     /// This model with a head.
@@ -211,7 +252,10 @@ impl Spec {
                 all[1] = ("ffn_up", w, 2 * f);
                 all.extend([("attn_q", w, w), ("attn_k", w, w), ("attn_v", w, w)]);
             }
-            _ => all.extend([("attn_q", w, w), ("attn_k", w, w), ("attn_v", w, w)]),
+            Family::T5Gated => {
+                all.extend([("attn_q", w, q), ("attn_k", w, kv), ("attn_v", w, kv), ("ffn_gate", w, f)]);
+            }
+            _ => all.extend([("attn_q", w, q), ("attn_k", w, kv), ("attn_v", w, kv)]),
         }
         all
     }
@@ -234,13 +278,19 @@ impl Spec {
         if e != w {
             matrix(&mut t, "embeddings_project", &[e, w], of(e));
         }
-        if self.family == Family::Mpnet {
+        if self.family == Family::Deberta {
+            matrix(&mut t, "distance_embd", &[w, 2 * self.span as i64], 1.0);
+        }
+        if self.family == Family::Mpnet || self.is_t5() {
             matrix(&mut t, "attn_rel_b", &[self.heads as i64, 32], 3.0);
         }
         for i in 0..self.layers {
             let is_expert = |part: &str| self.has_experts(i) && part.starts_with("ffn_");
             for (part, inputs, outputs) in linears.iter().filter(|(part, ..)| !is_expert(part)) {
-                matrix(&mut t, &format!("blk.{i}.{part}"), &[*inputs, *outputs], of(*inputs));
+                // Without a scale of products, queries are small.
+                let small = self.is_t5() && *part == "attn_q";
+                let spread = of(*inputs) / if small { (self.head as f64).sqrt() } else { 1.0 };
+                matrix(&mut t, &format!("blk.{i}.{part}"), &[*inputs, *outputs], spread);
             }
             if self.has_experts(i) {
                 let (f, n) = (self.ffn as i64, self.experts.0 as i64);
@@ -257,6 +307,7 @@ impl Spec {
         for i in 0..self.layers {
             for (part, _, outputs) in linears
                 .iter()
+                .filter(|_| !self.is_t5())
                 .filter(|_| !self.is_rotary() || matches!(self.family, Family::NomicExperts | Family::Gte))
             {
                 if self.has_experts(i) && part.starts_with("ffn_") {
@@ -274,6 +325,11 @@ impl Spec {
                 Family::ModernBert => {
                     let parts: &[&str] = if i > 0 { &["attn_norm", "ffn_norm"] } else { &["ffn_norm"] };
                     parts.iter().for_each(|part| vector(format!("blk.{i}.{part}.weight"), w, 1.0));
+                }
+                Family::T5 | Family::T5Gated => {
+                    for part in ["attn_norm", "ffn_norm"] {
+                        vector(format!("blk.{i}.{part}.weight"), w, 1.0);
+                    }
                 }
                 Family::Gemma => {
                     for part in ["attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"] {
@@ -295,14 +351,22 @@ impl Spec {
                 }
             }
         }
-        if self.family != Family::Gemma {
-            vector("token_embd_norm.weight".into(), e, 1.0);
+        // DeBERTa's follows the product that makes the layers' width.
+        let normed = if self.family == Family::Deberta { w } else { e };
+        if self.family != Family::Gemma && !self.is_t5() {
+            vector("token_embd_norm.weight".into(), normed, 1.0);
         }
         match self.family {
-            Family::ModernBert | Family::Gemma => vector("output_norm.weight".into(), w, 1.0),
-            _ => vector("token_embd_norm.bias".into(), e, 0.0),
+            Family::ModernBert | Family::Gemma | Family::T5 | Family::T5Gated => {
+                vector("output_norm.weight".into(), w, 1.0);
+            }
+            _ => vector("token_embd_norm.bias".into(), normed, 0.0),
         }
-        if e != w {
+        if self.family == Family::Deberta {
+            vector("distance_norm.weight".into(), w, 1.0);
+            vector("distance_norm.bias".into(), w, 0.0);
+        }
+        if e != w && self.family != Family::Deberta {
             vector("embeddings_project.bias".into(), w, 0.0);
         }
         if self.labels > 0 {

@@ -15,6 +15,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         Family::Gemma => "gemma-embedding",
         Family::Jina | Family::JinaCode => "jina-bert-v2",
         Family::NomicExperts => "nomic-bert-moe",
+        Family::T5 | Family::T5Gated => "t5encoder",
         other => panic!("GGUF has no architecture for {other:?}"),
     };
     let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
@@ -25,7 +26,7 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         ("feed_forward_length", number(spec.ffn)),
         ("context_length", number(spec.positions)),
         (
-            if spec.family == Family::Gemma {
+            if spec.family == Family::Gemma || spec.is_t5() {
                 "attention.layer_norm_rms_epsilon"
             } else {
                 "attention.layer_norm_epsilon"
@@ -39,6 +40,11 @@ pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
         own.push(("moe_every_n_layers", number(spec.every)));
         own.push(("expert_count", number(spec.experts.0)));
         own.push(("expert_used_count", number(spec.experts.1)));
+    }
+    if spec.is_t5() {
+        own.push(("attention.key_length", number(spec.head)));
+        own.push(("attention.value_length", number(spec.head)));
+        own.push(("attention.relative_buckets_count", number(32)));
     }
     if spec.rope_base > 0.0 {
         own.push(("rope.freq_base", Value::F32(spec.rope_base as f32)));
@@ -70,6 +76,9 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
             ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"]
         }
         Family::DistilBert => ["n_layers", "dim", "n_heads", "hidden_dim", "max_position_embeddings", ""],
+        Family::T5 | Family::T5Gated => {
+            ["num_layers", "d_model", "num_heads", "d_ff", "n_positions", "layer_norm_epsilon"]
+        }
         family => [
             "num_hidden_layers",
             "hidden_size",
@@ -146,6 +155,19 @@ pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
 "attn_implementation": null, "pad_token_id": 0, "type_vocab_size": 2, "model_max_length": 8192"#
                 .into()
         }
+        Family::T5 | Family::T5Gated => format!(
+            r#""d_kv": {}, "feed_forward_proj": "{}", "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128,
+"is_encoder_decoder": true, "num_decoder_layers": 2, "dropout_rate": 0.1, "decoder_start_token_id": 0, "dense_act_fn": "x",
+"is_gated_act": false, "initializer_factor": 1.0"#,
+            spec.head,
+            if spec.family == Family::T5 { "relu" } else { "gated-gelu" }
+        ),
+        Family::Deberta => format!(
+            r#""hidden_act": "gelu", "pad_token_id": 0, "embedding_size": {}, "relative_attention": true, "position_buckets": {},
+"max_relative_positions": {}, "norm_rel_ebd": "layer_norm", "share_att_key": true, "pos_att_type": "p2c|c2p",
+"position_biased_input": false, "pooler_hidden_act": "gelu", "pooler_dropout": 0, "pooler_hidden_size": {}, "type_vocab_size": 0"#,
+            spec.embedding, spec.span, spec.farthest, spec.width
+        ),
         Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
     };
     let eps = if names[5].is_empty() { String::new() } else { format!("\"{}\": {:e}, ", names[5], spec.eps) };
@@ -161,6 +183,15 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
             ("cls", Family::ModernBert) => return format!("head.dense.{end}"),
             ("cls.norm", _) => return format!("head.norm.{end}"),
             ("cls", Family::DistilBert) => return format!("pre_classifier.{end}"),
+            ("cls", Family::Deberta) => return format!("pooler.dense.{end}"),
+            ("token_embd", Family::T5 | Family::T5Gated) => "shared".into(),
+            ("output_norm", Family::T5 | Family::T5Gated) => "encoder.final_layer_norm".into(),
+            ("attn_rel_b", Family::T5 | Family::T5Gated) => {
+                "encoder.block.0.layer.0.SelfAttention.relative_attention_bias".into()
+            }
+            ("distance_embd", _) => "encoder.rel_embeddings".into(),
+            ("distance_norm", _) => "encoder.LayerNorm".into(),
+            ("embeddings_project", Family::Deberta) => "embeddings.embed_proj".into(),
             ("cls", Family::Bert | Family::Gte | Family::Jina) if prefix != "roberta." => "pooler.dense".to_string(),
             ("cls", _) => return format!("classifier.dense.{end}"),
             ("cls.output", Family::Mpnet | Family::Electra) => return format!("classifier.out_proj.{end}"),
@@ -236,6 +267,26 @@ pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
                     };
                     return format!("{prefix}transformer.layer.{layer}.{part}.{end}");
                 }
+                (Family::T5 | Family::T5Gated, part) => {
+                    let part = match part {
+                        "attn_norm" => "0.layer_norm",
+                        "ffn_norm" => "1.layer_norm",
+                        "ffn_gate" => "1.DenseReluDense.wi_0",
+                        "ffn_up" if family == Family::T5 => "1.DenseReluDense.wi",
+                        "ffn_up" => "1.DenseReluDense.wi_1",
+                        "ffn_down" => "1.DenseReluDense.wo",
+                        "attn_output" => "0.SelfAttention.o",
+                        projection => &format!("0.SelfAttention.{}", &projection[5..]),
+                    };
+                    return format!("{prefix}encoder.block.{layer}.layer.{part}.{end}");
+                }
+                (Family::Deberta, "attn_q" | "attn_k" | "attn_v") => {
+                    let projection = ["query_proj", "key_proj", "value_proj"];
+                    let i = ["attn_q", "attn_k", "attn_v"].iter().position(|name| *name == part).unwrap();
+                    &format!("attention.self.{}", projection[i])
+                }
+                (Family::Deberta, "attn_output") => "attention.output.dense",
+                (Family::Deberta, "attn_output_norm") => "attention.output.LayerNorm",
                 (Family::Jina, "ffn_up") => "mlp.gated_layers",
                 (Family::Jina, "ffn_down") => "mlp.wo",
                 (Family::Jina, "layer_output_norm") => "mlp.layernorm",

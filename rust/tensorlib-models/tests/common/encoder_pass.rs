@@ -8,7 +8,7 @@ use super::tiny::Tensors;
 impl Spec {
     /// A norm by name; without a bias in ModernBERT, and without the mean in Gemma.
     fn norm(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
-        if self.family == Family::Gemma {
+        if self.family == Family::Gemma || self.is_t5() {
             return rms_norm(x, t.get(&format!("{name}.weight")), self.eps);
         }
         let zeros = vec![0.0; x.len()];
@@ -31,7 +31,7 @@ impl Spec {
     pub fn logits(&self, t: &Tensors, tokens: &[u32], types: &[u32], mean: bool) -> Row {
         let x = self.linear(t, "cls", &self.pooled(t, tokens, types, mean));
         let x: Row = match self.family {
-            Family::ModernBert | Family::Electra => x.into_iter().map(gelu_erf).collect(),
+            Family::ModernBert | Family::Electra | Family::Deberta => x.into_iter().map(gelu_erf).collect(),
             Family::DistilBert => x.into_iter().map(|x| x.max(0.0)).collect(),
             _ => x.into_iter().map(f64::tanh).collect(),
         };
@@ -58,7 +58,13 @@ impl Spec {
             for (name, i) in [("position_embd.weight", i + self.first_position), ("token_types.weight", kind)] {
                 x = row(name, i).map_or(x.clone(), |more| sum(&x, more));
             }
+            if self.family == Family::Deberta {
+                let x = if e == self.width { x } else { self.linear(t, "embeddings_project", &x) };
+                xs.push(self.norm(t, "token_embd_norm", &x));
+                continue;
+            }
             let x = match self.family {
+                Family::T5 | Family::T5Gated => x,
                 Family::Gemma => x.iter().map(|x| x * (self.width as f64).sqrt()).collect(),
                 _ => self.norm(t, "token_embd_norm", &x),
             };
@@ -82,7 +88,8 @@ impl Spec {
                         let gate = self.linear(t, &name("ffn_gate"), x);
                         up.iter().zip(gate).map(|(up, gate)| up * silu(gate)).collect()
                     }
-                    Family::Gemma => {
+                    Family::T5 => up.into_iter().map(|x| x.max(0.0)).collect(),
+                    Family::Gemma | Family::T5Gated => {
                         let gate = self.linear(t, &name("ffn_gate"), x);
                         up.iter().zip(gate).map(|(up, gate)| up * gelu(gate)).collect()
                     }
@@ -145,6 +152,7 @@ impl Spec {
         let head = self.head;
         let (q, k, v) = self.projected(t, layer, xs);
         let has_window = self.has_window(layer);
+        let distances = self.distances(t, layer);
         let of_token = |i: usize| {
             let mut all = Vec::new();
             for h in 0..self.heads {
@@ -155,6 +163,14 @@ impl Spec {
                     let dot = k[part.clone()].iter().zip(&q[i][own.clone()]).map(|(a, b)| a * b).sum::<f64>();
                     let bias = t.find("attn_rel_b.weight").map_or(0.0, |all| all[bucket(i, j) * self.heads + h]);
                     let bias = bias - self.slope(h) * i.abs_diff(j) as f64;
+                    if let Some((keys, queries)) = &distances {
+                        let row = self.row_of_distance(i, j);
+                        let by = |a: &Row, b: &Row| -> f64 { own.clone().map(|d| a[d] * b[d]).sum() };
+                        return (dot + by(&q[i], &keys[row]) + by(k, &queries[row])) / (3.0 * head as f64).sqrt();
+                    }
+                    if self.is_t5() {
+                        return dot + bias;
+                    }
                     match has_window && 2 * i.abs_diff(j) > self.window {
                         true => f64::NEG_INFINITY,
                         false => dot / (head as f64).sqrt() + bias,
@@ -166,6 +182,14 @@ impl Spec {
             self.linear(t, &format!("blk.{layer}.attn_output"), &all)
         };
         (0..xs.len()).map(of_token).collect()
+    }
+
+    /// Keys and queries of each row of DeBERTa's distances, which the matrices of contents make.
+    fn distances(&self, t: &Tensors, layer: usize) -> Option<(Vec<Row>, Vec<Row>)> {
+        let rows = t.find("distance_embd.weight")?;
+        let rows: Vec<Row> = rows.chunks(self.width).map(|row| self.norm(t, "distance_norm", row)).collect();
+        let of = |part: &str| rows.iter().map(|x| self.linear(t, &format!("blk.{layer}.{part}"), x)).collect();
+        Some((of("attn_k"), of("attn_q")))
     }
 
     /// Queries, keys and values of each token.

@@ -197,6 +197,16 @@ impl Tensors {
         stored.values = values;
     }
 
+    /// The tensors by T5's names in GGUF files.
+    pub fn with_encoder_marks(&self) -> Tensors {
+        let marked = |name: &String| match name.as_str() {
+            "token_embd.weight" => name.clone(),
+            "attn_rel_b.weight" => format!("enc.blk.0.{name}"),
+            _ => format!("enc.{name}"),
+        };
+        Tensors { all: self.all.iter().map(|(name, stored)| (marked(name), stored.clone())).collect() }
+    }
+
     pub fn write_gguf(&self, path: &Path, metadata: &[(String, Value)]) {
         let ctx = Context::new();
         let mut writer = GgufWriter::create(path).unwrap();

@@ -1,6 +1,7 @@
 //! The differences between architectures, a file each.
 
 mod bert;
+mod deberta;
 mod distilbert;
 mod gemma;
 mod gte;
@@ -9,17 +10,18 @@ mod modernbert;
 mod mpnet;
 mod names;
 mod nomic;
+mod t5;
 
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{
-    Settings, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG,
-    JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG,
+    Settings, DEBERTA_CONFIG, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG,
+    GTE_CONFIG, HEAD_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG, T5_GGUF,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 10] = [
+const ALL: [Architecture<Shape>; 12] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -32,6 +34,8 @@ const ALL: [Architecture<Shape>; 10] = [
     Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
     Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
     Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names },
+    Architecture { names: &["deberta-v2"], shape: deberta::shape, hub_names: deberta::hub_names },
+    Architecture { names: &["t5", "t5encoder", "mt5"], shape: t5::shape, hub_names: t5::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
     Architecture {
         names: &["nomic-bert", "nomic-bert-moe", "nomic_bert"],
@@ -65,10 +69,12 @@ pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
+        "deberta-v2" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DEBERTA_CONFIG],
+        "t5" | "mt5" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &T5_CONFIG],
         "distilbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DISTILBERT_CONFIG],
         "modernbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &MODERNBERT_CONFIG],
         _ => &[&ENCODER_CONFIG, &HEAD_CONFIG],
     };
     let all: &[Architecture<Shape>] = if jina::is_jina(settings)? { &JINA } else { &ALL };
-    architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
+    architecture::read(all, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF, &T5_GGUF] })
 }

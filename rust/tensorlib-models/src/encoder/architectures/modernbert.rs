@@ -46,7 +46,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         positions: Positions::Turned(rope(all)),
         fused: true,
         gate: GateRows::First,
-        norms: Norms::Before,
+        norms: Norms::Before { first: false },
         windows: windows(settings, shape.layers, rope(near))?,
         classifier: Some(HeadShape { pooling: pooling(settings)?, activation: head_activation(settings)? }),
         ..shape
