@@ -17,12 +17,6 @@ using support::same;
 
 __extension__ using Wide = __int128;
 
-template <class T, DType dtype = support::type_of<T>>
-struct Elements {
-    using Type = T;
-    static constexpr DType type = dtype;
-};
-
 template <class E>
 class NumberRows : public testing::Test, protected support::NumberTensors<typename E::Type> {
 protected:
@@ -96,9 +90,7 @@ protected:
     }
 };
 
-using Types = testing::Types<Elements<std::int8_t>, Elements<std::int16_t>, Elements<std::int32_t>, Elements<std::int64_t>,
-                             Elements<std::uint8_t>, Elements<std::uint8_t, DType::boolean>, Elements<double>>;
-TYPED_TEST_SUITE(NumberRows, Types);
+TYPED_TEST_SUITE(NumberRows, support::NumberTypes);
 
 TYPED_TEST(NumberRows, agree) {
     for (int round = 0; round < support::repeats(20, 300) && !this->HasFailure(); round++) {

@@ -22,6 +22,15 @@ inline constexpr core::DType type_of<std::int64_t> = core::DType::i64;
 template <>
 inline constexpr core::DType type_of<std::uint8_t> = core::DType::u8;
 
+// A type of elements, for typed tests.
+template <class T, core::DType dtype = type_of<T>>
+struct Elements {
+    using Type = T;
+    static constexpr core::DType type = dtype;
+};
+using NumberTypes = testing::Types<Elements<std::int8_t>, Elements<std::int16_t>, Elements<std::int32_t>, Elements<std::int64_t>,
+                                   Elements<std::uint8_t>, Elements<std::uint8_t, core::DType::boolean>, Elements<double>>;
+
 // Any bits, small numbers, and the ends of the range.
 template <class T>
 T drawn(Random &random) {

@@ -130,12 +130,6 @@ Near log_sum_exp_of(const Group<T> &x) {
     return {value, 0x1p-50 * (std::fabs(value) + std::fabs(static_cast<double>(largest)) + static_cast<double>(x.size()))};
 }
 
-template <class T, DType dtype = support::type_of<T>>
-struct Elements {
-    using Type = T;
-    static constexpr DType type = dtype;
-};
-
 template <class E>
 class ReducedNumbers : public testing::Test, protected support::NumberTensors<typename E::Type> {
 protected:
@@ -228,9 +222,7 @@ protected:
     }
 };
 
-using Types = testing::Types<Elements<std::int8_t>, Elements<std::int16_t>, Elements<std::int32_t>, Elements<std::int64_t>,
-                             Elements<std::uint8_t>, Elements<std::uint8_t, DType::boolean>, Elements<double>>;
-TYPED_TEST_SUITE(ReducedNumbers, Types);
+TYPED_TEST_SUITE(ReducedNumbers, support::NumberTypes);
 
 TYPED_TEST(ReducedNumbers, agree) {
     for (int round = 0; round < support::repeats(20, 300) && !this->HasFailure(); round++) {

@@ -335,6 +335,9 @@ pub struct Embed {
     /// Print a vector for each token of a line, by the model's multi-vector head (BGE-M3), and an empty line after them
     #[arg(long, conflicts_with_all = ["pooling", "dimensions"])]
     pub per_token: bool,
+    /// Print a vector for each of these images instead of lines, by CLIP or SigLIP: PNG, JPEG, WebP, GIF, BMP, TIFF
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["sparse", "per_token", "prompt"])]
+    pub image: Vec<PathBuf>,
     /// Language models: the most tokens of a line [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,

@@ -33,6 +33,8 @@ pub use decoder::{
     Cost, Decoder, DecoderOptions, PrefixStore, SequenceId, Sequences, SequencesOptions, Session, Step, PROMPT_BLOCK,
 };
 pub use embedder::{EmbedTexts, Embedder};
+#[cfg(feature = "images")]
+pub use encoder::Image;
 pub use encoder::{Encoder, EncoderOptions, TokenizedText};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "grammar")]

@@ -7,7 +7,7 @@ use crate::terminal::signals;
 use crate::terminal::texts::Texts;
 use std::io::Write;
 use tensorlib::Backend;
-use tensorlib_models::{EmbedTexts, EncoderOptions, Error, ModelKind};
+use tensorlib_models::{EmbedTexts, Encoder, EncoderOptions, Error, Image, ModelKind};
 
 /// Runs the command.
 pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
@@ -25,12 +25,11 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     if unsafe { ModelKind::of_mapped(&options.model)? } != ModelKind::Encoder {
-        if options.sparse || options.per_token {
-            let option = if options.sparse { "--sparse" } else { "--per-token" };
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("{option}: encoders alone have such heads, and this is a language model"),
-            ));
+        let images = !options.image.is_empty();
+        let heads = [(options.sparse, "--sparse"), (options.per_token, "--per-token"), (images, "--image")];
+        if let Some((_, option)) = heads.iter().find(|(is_there, _)| *is_there) {
+            let message = format!("{option}: encoders alone make such vectors, and this is a language model");
+            return Err(Failure::new(Exit::Usage, message));
         }
         let context = options.ctx.unwrap_or(0) as usize;
         let (backend, embedder) = model::embedder(&options.devices, &options.model, load, options.dtype, context)?;
@@ -41,6 +40,9 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let encoder = model::encoder(&options.devices, &options.model, load, options.dtype)?;
     let backend = encoder.backend();
+    if !options.image.is_empty() {
+        return embed_images(options, &encoder, out);
+    }
     if options.sparse {
         let compute =
             |first, lines: &[Vec<u32>], progress: Progress| encoder.embed_sparse_lines(first, lines, progress);
@@ -52,6 +54,26 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         return answer(options, &encoder, backend, compute, print_vectors, out);
     }
     embed(options, &encoder, backend, out)
+}
+
+/// Images that are read before their vectors are printed.
+const IMAGES: usize = 32;
+
+fn embed_images(options: &Embed, encoder: &Encoder, out: &mut dyn Write) -> Outcome<Exit> {
+    if !encoder.has_images() {
+        let message = format!("{}: the model turns texts alone into vectors", options.model.display());
+        return Err(Failure::new(Exit::Usage, message).hint("--image takes CLIP and SigLIP"));
+    }
+    for files in options.image.chunks(IMAGES) {
+        signals::check("the images before are printed")?;
+        let images = files.iter().map(Image::open).collect::<Result<Vec<_>, _>>()?;
+        for vector in encoder.embed_images(&images)? {
+            print(&vector, options.json, out)?;
+        }
+        out.flush()?;
+    }
+    model::say_memory(&options.devices, encoder.backend(), &encoder.memory());
+    Ok(Exit::Success)
 }
 
 type Progress<'a> = &'a mut dyn FnMut(usize) -> bool;

@@ -137,7 +137,10 @@ impl Attention<'_> {
 
     /// The biases of the first keys and queries.
     fn biases(&self, keys: i64, queries: i64) -> Result<Option<Tensor>> {
-        let part = |all: &Tensor| all.slice([0, 0, 0], [keys, queries, self.run.shape.heads]);
+        let part = |all: &Tensor| {
+            let heads = all.shape().get(2).copied().unwrap_or(1);
+            all.slice([0, 0, 0], [keys, queries, heads])
+        };
         Ok(self.run.biases.as_ref().map(part).transpose()?)
     }
 }

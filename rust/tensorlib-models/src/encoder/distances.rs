@@ -42,6 +42,13 @@ impl Biases {
     }
 }
 
+/// A mask [keys, tokens] that hides later tokens, for lines of up to `tokens` tokens.
+pub fn causal_mask(ctx: &Context, tokens: usize) -> Result<Tensor> {
+    let value = |query: usize, key: usize| if key > query { f32::NEG_INFINITY } else { 0.0 };
+    let values: Vec<f32> = (0..tokens).flat_map(|query| (0..tokens).map(move |key| value(query, key))).collect();
+    Ok(ctx.tensor([tokens as i64, tokens as i64], &values)?)
+}
+
 /// The bucket of a key that is `distance` tokens after the query, or before it if negative. Half of the buckets are for
 /// each direction. The first half of a direction's buckets hold one distance each; the borders of the others grow by a
 /// constant factor.

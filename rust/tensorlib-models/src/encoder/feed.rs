@@ -50,7 +50,7 @@ impl Feed {
         if let Some(experts) = shape.experts.filter(|experts| experts.are_in(number)) {
             return Ok(Feed::Mixture(Mixture::load(weights, shape, number, experts)?));
         }
-        let name = |part: &str| format!("blk.{number}.{part}");
+        let name = |part: &str| shape.name(number, part);
         let gate = Gate::load(weights, shape, &name("ffn_gate"), rows)?;
         let up = if matches!(gate, Gate::Half { .. }) { 2 * shape.ffn } else { shape.ffn };
         Ok(Feed::Dense(Dense {
@@ -84,10 +84,11 @@ impl Dense {
 }
 
 /// A function of each element, for blocks without a gate.
-fn activated(x: &Tensor, activation: Activation) -> Result<Tensor> {
+pub fn activated(x: &Tensor, activation: Activation) -> Result<Tensor> {
     Ok(match activation {
         Activation::Gelu => x.gelu()?,
         Activation::GeluErf => x.gelu_erf()?,
+        Activation::GeluQuick => x.gelu_quick()?,
         Activation::Relu | Activation::GatedIfStored(_) => x.relu()?,
         Activation::Gated(_) => return Err(Error::internal("a layer without its gate")),
     })
@@ -106,7 +107,7 @@ pub struct Mixture {
 
 impl Mixture {
     fn load(weights: &Weights, shape: &Shape, number: i64, experts: Experts) -> Result<Self> {
-        let name = |part: &str| format!("blk.{number}.{part}");
+        let name = |part: &str| shape.name(number, part);
         let Shape { width, ffn, .. } = *shape;
         let up = weights.get(&name("ffn_up_exps.weight"), &[width, ffn, experts.count])?;
         let down = weights.get(&name("ffn_down_exps.weight"), &[ffn, width, experts.count])?;

@@ -2,6 +2,7 @@
 
 use super::attention::NearMask;
 use super::batches::{batches, Batch};
+use super::distances::causal_mask;
 use super::layer::{Firsts, Run};
 use super::shape::Positions;
 use super::{Encoder, Line};
@@ -121,7 +122,11 @@ impl Encoder {
             shape: &self.shape,
             batch,
             positions: &positions,
-            biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
+            biases: match (&self.biases, self.shape.causal) {
+                (Some(biases), _) => Some(biases.mask(ctx, longest)?),
+                (None, true) => Some(causal_mask(ctx, longest)?),
+                (None, false) => None,
+            },
             near: NearMask::of(ctx, &self.shape, longest)?,
             distances: self.distances.as_ref().map(|distances| distances.of(ctx, longest, &pass)).transpose()?,
             pass,

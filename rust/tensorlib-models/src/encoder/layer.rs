@@ -86,7 +86,7 @@ pub struct Layer {
 
 impl Projections {
     fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
-        let linear = |part: &str, outputs| weights.linear(&format!("blk.{number}.{part}"), shape.width, outputs);
+        let linear = |part: &str, outputs| weights.linear(&shape.name(number, part), shape.width, outputs);
         let (queries, keys) = (shape.heads * shape.head, shape.kv_heads * shape.head);
         Ok(match shape.fused {
             true => Projections::Fused(linear("attn_qkv", queries + 2 * keys)?),
@@ -103,7 +103,7 @@ impl Layer {
     /// Loads the tensors `blk.NUMBER.*`.
     pub fn load(weights: &Weights, shape: &Shape, number: i64) -> Result<Self> {
         let Shape { width, head, heads, .. } = *shape;
-        let name = |part: &str| format!("blk.{number}.{part}");
+        let name = |part: &str| shape.name(number, part);
         let norm = |part: &str, n| Norm::load(weights, (shape.norm, shape.eps), &name(part), n);
         let pair = |n| -> Result<(Norm, Norm)> { Ok((norm("attn_q_norm", n)?, norm("attn_k_norm", n)?)) };
         let is_stored = weights.shape_of(&name("attn_q_norm.weight")).is_some();

@@ -8,6 +8,8 @@ mod distances;
 mod feed;
 mod forward;
 mod head;
+#[cfg(feature = "images")]
+mod images;
 mod layer;
 mod options;
 mod relative;
@@ -17,6 +19,8 @@ mod vectors;
 
 pub(crate) use architectures::{is_encoder, names};
 pub use classify::TokenizedText;
+#[cfg(feature = "images")]
+pub use images::Image;
 pub use options::EncoderOptions;
 pub(crate) use vectors::{pooled, unit};
 
@@ -33,6 +37,8 @@ use crate::Result;
 use batches::batches;
 use distances::Biases;
 use head::Head;
+#[cfg(feature = "images")]
+use images::{ImageTower, Preparation};
 use layer::Layer;
 use relative::Distances;
 use shape::{Norms, Positions, Shape};
@@ -57,6 +63,10 @@ pub struct Encoder {
     layers: Vec<Layer>,
     /// The norm after the last layer, if the layers' own norms lie before their blocks.
     last_norm: Option<Norm>,
+    /// The product that follows the pooling.
+    projection: Option<Linear>,
+    #[cfg(feature = "images")]
+    images: Option<ImageTower>,
     head: Option<Head>,
     /// The modules after the pooling.
     tail: Option<Tail>,
@@ -150,7 +160,10 @@ impl Encoder {
     fn with_devices(package: Package, backend: &Backend, options: &EncoderOptions, devices: DeviceMap) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
-        let sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
+        let mut sentence = package.sentence_settings(options.pooling, options.prompt.as_deref())?;
+        sentence.pooling = sentence.pooling.or(shape.pooling);
+        #[cfg(feature = "images")]
+        let preparation = shape.images.as_ref().map(|of| Preparation::read(package.folder(), of, &package.warnings));
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let (width, embedding) = (shape.width, shape.embedding);
@@ -174,7 +187,8 @@ impl Encoder {
             true => (None, tail.map(|tail| Head::of_modules(tail, &sentence.modules, &package.settings)).transpose()?),
             false => (tail, None),
         };
-        let outputs = tail.as_ref().map_or(usize::try_from(width).unwrap_or(0), Tail::outputs);
+        let of_model = usize::try_from(shape.projection.unwrap_or(width)).unwrap_or(0);
+        let outputs = tail.as_ref().map_or(of_model, Tail::outputs);
         let kept = sentence.kept(options.dimensions, outputs)?;
         let vocabulary = weights.vocabulary(embedding)?;
         let types = match weights.shape_of("token_types.weight") {
@@ -210,6 +224,15 @@ impl Encoder {
                 Norms::Before { .. } | Norms::Around => {
                     Some(Norm::load(&weights, (shape.norm, shape.eps), "output_norm", width)?)
                 }
+            },
+            projection: match shape.projection {
+                Some(n) => Some(weights.linear("text_projection", width, n)?.exact(true)),
+                None => None,
+            },
+            #[cfg(feature = "images")]
+            images: match (&shape.images, preparation.transpose()?) {
+                (Some(of), Some(preparation)) => Some(ImageTower::load(&weights, of, shape.projection, preparation)?),
+                _ => None,
             },
             head: match module_head {
                 Some(head) => Some(head),

@@ -2,6 +2,7 @@
 //! of architectures.
 
 use crate::norm::NormKind;
+use crate::sentences::Pooling;
 use crate::settings::{Key, Settings};
 use crate::Result;
 use tensorlib::{GluOp, RopeOptions};
@@ -18,6 +19,7 @@ pub const EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_eps");
 pub enum Activation {
     Gelu,
     GeluErf,
+    GeluQuick,
     Relu,
     /// A second product, through the activation, multiplies the first.
     Gated(GluOp),
@@ -107,6 +109,38 @@ pub struct Relative {
     pub norm: bool,
 }
 
+/// The half of a model that turns images into vectors.
+#[derive(Clone, Debug)]
+pub struct Images {
+    /// Its layers.
+    pub shape: Shape,
+    /// The pixels of a side of an image, and of a patch, of which each is a token.
+    pub side: i64,
+    pub patch: i64,
+    pub pooling: ImagePooling,
+}
+
+impl Images {
+    /// The number of patches.
+    pub fn patches(&self) -> i64 {
+        (self.side / self.patch).pow(2)
+    }
+
+    /// The number of tokens.
+    pub fn tokens(&self) -> i64 {
+        self.patches() + i64::from(self.pooling == ImagePooling::Token)
+    }
+}
+
+/// The vector that stands for an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImagePooling {
+    /// That of a token before the patches. A norm follows the embeddings.
+    Token,
+    /// What a learned query attends to, after another feed-forward block.
+    Attention,
+}
+
 /// Layers whose tokens attend only to near ones.
 #[derive(Clone, Debug)]
 pub struct Windows {
@@ -185,6 +219,17 @@ pub struct Shape {
     pub classifier: Option<HeadShape>,
     /// Modules with weights follow the pooling of each published model.
     pub has_modules: bool,
+    /// The start of the tensors' names.
+    pub prefix: &'static str,
+    /// Tokens attend only to themselves and those before them.
+    pub causal: bool,
+    /// The pooling, if the files do not say otherwise.
+    pub pooling: Option<Pooling>,
+    /// The elements of a product that follows the pooling.
+    pub projection: Option<i64>,
+    /// All lines have this number of tokens: shorter ones end with this token.
+    pub padding: Option<(usize, u32)>,
+    pub images: Option<Box<Images>>,
 }
 
 /// The names of the settings that are counts, in an architecture's files.
@@ -258,6 +303,17 @@ impl Shape {
             windows: None,
             classifier: Some(HeadShape { pooling: HeadPooling::First, activation: HeadActivation::Tanh }),
             has_modules: false,
+            prefix: "",
+            causal: false,
+            pooling: None,
+            projection: None,
+            padding: None,
+            images: None,
         })
+    }
+
+    /// The name of a part of a layer.
+    pub fn name(&self, layer: i64, part: &str) -> String {
+        format!("{}blk.{layer}.{part}", self.prefix)
     }
 }

@@ -4,7 +4,9 @@ use super::batches::Batch;
 use super::{Encoder, Line};
 use crate::sentences::Pooling;
 use crate::Result;
+use std::borrow::Cow;
 use std::ops::Range;
+use tensorlib::nn::{Linear, Module};
 use tensorlib::Context;
 
 impl Encoder {
@@ -40,6 +42,7 @@ impl Encoder {
         progress: impl FnMut(usize) -> bool,
     ) -> Result<Vec<Vec<f32>>> {
         self.sentences.check_vectors()?;
+        let lines = &self.padded(lines);
         let rows: Vec<Line> = lines.iter().map(|ids| Line { ids, types: &[] }).collect();
         let mut vectors = vec![vec![0.0; self.kept]; lines.len()];
         self.each_batch(first, &rows, progress, |ctx, batch| {
@@ -47,12 +50,37 @@ impl Encoder {
             if let Some(tail) = &self.tail {
                 pooled = tail.apply(&pooled)?;
             }
+            if let Some(projection) = &self.projection {
+                pooled = self.projected(ctx, projection, &pooled)?;
+            }
             for (line, vector) in batch.lines.iter().zip(pooled) {
                 vectors[*line] = unit(&vector, self.kept);
             }
             Ok(())
         })?;
         Ok(vectors)
+    }
+
+    /// These lines, with the tokens after short ones that the model was trained with.
+    fn padded<'a>(&self, lines: &'a [Vec<u32>]) -> Cow<'a, [Vec<u32>]> {
+        let Some((length, token)) = self.shape.padding else { return lines.into() };
+        let padded = |line: &Vec<u32>| {
+            let mut line = line.clone();
+            if !line.is_empty() && line.len() < length {
+                line.resize(length, token);
+            }
+            line
+        };
+        lines.iter().map(padded).collect()
+    }
+
+    /// The products of these vectors with a matrix, whose rounding does not depend on their number.
+    fn projected(&self, ctx: &Context, matrix: &Linear, vectors: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let values: Vec<f32> = vectors.iter().flatten().map(|x| *x as f32).collect();
+        let columns = ctx.tensor([self.shape.width, vectors.len() as i64], &values)?;
+        let made = self.read(&matrix.forward(&columns, &self.pass())?)?;
+        let n = made.len() / vectors.len().max(1);
+        Ok(made.chunks(n.max(1)).map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect())
     }
 
     /// The pooled vectors of a batch's lines, in the batch's order. Errors number lines from `first` on.

@@ -113,7 +113,7 @@ impl Settings {
         let Values::Hub { json, .. } = &mut made.values else { return Ok(made) };
         for (key, value) in values {
             if self.find(*key)?.is_none() && wanted(*key)? {
-                json[key.1] = value.clone();
+                put(json, key.1, value.clone());
             }
         }
         Ok(made)
@@ -314,6 +314,15 @@ impl Settings {
             Values::Hub { path, json } => {
                 let path = path.display().to_string();
                 self.finish_object(&path, json, "", config)?;
+                // Other models leave this part out.
+                let reads_images = self
+                    .asked
+                    .borrow()
+                    .iter()
+                    .any(|name| name.strip_prefix(IMAGES).is_some_and(|rest| rest.starts_with('.')));
+                if let Some(images) = json.get(IMAGES).filter(|_| reads_images) {
+                    self.finish_object(&format!("{path}: {IMAGES}"), images, &format!("{IMAGES}."), config)?;
+                }
                 json.get(TEXT).map_or(Ok(()), |text| self.finish_object(&format!("{path}: {TEXT}"), text, "", config))
             }
         }
@@ -361,6 +370,22 @@ impl Settings {
 
 /// The key of the text model's settings, in models with several kinds of input.
 const TEXT: &str = "text_config";
+
+/// The object of the half of a model that reads images.
+const IMAGES: &str = "vision_config";
+
+/// Sets the value at a path with dots between levels, unless something on the way is no object.
+fn put(json: &mut Json, path: &str, value: Json) {
+    let mut at = json;
+    for name in path.split('.') {
+        if at.is_null() {
+            *at = Json::Object(serde_json::Map::new());
+        }
+        let Some(object) = at.as_object_mut() else { return };
+        at = object.entry(name).or_insert(Json::Null);
+    }
+    *at = value;
+}
 
 /// The value at a path with dots between levels.
 fn at<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {

@@ -195,6 +195,46 @@ pub(crate) const T5_CONFIG: Fields = Fields {
 pub(crate) const DEBERTA_CONFIG: Fields =
     Fields { known: &["conv_act", "conv_groups", "legacy", "summary_*"], only: &[("z_steps", &["0", "1"])] };
 
+/// Fields of CLIP's and SigLIP's config.json: what scores of pairs are multiplied by, copies of other objects, and
+/// settings for generated texts.
+pub(crate) const CLIP_CONFIG: Fields = Fields {
+    known: &[
+        "bad_words_ids",
+        "begin_suppress_tokens",
+        "decoder_start_token_id",
+        "diversity_penalty",
+        "do_sample",
+        "dropout",
+        "early_stopping",
+        "encoder_no_repeat_ngram_size",
+        "exponential_decay_length_penalty",
+        "forced_bos_token_id",
+        "forced_eos_token_id",
+        "length_penalty",
+        "logit_scale_init_value",
+        "max_length",
+        "min_length",
+        "no_repeat_ngram_size",
+        "num_beam_groups",
+        "num_beams",
+        "num_return_sequences",
+        "output_scores",
+        "prefix",
+        "remove_invalid_values",
+        "repetition_penalty",
+        "return_dict_in_generate",
+        "suppress_tokens",
+        "temperature",
+        "text_config_dict",
+        "top_k",
+        "top_p",
+        "typical_p",
+        "vision_config",
+        "vision_config_dict",
+    ],
+    only: &[],
+};
+
 /// Fields of DistilBERT's config.json: training. Positions are stored, whether they were learned or not.
 pub(crate) const DISTILBERT_CONFIG: Fields = Fields {
     known: &["dropout", "qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds", "tie_weights_"],

@@ -5,9 +5,9 @@ use crate::warnings::Warnings;
 use crate::{Error, Result};
 
 /// Parts of the names of tensors that do not change results: buffers of old versions, parts for other inputs, for
-/// training, and for vectors, which an own reader loads, scales of activations and caches that other programs store in
-/// 8 bits, and the other list of long rotations.
-const HARMLESS: [&str; 34] = [
+/// training, and for vectors, which an own reader loads, factors of scores of pairs, scales of activations and caches that
+/// other programs store in 8 bits, and the other list of long rotations.
+const HARMLESS: [&str; 37] = [
     "rotary_emb.",
     "rope_factors_",
     "rope_freqs.",
@@ -42,6 +42,9 @@ const HARMLESS: [&str; 34] = [
     "input_scale",
     "activation_scale",
     "scaled_fp8",
+    "logit_scale",
+    "logit_bias",
+    "visual_projection.",
 ];
 
 /// Refuses such tensors in the layers of a GGUF file, where they would change results; reports all others.

@@ -3,6 +3,7 @@
 
 pub mod architectures;
 pub mod checks;
+pub mod clip;
 pub mod decoder;
 pub mod encoder;
 pub mod encoder_files;

@@ -70,6 +70,12 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
         }),
         classifier: None,
         has_modules: true,
+        prefix: "",
+        causal: false,
+        pooling: None,
+        projection: None,
+        padding: None,
+        images: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The differences between architectures, a file each.
 
 mod bert;
+mod clip;
 mod deberta;
 mod distilbert;
 mod gemma;
@@ -15,13 +16,13 @@ mod t5;
 use super::shape::Shape;
 use crate::architecture::{self, Architecture, Known};
 use crate::settings::{
-    Settings, DEBERTA_CONFIG, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF, GEMMA_CONFIG,
-    GTE_CONFIG, HEAD_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG, T5_GGUF,
+    Settings, CLIP_CONFIG, DEBERTA_CONFIG, DISTILBERT_CONFIG, ELECTRA_CONFIG, ENCODER_CONFIG, ENCODER_GGUF,
+    GEMMA_CONFIG, GTE_CONFIG, HEAD_CONFIG, JINA_CONFIG, MODERNBERT_CONFIG, NOMIC_CONFIG, T5_CONFIG, T5_GGUF,
 };
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 12] = [
+const ALL: [Architecture<Shape>; 13] = [
     Architecture { names: &["bert"], shape: bert::shape, hub_names: bert::hub_names },
     Architecture {
         names: &["roberta", "xlm-roberta", "camembert"],
@@ -34,6 +35,11 @@ const ALL: [Architecture<Shape>; 12] = [
     Architecture { names: &["gemma-embedding", "gemma3_text"], shape: gemma::shape, hub_names: gemma::hub_names },
     Architecture { names: &["jina-bert-v2"], shape: jina::shape, hub_names: jina::hub_names },
     Architecture { names: &["new", "gte"], shape: gte::shape, hub_names: gte::hub_names },
+    Architecture {
+        names: &["clip", "clip_text_model", "siglip", "siglip_text_model"],
+        shape: clip::shape,
+        hub_names: clip::hub_names,
+    },
     Architecture { names: &["deberta-v2"], shape: deberta::shape, hub_names: deberta::hub_names },
     Architecture { names: &["t5", "t5encoder", "mt5"], shape: t5::shape, hub_names: t5::hub_names },
     Architecture { names: &["mpnet"], shape: mpnet::shape, hub_names: mpnet::hub_names },
@@ -69,6 +75,7 @@ pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
         "gemma3_text" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &GEMMA_CONFIG],
         "nomic_bert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &NOMIC_CONFIG],
         "electra" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &ELECTRA_CONFIG],
+        "clip" | "clip_text_model" | "siglip" | "siglip_text_model" => &[&CLIP_CONFIG, &ENCODER_CONFIG, &HEAD_CONFIG],
         "deberta-v2" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DEBERTA_CONFIG],
         "t5" | "mt5" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &T5_CONFIG],
         "distilbert" => &[&ENCODER_CONFIG, &HEAD_CONFIG, &DISTILBERT_CONFIG],

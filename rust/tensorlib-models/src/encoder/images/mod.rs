@@ -1,0 +1,209 @@
+//! Vectors of images: the half of CLIP and SigLIP that texts are compared with.
+
+mod image;
+mod preparation;
+
+pub use image::Image;
+pub use preparation::Preparation;
+
+use super::batches::{Batch, Group};
+use super::feed::activated;
+use super::layer::{Firsts, Layer, Run};
+use super::shape::{ImagePooling, Images};
+use super::vectors::unit;
+use super::Encoder;
+use crate::norm::Norm;
+use crate::weights::Weights;
+use crate::{Error, Result};
+use tensorlib::nn::{Embedding, Linear, Module, Pass};
+use tensorlib::{Context, DType, FlashAttnExtOptions, Tensor};
+
+/// Tokens of images that are computed together.
+const TOKENS: i64 = 4096;
+
+/// The weights of the half for images.
+pub struct ImageTower {
+    of: Images,
+    /// None without the file that describes it.
+    preparation: Option<Preparation>,
+    /// [patch, patch, 3, width]
+    patches: Tensor,
+    patch_bias: Option<Tensor>,
+    positions: Embedding,
+    layers: Vec<Layer>,
+    post_norm: Norm,
+    pooling: Pooled,
+}
+
+/// What makes an image's vector of those of its tokens.
+enum Pooled {
+    Token { class: Tensor, pre_norm: Norm, projection: Linear },
+    Attention { probe: Tensor, qkv: Linear, output: Linear, norm: Norm, up: Linear, down: Linear },
+}
+
+impl ImageTower {
+    /// Loads the tensors `v.*`. `outputs`: the elements of a text's vector.
+    pub fn load(
+        weights: &Weights,
+        of: &Images,
+        outputs: Option<i64>,
+        preparation: Option<Preparation>,
+    ) -> Result<Self> {
+        let (shape, patch) = (&of.shape, of.patch);
+        let width = shape.width;
+        let norm = |name: &str| Norm::load(weights, (shape.norm, shape.eps), name, width);
+        let linear = |name: &str, n| weights.linear(name, width, n);
+        let pooling = match of.pooling {
+            ImagePooling::Token => Pooled::Token {
+                class: weights.get("v.class_embd", &[width])?,
+                pre_norm: norm("v.pre_norm")?,
+                projection: Linear { bias: None, ..linear("v.projection", outputs.unwrap_or(width))?.exact(true) },
+            },
+            ImagePooling::Attention => Pooled::Attention {
+                probe: weights.get("v.probe", &[width, 1, 1])?,
+                qkv: linear("v.pool_qkv", 3 * width)?,
+                output: linear("v.pool_output", width)?,
+                norm: norm("v.pool_norm")?,
+                up: linear("v.pool_up", shape.ffn)?,
+                down: weights.linear("v.pool_down", shape.ffn, width)?,
+            },
+        };
+        if of.pooling == ImagePooling::Attention && outputs.is_some_and(|n| n != width) {
+            let n = outputs.unwrap_or(0);
+            return Err(Error::format(format!(
+                "vectors of texts have {n} elements, and those of images {width}: one number is valid"
+            )));
+        }
+        Ok(ImageTower {
+            preparation,
+            patches: weights.get("v.patch_embd.weight", &[patch, patch, 3, width])?,
+            patch_bias: weights.find("v.patch_embd.bias", &[width])?,
+            positions: weights.embedding("v.position_embd", width, of.tokens())?,
+            layers: (0..shape.layers).map(|i| Layer::load(weights, shape, i)).collect::<Result<_>>()?,
+            post_norm: norm("v.post_norm")?,
+            pooling,
+            of: of.clone(),
+        })
+    }
+
+    /// The vectors of images, [elements, images or more], from their patches, [pixels, patches, images].
+    fn forward(&self, ctx: &Context, pixels: &Tensor, images: usize, pass: Pass) -> Result<Tensor> {
+        let (of, n) = (&self.of, images as i64);
+        let (width, tokens) = (of.shape.width, of.tokens());
+        let matrix = ctx.within(|| self.patches.reshape([of.patch * of.patch * 3, width]))?;
+        let mut x = matrix.mul_mat_exact(&pixels.reshape([of.patch * of.patch * 3, of.patches() * n])?)?;
+        if let Some(bias) = &self.patch_bias {
+            x = (&x + bias)?;
+        }
+        let mut x = x.reshape([width, of.patches(), n])?;
+        if let Pooled::Token { class, .. } = &self.pooling {
+            x = ctx.within(|| class.cast(DType::F32)?.reshape([width, 1, 1])?.repeat([width, 1, n]))?.concat(&x, 1)?;
+        }
+        let numbers: Vec<i32> = (0..tokens).map(|i| i32::try_from(i).unwrap_or(i32::MAX)).collect();
+        let positions = ctx.tensor_of([tokens], &numbers)?;
+        let rows = self.positions.forward(&positions, &pass)?.reshape([width, tokens, 1])?;
+        x = (&x + &rows)?.reshape([width, tokens * n])?;
+        if let Pooled::Token { pre_norm, .. } = &self.pooling {
+            x = pre_norm.forward(&x, &pass)?;
+        }
+        let groups = vec![Group { length: tokens as usize, lines: images, start: 0 }];
+        let batch = Batch { lines: (0..images).collect(), groups };
+        let run = Run {
+            shape: &of.shape,
+            batch: &batch,
+            positions: &positions,
+            biases: None,
+            near: None,
+            distances: None,
+            pass,
+        };
+        let firsts = match self.pooling {
+            Pooled::Token { .. } => Some(Firsts::of(ctx, &batch)?),
+            Pooled::Attention { .. } => None,
+        };
+        for (i, layer) in self.layers.iter().enumerate() {
+            x = layer.forward(&run, &x, firsts.as_ref().filter(|_| i + 1 == self.layers.len()))?;
+        }
+        let x = self.post_norm.forward(&x, &run.pass)?;
+        self.pooled(ctx, &x, n, &run.pass)
+    }
+
+    fn pooled(&self, ctx: &Context, x: &Tensor, n: i64, pass: &Pass) -> Result<Tensor> {
+        let shape = &self.of.shape;
+        let (width, head, heads, tokens) = (shape.width, shape.head, shape.heads, self.of.tokens());
+        match &self.pooling {
+            Pooled::Token { projection, .. } => Ok(projection.forward(x, pass)?),
+            Pooled::Attention { probe, qkv, output, norm, up, down } => {
+                let probe = ctx.within(|| probe.cast(DType::F32)?.reshape([width, 1]))?;
+                let q = qkv.forward(&probe, pass)?.narrow(0, 0, width)?.cont()?.reshape([head, 1, heads, 1])?;
+                let all = qkv.forward(x, pass)?.reshape([head, 3 * heads, tokens, n])?;
+                let part = |first: i64| all.narrow(1, first, heads)?.permute([0, 2, 1, 3]);
+                let options = FlashAttnExtOptions::new().scale(shape.attention_scale);
+                let q = q.repeat([head, 1, heads, n])?;
+                let c = q.flash_attn_ext(&part(heads)?, &part(2 * heads)?, None, None, options)?;
+                let x = output.forward(&c.reshape([width, n])?, pass)?;
+                let hidden = activated(&up.forward(&norm.forward(&x, pass)?, pass)?, shape.activation)?;
+                Ok((&down.forward(&hidden, pass)? + &x)?)
+            }
+        }
+    }
+}
+
+impl Encoder {
+    /// Whether the model turns images into vectors too.
+    pub fn has_images(&self) -> bool {
+        self.images.is_some()
+    }
+
+    /// The vectors of these images, in their order, to be compared with those of texts. The images are resized, cut and
+    /// normalised as the folder's preprocessor_config.json says.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model of texts alone; [`ErrorKind::Invalid`](crate::ErrorKind)
+    /// for an image that cannot be prepared, or a vector that is not finite; [`ErrorKind::Memory`](crate::ErrorKind),
+    /// [`ErrorKind::Internal`](crate::ErrorKind).
+    pub fn embed_images(&self, images: &[Image]) -> Result<Vec<Vec<f32>>> {
+        let Some(tower) = &self.images else {
+            let message = "the model turns texts alone into vectors";
+            return Err(Error::unsupported(message).with_hint("CLIP and SigLIP take images"));
+        };
+        let Some(preparation) = &tower.preparation else {
+            let message = "the model's folder has no preprocessor_config.json, which says how images are prepared";
+            return Err(Error::no_file(message).with_hint("fetch it with the other files of the folder"));
+        };
+        let mut ctx = Context::on(&self.backend);
+        let mut vectors = Vec::with_capacity(images.len());
+        let together = usize::try_from(TOKENS / tower.of.tokens()).unwrap_or(1).max(1);
+        for part in images.chunks(together) {
+            let mut pixels = Vec::new();
+            for image in part {
+                pixels.extend(preparation.patches(image)?);
+            }
+            let (width, made) = self.vectors_of_patches(tower, &ctx, &pixels, part.len())?;
+            for vector in made.chunks(width.max(1)).take(part.len()) {
+                if let Some(value) = vector.iter().find(|x| !x.is_finite()) {
+                    let what = format!("image {}: its vector holds {value}, which is no vector", vectors.len());
+                    return Err(self.not_finite(what));
+                }
+                let vector: Vec<f64> = vector.iter().map(|x| f64::from(*x)).collect();
+                vectors.push(unit(&vector, self.kept));
+            }
+            ctx.reset()?;
+        }
+        Ok(vectors)
+    }
+
+    /// The elements of a vector, and those of images of these pixels, or of more.
+    fn vectors_of_patches(
+        &self,
+        tower: &ImageTower,
+        ctx: &Context,
+        pixels: &[f32],
+        images: usize,
+    ) -> Result<(usize, Vec<f32>)> {
+        let (n, patches) = (images as i64, tower.of.patches());
+        let pixels = ctx.tensor([pixels.len() as i64 / (patches * n), patches, n], pixels)?;
+        let made = tower.forward(ctx, &pixels, images, self.pass())?;
+        Ok((usize::try_from(made.shape()[0]).unwrap_or(1), self.read(&made)?))
+    }
+}
