@@ -154,15 +154,7 @@ impl Attention {
         let (shape, n, KeyHeads { count, key, value }) = (run.shape, run.tokens, self.heads);
         match &self.projections {
             Projections::Apart { query, own } => {
-                let q = query.forward(x, &run.pass)?;
-                let (q, gate) = match shape.gated_attention {
-                    true => {
-                        // A head's gate follows its query.
-                        let both = q.reshape([2 * key, shape.heads, n])?;
-                        (both.narrow(0, 0, key)?, Some(both.narrow(0, key, key)?))
-                    }
-                    false => (q.reshape([key, shape.heads, n])?, None),
-                };
+                let (q, gate) = self.queries(run, &query.forward(x, &run.pass)?)?;
                 let own = match own {
                     Some(OwnKeys { key: keys, value }) => {
                         let k = keys.forward(x, &run.pass)?;
@@ -175,23 +167,34 @@ impl Attention {
             }
             Projections::Fused(all) => {
                 let all = all.forward(x, &run.pass)?;
-                let (row, head) = (all.strides()[1], key as usize * all.strides()[0]);
+                let (q, gate) = self.queries(run, &all)?;
                 let queries = shape.heads * if shape.gated_attention { 2 } else { 1 };
-                let part = |first: i64, heads: i64, step: usize| {
-                    all.view([key, heads, n], &[step * head, row], first as usize * head)
-                };
-                let (q, gate) = match shape.gated_attention {
-                    true => (part(0, shape.heads, 2)?, Some(part(1, shape.heads, 2)?)),
-                    false => (part(0, shape.heads, 1)?, None),
-                };
                 let own = match shape.source_of(self.number) == self.number {
-                    true => Some((part(queries, count, 1)?, all.narrow(0, (queries + count) * key, count * value)?)),
+                    true => {
+                        let v = all.narrow(0, (queries + count) * key, count * value)?;
+                        Some((by_head(&all, key, (queries, count, 1))?, v))
+                    }
                     false => None,
                 };
                 Ok(Projected { q, own, gate })
             }
         }
     }
+
+    /// Queries and gates in the first rows of a product, both [head, heads, tokens]. A head's gate follows its query.
+    fn queries(&self, run: &Run, all: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        let (head, heads) = (self.heads.key, run.shape.heads);
+        match run.shape.gated_attention {
+            true => Ok((by_head(all, head, (0, heads, 2))?, Some(by_head(all, head, (1, heads, 2))?))),
+            false => Ok((by_head(all, head, (0, heads, 1))?, None)),
+        }
+    }
+}
+
+/// `heads` of the heads of a product, [head, heads, tokens]: from head `first` on, each `step`-th.
+fn by_head(all: &Tensor, head: i64, (first, heads, step): (i64, i64, i64)) -> Result<Tensor> {
+    let (row, of_head) = (all.strides()[1], head as usize * all.strides()[0]);
+    Ok(all.view([head, heads, all.shape()[1]], &[step as usize * of_head, row], first as usize * of_head)?)
 }
 
 /// Queries or keys, [head, heads, tokens], after this norm.

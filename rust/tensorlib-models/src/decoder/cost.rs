@@ -44,7 +44,7 @@ impl Cost {
                 }
             }
         }
-        for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| !shape.is_recurrent(*layer)) {
+        for layer in (0..usize::try_from(shape.layers).unwrap_or(0)).filter(|layer| shape.blocks_of(*layer).attention) {
             let heads = shape.keys_of(layer);
             let elements = (heads.key + heads.value) * heads.count;
             cost.cache_elements[usize::from(shape.is_windowed(layer))] += elements as f64;

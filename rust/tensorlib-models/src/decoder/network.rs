@@ -106,7 +106,7 @@ impl Network {
         for layer in shape.layers..shape.layers + shape.drafting_layers {
             weights.leave_all(&format!("blk.{layer}."));
         }
-        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), "output_norm", shape.width)?;
+        let norm = Norm::load(weights, (shape.norm_kind, shape.eps), shape.output_norm, shape.width)?;
         let logits = match results {
             Results::Vectors => shape.width,
             Results::Vocabulary | Results::Head => head.unwrap_or(vocabulary),

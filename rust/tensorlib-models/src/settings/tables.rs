@@ -121,8 +121,16 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
     known: &[
         "add_classification_head",
         "attention_head_dim",
+        "block_dim",
+        "block_mlp_init_scale",
+        "block_norm_eps",
+        "block_out_init_scale",
+        "block_use_xavier_init",
         "cla_share_factor",
         "class_num",
+        "conv_dim",
+        "conv_dim_out",
+        "conv_use_xavier_init",
         "dense_list",
         "embedding_dropout",
         "eod_token_id",
@@ -131,6 +139,7 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         "im_start_id",
         "layer_switch",
         "mask_init_id",
+        "num_heads",
         "org_vocab_size",
         "pad_id",
         "pool_type",
@@ -141,6 +150,7 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         "use_parallel_embedding",
     ],
     only: &[
+        ("block_use_swiglu", &["true"]),
         ("compression_ratio", &["1"]),
         ("full_attn_mod", &["1"]),
         ("interpolate_factor", &["1"]),
@@ -154,6 +164,7 @@ pub(crate) const FAMILY_CONFIG: Fields = Fields {
         ("use_cla", &["false"]),
         ("use_gated_activation", &["true"]),
         ("use_parallel_block", &["true"]),
+        ("use_pos_enc", &["true"]),
     ],
 };
 

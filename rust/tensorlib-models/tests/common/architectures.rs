@@ -1,7 +1,7 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
-use super::families;
+use super::{families, hybrids};
 use super::tiny::{vocabulary, Random, Tensors};
 use std::f64::consts::PI;
 use std::path::Path;
@@ -144,6 +144,7 @@ impl Model {
         match name {
             "token_embd.weight" => return "model.embed_tokens.weight".into(),
             "output_norm.weight" => return "model.norm.weight".into(),
+            "token_embd_norm.weight" => return "model.embedding_norm.weight".into(),
             "output_norm.bias" => return "model.norm.bias".into(),
             "output.weight" => return "lm_head.weight".into(),
             "output.bias" => return "lm_head.bias".into(),
@@ -155,6 +156,9 @@ impl Model {
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
         match rest {
+            "exp_probs_b.bias" if kind.starts_with("lfm2") => {
+                return format!("model.layers.{layer}.feed_forward.expert_bias");
+            }
             "ssm_a" => return format!("model.layers.{layer}.linear_attn.A_log"),
             "ssm_dt.bias" => return format!("model.layers.{layer}.linear_attn.dt_bias"),
             "layer_output_scale.weight" => return format!("model.layers.{layer}.layer_scalar"),
@@ -166,7 +170,7 @@ impl Model {
             return format!("model.layers.{layer}.mlp.act_fn.{number}");
         }
         let (part, end) = rest.rsplit_once('.').unwrap();
-        if let Some(own) = families::part_name(kind, part, expert) {
+        if let Some(own) = families::part_name(kind, part, expert).or_else(|| hybrids::part_name(kind, part, expert)) {
             return format!("model.layers.{layer}.{own}.{end}");
         }
         let gemma = kind.starts_with("gemma");
@@ -316,6 +320,7 @@ pub fn all() -> Vec<Model> {
         phis(),
         vec![gpt_oss()],
         families::all(),
+        hybrids::all(),
     ];
     families.into_iter().flatten().collect()
 }

@@ -1,6 +1,7 @@
 //! A decoder in double precision, written for readability: no cache, one token after the other.
 
 use super::math::*;
+use super::recurrences::ShortConvolution;
 use super::tiny::{Random, Tensors};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,6 +32,19 @@ pub enum Route {
     Normalised,
     Plain,
     OfUsed,
+    Chosen(Choice),
+}
+
+/// How scores of experts choose some of them, and make their shares.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Choice {
+    /// Scores are sigmoids, otherwise a softmax.
+    pub sigmoid: bool,
+    /// The choice adds `exp_probs_b.bias`.
+    pub biased: bool,
+    /// Added to the sum by which the scores are divided.
+    pub normalised: Option<f64>,
+    pub scale: f64,
 }
 
 /// Layers with a state that changes by the gated delta rule.
@@ -108,7 +122,10 @@ pub struct Spec {
     pub experts: Option<(usize, usize, usize, Route)>,
     /// The neurons of an expert that all tokens use.
     pub shared: Option<usize>,
+    /// The first layers, as many as this, have no experts.
+    pub dense_layers: usize,
     pub delta: Option<Delta>,
+    pub short_convolution: Option<ShortConvolution>,
     /// The matrix of a head's queries also makes gates of its results.
     pub gated_attention: bool,
     pub fused: bool,
@@ -133,6 +150,7 @@ pub struct Spec {
     pub xielu: Option<fn(usize) -> [f32; 4]>,
     pub sinks: bool,
     pub ffn_norm: &'static str,
+    pub output_norm: &'static str,
     pub tied: bool,
     pub left: Left,
     /// The values that feed() has observed: layer, activated gates, products.
@@ -177,7 +195,9 @@ impl Spec {
             gated: true,
             experts: None,
             shared: None,
+            dense_layers: 0,
             delta: None,
+            short_convolution: None,
             gated_attention: false,
             fused: false,
             fused_ffn: false,
@@ -195,6 +215,7 @@ impl Spec {
             xielu: None,
             sinks: false,
             ffn_norm: "ffn_norm",
+            output_norm: "output_norm",
             tied: false,
             left: Left::None,
             seen: RefCell::default(),
@@ -272,6 +293,9 @@ impl Spec {
                     matrix(&name("ssm_beta"), &[w, heads]);
                 }
                 matrix(&name("ssm_out"), &[values, w]);
+            } else if self.short_convolution_of(i).is_some() {
+                matrix(&name("shortconv.in_proj"), &[w, 3 * w]);
+                matrix(&name("shortconv.out_proj"), &[w, w]);
             } else if self.fused {
                 matrix(&name("attn_qkv"), &[w, q + 2 * kv]);
                 matrix(&name("attn_output"), &[q, w]);
@@ -290,7 +314,7 @@ impl Spec {
                 matrix(&name("ffn_up"), &[w, f]);
                 matrix(&name("ffn_down"), &[f, w]);
             }
-            if let Some((count, _, f, _)) = self.experts {
+            if let Some((count, _, f, _)) = self.experts_of(i) {
                 let (count, f) = (count as i64, f as i64);
                 matrix(&name("ffn_gate_inp"), &[w, count]);
                 matrix(&name("ffn_gate_exps"), &[w, f, count]);
@@ -323,7 +347,7 @@ impl Spec {
         }
         let mut vector =
             |name: String, shape: &[i64], center: f64| t.add(random, &name, shape, center, 0.3, DType::F32);
-        vector("output_norm.weight".into(), &[w], 1.0);
+        vector(format!("{}.weight", self.output_norm), &[w], 1.0);
         if self.norm_biases {
             vector("output_norm.bias".into(), &[w], 0.0);
         }
@@ -364,6 +388,7 @@ impl Spec {
                 vector(name("ssm_dt.bias"), &[heads], 0.5);
                 vector(name("ssm_a"), &[heads], -0.8);
                 vector(name("ssm_norm.weight"), &[head], 1.0);
+            } else if self.short_convolution_of(i).is_some() {
             } else if self.whole_norms {
                 vector(name("attn_q_norm.weight"), &[q], 1.0);
                 vector(name("attn_k_norm.weight"), &[kv], 1.0);
@@ -403,6 +428,14 @@ impl Spec {
             if self.sinks {
                 vector(name("attn_sinks.weight"), &[self.heads as i64], 0.0);
             }
+            if let Some((count, _, _, Route::Chosen(Choice { biased: true, .. }))) = self.experts_of(i) {
+                vector(name("exp_probs_b.bias"), &[count as i64], 0.0);
+            }
+        }
+        for i in 0..self.layers {
+            if let Some(of) = self.short_convolution_of(i) {
+                self.add_short_convolution(random, t, i, of);
+            }
         }
     }
 
@@ -420,14 +453,15 @@ impl Spec {
             let before = |part: &str, x: &Row| if self.pre_norms { self.norm(t, &name(part), x) } else { x.clone() };
             let after = |part: &str, x: Row| if self.post_norms { self.norm(t, &name(part), &x) } else { x };
             let inputs: Vec<Row> = xs.iter().map(|x| before("attn_norm", x)).collect();
-            let attended = match self.delta_of(i) {
-                Some(delta) => self.recurrence(t, i, delta, &inputs),
-                None => self.attention(t, i, &inputs, &mut kept),
+            let attended = match (self.delta_of(i), self.short_convolution_of(i)) {
+                (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
+                (_, Some(_)) => self.convolve(t, i, &inputs),
+                _ => self.attention(t, i, &inputs, &mut kept),
             };
             for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
                 *x = sum(x, &scaled(&after("post_attention_norm", a), self.residual_scale));
                 let input = if self.parallel { input } else { before(self.ffn_norm, x) };
-                let f = match self.experts {
+                let f = match self.experts_of(i) {
                     Some(_) if self.mixed => self.both_blocks(t, i, x, &input),
                     Some(_) => self.mixture(t, i, &input, &input),
                     None => self.feed(t, i, &input),
@@ -445,7 +479,7 @@ impl Spec {
         }
         let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
         let last = |x: &Row| {
-            let logits = product(output, &self.norm(t, "output_norm", x));
+            let logits = product(output, &self.norm(t, self.output_norm, x));
             logits.into_iter().map(|x| capped(x * self.logit_scale, self.final_cap)).collect()
         };
         xs.iter().map(last).collect()
@@ -482,6 +516,10 @@ impl Spec {
             true => layer_norm(x, weight, bias, self.eps),
             false => rms_norm(x, weight, self.eps),
         }
+    }
+
+    fn experts_of(&self, layer: usize) -> Option<(usize, usize, usize, Route)> {
+        self.experts.filter(|_| layer >= self.dense_layers)
     }
 
     fn delta_of(&self, layer: usize) -> Option<Delta> {
@@ -542,7 +580,7 @@ impl Spec {
         outs
     }
 
-    fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+    pub fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
         let y = product(t.get(&format!("{name}.weight")), x);
         t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
     }
@@ -702,11 +740,17 @@ impl Spec {
         let (count, used, f, route) = self.experts.unwrap();
         let name = |part: &str| format!("blk.{layer}.{part}");
         let logits = self.linear(t, &name("ffn_gate_inp"), routed);
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-        order.truncate(used);
         let of_all = softmax(&logits, None);
-        let total: f64 = order.iter().map(|e| of_all[*e]).sum();
+        let scores: Row = match route {
+            Route::Chosen(Choice { sigmoid: true, .. }) => logits.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
+            _ => of_all.clone(),
+        };
+        let bias = t.find(&name("exp_probs_b.bias"));
+        let chosen_by: Row = scores.iter().enumerate().map(|(e, s)| s + bias.map_or(0.0, |bias| bias[e])).collect();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|a, b| chosen_by[*b].total_cmp(&chosen_by[*a]));
+        order.truncate(used);
+        let total: f64 = order.iter().map(|e| scores[*e]).sum();
         let of_used = softmax(&order.iter().map(|e| logits[*e]).collect::<Row>(), None);
         let mut out = vec![0.0; self.width];
         for (place, e) in order.iter().enumerate() {
@@ -714,6 +758,9 @@ impl Spec {
                 Route::Normalised => of_all[*e] / total,
                 Route::Plain => of_all[*e],
                 Route::OfUsed => of_used[place],
+                Route::Chosen(choice) => {
+                    choice.scale * scores[*e] / choice.normalised.map_or(1.0, |added| total + added)
+                }
             };
             let share = share * t.find(&name("ffn_down_exps.scale")).map_or(1.0, |factors| factors[*e]);
             let part = |part: &str, x: &[f64], outputs: usize| {

@@ -17,6 +17,7 @@ pub fn eps_name(kind: &str) -> &'static str {
     match kind {
         "cohere2" | "stablelm" => "layer_norm_eps",
         "starcoder2" => "norm_epsilon",
+        "lfm2" | "lfm2_moe" => "norm_eps",
         _ => "rms_norm_eps",
     }
 }

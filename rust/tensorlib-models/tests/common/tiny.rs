@@ -219,7 +219,7 @@ impl Tensors {
         let ctx = Context::new();
         let mut leafs = Vec::new();
         for (name, Stored { shape, dtype, bytes, values }) in &self.all {
-            if name.ends_with("ssm_conv1d.weight") {
+            if name.ends_with("ssm_conv1d.weight") || name.ends_with("shortconv.conv.weight") {
                 // A folder stores the kernel of a convolution over one channel.
                 leafs.push(Self::leaf(&ctx, &name_of(name, None), &[shape[0], 1, shape[1]], *dtype, bytes));
             } else if less_one(name) {

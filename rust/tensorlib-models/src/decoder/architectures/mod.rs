@@ -11,6 +11,7 @@ mod glm4;
 mod gpt_oss;
 mod granite;
 mod hunyuan;
+mod lfm2;
 mod llama;
 mod names;
 mod olmo;
@@ -30,7 +31,7 @@ use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, FAMILY_CONFIG, OTH
 use crate::weights::HubNames;
 use crate::Result;
 
-const ALL: [Architecture<Shape>; 27] = [
+const ALL: [Architecture<Shape>; 29] = [
     Architecture {
         names: &["llama", "mistral", "mixtral", "mistral3", "ministral3"],
         shape: llama::shape,
@@ -68,6 +69,8 @@ const ALL: [Architecture<Shape>; 27] = [
     Architecture { names: &["starcoder2"], shape: starcoder2::shape, hub_names: starcoder2::hub_names },
     Architecture { names: &["stablelm"], shape: stablelm::shape, hub_names: stablelm::hub_names },
     Architecture { names: &["apertus"], shape: apertus::shape, hub_names: apertus::hub_names },
+    Architecture { names: &["lfm2"], shape: lfm2::lfm2, hub_names: lfm2::hub_names },
+    Architecture { names: &["lfm2moe", "lfm2_moe"], shape: lfm2::lfm2moe, hub_names: lfm2::hub_names },
     Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
     Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
 ];

@@ -34,8 +34,7 @@ fn rotated(settings: &Settings, layers: i64) -> Result<Vec<bool>> {
     };
     let n = usize::try_from(layers).unwrap_or(0);
     if listed.len() < n {
-        let what = format!("has {} entries: one for each of the {layers} layers is valid", listed.len());
-        return Err(settings.refuse(ROTATED, what));
+        return Err(settings.refuse_length(ROTATED, listed.len(), layers));
     }
     Ok(listed[..n].iter().map(|flag| *flag != 0.0).collect())
 }

@@ -41,7 +41,7 @@ const CASES: &[Case] = &[
         &["I", "'m", " ", "1", "2", "3", "4", " don", "'t", " ", " stop", "\n", "\n", "NOW", "'", "S"],
     ),
     (
-        &["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"],
+        &["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"],
         ENGLISH,
         &["I", "'m", " ", "123", "4", " don", "'t", " ", " stop", "\n\n", "NOW", "'S"],
     ),

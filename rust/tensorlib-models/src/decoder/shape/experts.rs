@@ -1,0 +1,85 @@
+//! Experts of a decoder, and how a token's experts are chosen.
+
+use super::{FfnKind, Shape};
+use crate::decoder::keys::*;
+use crate::settings::{Key, Settings};
+use crate::Result;
+
+/// What makes the scores of experts from the router's logits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scores {
+    /// The softmax over all experts.
+    Softmax,
+    /// The softmax over the used experts.
+    SoftmaxOfUsed,
+    Sigmoid,
+}
+
+/// How the experts of a token, and their shares of the result, follow from the router's logits.
+#[derive(Clone, Copy, Debug)]
+pub struct Routing {
+    pub scores: Scores,
+    /// Scores are divided by the sum of those of the used experts, to which this number is added.
+    pub normalised: Option<f64>,
+    /// The factor of the shares.
+    pub scale: f64,
+    /// The choice adds a number to the score of each expert, a tensor of the layer. GGUF files may have none.
+    pub biased: bool,
+}
+
+impl Routing {
+    /// The softmax over all experts.
+    pub const PLAIN: Routing = Routing { scores: Scores::Softmax, normalised: None, scale: 1.0, biased: false };
+    /// As [`Routing::PLAIN`], divided by the sum over the used experts.
+    pub const NORMALISED: Routing = Routing { normalised: Some(0.0), ..Routing::PLAIN };
+    /// The softmax over the used experts.
+    pub const OF_USED: Routing = Routing { scores: Scores::SoftmaxOfUsed, ..Routing::PLAIN };
+}
+
+/// An expert that all tokens use.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    pub ffn: i64,
+    /// Its result is multiplied by the sigmoid of a gate.
+    pub gated: bool,
+}
+
+/// Layers with several feed-forward blocks, of which each token uses some.
+#[derive(Clone, Debug)]
+pub struct Experts {
+    pub count: i64,
+    pub used: i64,
+    pub ffn: i64,
+    pub routing: Routing,
+    pub shared: Option<Shared>,
+    /// Layers also have a block without experts, and each of the two has norms of its own. The router gets the layer's
+    /// input without factors of a norm, times factors of its own.
+    pub with_dense: bool,
+}
+
+impl Shape {
+    /// Adds experts to all layers, if the settings have any.
+    pub fn with_experts(mut self, settings: &Settings, count: Key, ffn: Key, routing: Routing) -> Result<Self> {
+        // A count of 0 means no experts.
+        let (count_of, used) = (settings.count_or_none(count)?, settings.count_or_none(EXPERTS_USED)?);
+        let Some(count_of) = count_of else { return Ok(self) };
+        let Some(used) = used else {
+            return Err(settings.refuse(EXPERTS_USED, "is missing: a whole number is expected"));
+        };
+        if used > count_of {
+            return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
+        }
+        let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
+        self.blocks.iter_mut().for_each(|blocks| blocks.ffn = FfnKind::Experts);
+        self.experts = Some(Experts { count: count_of, used, ffn, routing, shared: None, with_dense: false });
+        Ok(self)
+    }
+
+    /// Leaves the first layers without experts.
+    pub fn with_leading_dense(mut self, settings: &Settings, key: Key) -> Result<Self> {
+        let n = settings.whole_if(key, 0)?.unwrap_or(0);
+        let dense = self.blocks.iter_mut().take(usize::try_from(n).unwrap_or(0));
+        dense.for_each(|blocks| blocks.ffn = FfnKind::Dense);
+        Ok(self)
+    }
+}
