@@ -1,6 +1,6 @@
 //! Attention of a run's tokens: stores their keys and values, and reads those that each token sees.
 
-use super::cache::Cache;
+use super::cache::{Cache, NewRows};
 use super::pool::Pool;
 use super::prefix_tree::PAGE;
 use super::run::Run;
@@ -43,12 +43,11 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Stores a layer's new keys and values, [elements of all heads, tokens]. Returns all of them as [`Keys::attend`]
-    /// takes them.
-    pub fn store(&self, run: &Run, layer: usize, kv: (&Tensor, &Tensor)) -> Result<(Tensor, Tensor)> {
+    /// Stores a layer's new keys and values. Returns all of them as [`Keys::attend`] takes them.
+    pub fn store(&self, run: &Run, layer: usize, new: &NewRows) -> Result<(Tensor, Tensor)> {
         match self {
-            Keys::Cached { cache, keys, .. } => cache.put(layer, kv, &run.positions, *keys),
-            Keys::Paged { pool, rows, .. } => pool.put(layer, kv, rows),
+            Keys::Cached { cache, keys, .. } => cache.put(layer, new, &run.positions, *keys),
+            Keys::Paged { pool, rows, .. } => pool.put(layer, new, rows),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Attention of a layer: its projections, norms and rotation.
 
+use super::cache::NewRows;
 use super::run::Run;
 use super::shape::{HeadNorms, KeyHeads, Shape, Stated};
 use crate::norm::Norm;
@@ -143,7 +144,7 @@ impl Attention {
             v = by_head.reshape([count * value, run.tokens])?;
         }
         let k = self.placed(run, k, self.key_norm.as_ref())?.reshape([count * key, run.tokens])?;
-        let all = run.keys.store(run, self.number, (&k, &v))?;
+        let all = run.keys.store(run, self.number, &NewRows::Apart(&k, &v))?;
         if run.shape.sharing_layers > 0 {
             run.shared.borrow_mut().insert(self.number, all.clone());
         }

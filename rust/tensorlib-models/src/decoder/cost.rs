@@ -32,7 +32,7 @@ impl Cost {
                 continue;
             }
             let used = match &shape.experts {
-                Some(experts) if tensor.shape().len() == 3 => experts.used as f64 / experts.count as f64,
+                Some(experts) if name.contains("_exps.") => experts.used as f64 / experts.count as f64,
                 _ => 1.0,
             };
             cost.weight_bytes += used * tensor.nbytes() as f64;

@@ -4,7 +4,7 @@ use super::expert_cache::{Matrices, Way};
 use super::ffn::GatedFfn;
 use super::layer::scaled;
 use super::run::Run;
-use super::shape::{Experts, Scores, Shape, Shared};
+use super::shape::{ExpertGroups, Experts, GroupScores, Scores, Shape, Shared};
 use crate::experts::{product, weighted_sum};
 use crate::weights::Weights;
 use crate::Result;
@@ -178,10 +178,13 @@ impl ExpertFfn {
             Scores::Sigmoid => logits.sigmoid()?,
             Scores::SoftmaxOfUsed => logits.clone(),
         };
-        let ids = match &self.bias {
-            Some(bias) => (&scores + &bias.cast(DType::F32)?)?.top_k(used)?,
+        let ids = match (&self.bias, routing.groups) {
             // Equal scores of different logits must not change the choice.
-            None => logits.top_k(used)?,
+            (None, None) => logits.top_k(used)?,
+            (bias, groups) => {
+                let by = bias.as_ref().map_or_else(|| Ok(scores.clone()), |bias| &scores + &bias.cast(DType::F32)?)?;
+                groups.map_or_else(|| Ok(by.top_k(used)?), |groups| best_of_groups(&by, groups, used))?
+            }
         };
         // A column of single elements for each token, so that rows can be selected from it.
         let mut shares = scores.reshape([1, count, n])?.get_rows(&ids)?.reshape([used, n])?;
@@ -214,4 +217,23 @@ impl ExpertFfn {
         let hidden = run.shape.activation.gated(&project(&self.gate, gate)?, &project(&self.up, up)?)?;
         self.down.forward(down, &hidden, way)
     }
+}
+
+/// The best experts of each token's best groups, by scores [experts, tokens]: [used, tokens].
+fn best_of_groups(scores: &Tensor, groups: ExpertGroups, used: i64) -> Result<Tensor> {
+    let (count, n) = (scores.shape()[0], scores.shape()[1]);
+    let of_group = count / groups.count;
+    let by_group = scores.reshape([of_group, groups.count, n])?;
+    let best = by_group.top_k(if groups.scores == GroupScores::TwoBest { 2 } else { 1 })?;
+    let k = best.shape()[0];
+    let single = scores.reshape([1, of_group, groups.count * n])?;
+    let best = single.get_rows(&best.reshape([k, groups.count * n])?)?.reshape([k, groups.count * n])?;
+    let chosen = best.sum_rows()?.reshape([groups.count, n])?.top_k(groups.used)?;
+    let numbers: Vec<i32> = (0..count as i32).collect();
+    let numbers = scores.context().tensor_of([of_group, groups.count], &numbers)?;
+    // Scores and numbers of the experts in chosen groups, as columns of single elements.
+    let all = of_group * groups.used;
+    let near = by_group.get_rows(&chosen)?.reshape([all, n])?.top_k(used)?;
+    let numbers = numbers.get_rows(&chosen.reshape([groups.used * n])?)?.reshape([1, all, n])?;
+    Ok(numbers.get_rows(&near)?.reshape([used, n])?)
 }

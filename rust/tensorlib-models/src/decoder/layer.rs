@@ -4,6 +4,7 @@ use super::attention::Attention;
 use super::delta::DeltaNet;
 use super::experts::ExpertFfn;
 use super::ffn::Ffn;
+use super::latent::LatentAttention;
 use super::layer_inputs::LayerInput;
 use super::run::Run;
 use super::shape::{Norms, Recurrence, Shape, Stated};
@@ -17,6 +18,7 @@ use tensorlib::{DType, ScaleOptions, Tensor};
 /// How a layer lets tokens see those before them.
 enum Mixer {
     Attention(Box<Attention>),
+    Latent(Box<LatentAttention>),
     Delta(Box<DeltaNet>),
     ShortConvolution(Box<ShortConvolution>),
 }
@@ -63,7 +65,12 @@ impl Layer {
             Some(Recurrence::ShortConvolution { taps }) => {
                 Mixer::ShortConvolution(Box::new(ShortConvolution::load(weights, shape, *taps, number)?))
             }
-            None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
+            None => match &shape.latent {
+                Some(latent) => {
+                    Mixer::Latent(Box::new(LatentAttention::load(weights, shape, latent, number, factors)?))
+                }
+                None => Mixer::Attention(Box::new(Attention::load(weights, shape, number, factors)?)),
+            },
         };
         Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
         let ffn = Ffn::load(weights, shape, number, activity)?;
@@ -89,6 +96,7 @@ impl Layer {
         let input = normed(self.norm.as_ref(), x, &run.pass)?;
         let mixed = match &self.mixer {
             Mixer::Attention(attention) => attention.forward(run, &input)?,
+            Mixer::Latent(attention) => attention.forward(run, &input)?,
             Mixer::Delta(delta) => delta.forward(run, &input)?,
             Mixer::ShortConvolution(convolution) => convolution.forward(run, &input)?,
         };

@@ -13,6 +13,7 @@ mod experts;
 mod ffn;
 mod fingerprint;
 mod keys;
+mod latent;
 mod layer;
 mod layer_inputs;
 mod network;

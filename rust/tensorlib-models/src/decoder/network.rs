@@ -104,7 +104,7 @@ impl Network {
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         for layer in shape.layers..shape.layers + shape.drafting_layers {
-            weights.leave_all(&format!("blk.{layer}."));
+            weights.leave_layer(layer);
         }
         let norm = Norm::load(weights, (shape.norm_kind, shape.eps), shape.output_norm, shape.width)?;
         let logits = match results {

@@ -164,6 +164,17 @@ impl Rope {
         Rope { scale: 1.0 / factor, factors, ..Rope::plain(base, head, true) }
     }
 
+    /// By how much YaRN stretches the context, if it does.
+    pub fn stretch(&self) -> Option<f64> {
+        self.yarn.then_some(1.0 / self.scale)
+    }
+
+    /// This rotation with this factor of rotated values.
+    pub fn with_magnitude(mut self, magnitude: f64) -> Self {
+        self.attention = if self.yarn { magnitude / (1.0 - 0.1 * self.scale.ln()) } else { magnitude };
+        self
+    }
+
     /// The most tokens that a model of this context supports: for YaRN, `trained` is the context before it was
     /// stretched.
     pub fn reach(&self, context: i64) -> i64 {

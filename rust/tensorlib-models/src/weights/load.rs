@@ -156,7 +156,7 @@ impl Weights {
     }
 
     /// The scales of an entry, if the folder has any.
-    fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
+    pub(super) fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
         let Files::Hub { entries, names, .. } = &self.files else { return Ok(None) };
         let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
         let found = Scales::find(set, entry, find, names.quantization)?;
@@ -166,13 +166,13 @@ impl Weights {
         }))
     }
 
-    fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
+    pub(super) fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
         let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
         entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
     }
 
     /// Encodes on the host, because the leaf may be on a device.
-    fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
+    pub(super) fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
         check_range(name, dtype, values)?;
         if self.devices.part(name).device() == "cpu" {
             return Ok(self.devices.part(name).quantize(dtype, values, row, None)?);

@@ -1,7 +1,7 @@
 //! A tiny model of each architecture, with its settings in both kinds of files.
 
 use super::decoder::{frequencies, Delta, Gate, Route, Spec};
-use super::{families, hybrids};
+use super::{families, hybrids, mixtures};
 use super::tiny::{vocabulary, Random, Tensors};
 use std::f64::consts::PI;
 use std::path::Path;
@@ -156,6 +156,9 @@ impl Model {
         }
         let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
         match rest {
+            "exp_probs_b.bias" if kind.starts_with("deepseek") => {
+                return format!("model.layers.{layer}.mlp.gate.e_score_correction_bias");
+            }
             "exp_probs_b.bias" if kind.starts_with("lfm2") => {
                 return format!("model.layers.{layer}.feed_forward.expert_bias");
             }
@@ -170,7 +173,8 @@ impl Model {
             return format!("model.layers.{layer}.mlp.act_fn.{number}");
         }
         let (part, end) = rest.rsplit_once('.').unwrap();
-        if let Some(own) = families::part_name(kind, part, expert).or_else(|| hybrids::part_name(kind, part, expert)) {
+        let own = families::part_name(kind, part, expert).or_else(|| hybrids::part_name(kind, part, expert));
+        if let Some(own) = own.or_else(|| mixtures::part_name(kind, part)) {
             return format!("model.layers.{layer}.{own}.{end}");
         }
         let gemma = kind.starts_with("gemma");
@@ -321,6 +325,7 @@ pub fn all() -> Vec<Model> {
         vec![gpt_oss()],
         families::all(),
         hybrids::all(),
+        mixtures::all(),
     ];
     families.into_iter().flatten().collect()
 }

@@ -1,5 +1,6 @@
 //! A decoder in double precision, written for readability: no cache, one token after the other.
 
+use super::latent::Latent;
 use super::math::*;
 use super::recurrences::ShortConvolution;
 use super::tiny::{Random, Tensors};
@@ -45,6 +46,8 @@ pub struct Choice {
     /// Added to the sum by which the scores are divided.
     pub normalised: Option<f64>,
     pub scale: f64,
+    /// Groups of experts, how many are used, and of how many best scores a group's is the sum.
+    pub groups: Option<(usize, usize, usize)>,
 }
 
 /// Layers with a state that changes by the gated delta rule.
@@ -120,10 +123,12 @@ pub struct Spec {
     pub gated: bool,
     /// The number of experts, how many are used, and the elements in between.
     pub experts: Option<(usize, usize, usize, Route)>,
-    /// The neurons of an expert that all tokens use.
+    /// The neurons of an expert that all tokens use, and whether its result has a gate.
     pub shared: Option<usize>,
+    pub shared_gate: bool,
     /// The first layers, as many as this, have no experts.
     pub dense_layers: usize,
+    pub latent: Option<Latent>,
     pub delta: Option<Delta>,
     pub short_convolution: Option<ShortConvolution>,
     /// The matrix of a head's queries also makes gates of its results.
@@ -195,7 +200,9 @@ impl Spec {
             gated: true,
             experts: None,
             shared: None,
+            shared_gate: true,
             dense_layers: 0,
+            latent: None,
             delta: None,
             short_convolution: None,
             gated_attention: false,
@@ -296,6 +303,8 @@ impl Spec {
             } else if self.short_convolution_of(i).is_some() {
                 matrix(&name("shortconv.in_proj"), &[w, 3 * w]);
                 matrix(&name("shortconv.out_proj"), &[w, w]);
+            } else if let Some(latent) = self.latent {
+                self.latent_matrices(latent).iter().for_each(|(part, shape)| matrix(&name(part), shape));
             } else if self.fused {
                 matrix(&name("attn_qkv"), &[w, q + 2 * kv]);
                 matrix(&name("attn_output"), &[q, w]);
@@ -324,7 +333,9 @@ impl Spec {
                     matrix(&name("ffn_gate_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_up_shexp"), &[w, f as i64]);
                     matrix(&name("ffn_down_shexp"), &[f as i64, w]);
-                    matrix(&name("ffn_gate_inp_shexp"), &[w]);
+                    if self.shared_gate {
+                        matrix(&name("ffn_gate_inp_shexp"), &[w]);
+                    }
                 }
             } else if self.fused_ffn {
                 matrix(&name("ffn_up"), &[w, 2 * f]);
@@ -436,6 +447,9 @@ impl Spec {
             if let Some(of) = self.short_convolution_of(i) {
                 self.add_short_convolution(random, t, i, of);
             }
+            if let Some(latent) = self.latent {
+                self.add_latent_norms(random, t, i, latent);
+            }
         }
     }
 
@@ -456,6 +470,7 @@ impl Spec {
             let attended = match (self.delta_of(i), self.short_convolution_of(i)) {
                 (Some(delta), _) => self.recurrence(t, i, delta, &inputs),
                 (_, Some(_)) => self.convolve(t, i, &inputs),
+                _ if self.latent.is_some() => self.latent_attention(t, i, self.latent.unwrap(), &inputs),
                 _ => self.attention(t, i, &inputs, &mut kept),
             };
             for (((x, a), input), vectors) in xs.iter_mut().zip(attended).zip(inputs).zip(&vectors) {
@@ -639,10 +654,7 @@ impl Spec {
                 };
                 heads.chunks(head).enumerate().map(placed).collect()
             };
-            let factor = self.temperature.map_or(1.0, |(growth, tokens)| {
-                let periods = position / tokens;
-                1.0 + growth * (1.0 + periods as f64).ln()
-            });
+            let factor = self.temperature_at(position);
             qs.push(turn(q, "attn_q_norm").iter().map(|q| scaled(q, factor)).collect::<Vec<Row>>());
             ks.push(turn(k, "attn_k_norm"));
             let value = |v: &[f64]| match self.value_norms {
@@ -675,8 +687,13 @@ impl Spec {
         outs
     }
 
+    /// The factor of a query at this position.
+    pub fn temperature_at(&self, position: usize) -> f64 {
+        self.temperature.map_or(1.0, |(growth, tokens)| 1.0 + growth * (1.0 + (position / tokens) as f64).ln())
+    }
+
     /// Rotates pairs by the position's angles.
-    fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
+    pub fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
         let (mut y, half) = (x.to_vec(), frequencies.len());
         for (k, frequency) in frequencies.iter().enumerate() {
             let (a, b) = if self.neox { (k, k + half) } else { (2 * k, 2 * k + 1) };
@@ -748,6 +765,17 @@ impl Spec {
         let bias = t.find(&name("exp_probs_b.bias"));
         let chosen_by: Row = scores.iter().enumerate().map(|(e, s)| s + bias.map_or(0.0, |bias| bias[e])).collect();
         let mut order: Vec<usize> = (0..count).collect();
+        if let Route::Chosen(Choice { groups: Some((groups, used, best)), .. }) = route {
+            let of_group = count / groups;
+            let score = |group: usize| {
+                let mut scores = chosen_by[group * of_group..(group + 1) * of_group].to_vec();
+                scores.sort_by(|a, b| b.total_cmp(a));
+                scores[..best].iter().sum::<f64>()
+            };
+            let mut all: Vec<usize> = (0..groups).collect();
+            all.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+            order.retain(|e| all[..used].contains(&(e / of_group)));
+        }
         order.sort_by(|a, b| chosen_by[*b].total_cmp(&chosen_by[*a]));
         order.truncate(used);
         let total: f64 = order.iter().map(|e| scores[*e]).sum();
@@ -776,7 +804,8 @@ impl Spec {
         if self.shared.is_some() {
             let of = |part: &str, x: &[f64]| self.linear(t, &name(part), x);
             let hidden = self.activated(&of("ffn_gate_shexp", x), &of("ffn_up_shexp", x));
-            let share = 1.0 / (1.0 + (-of("ffn_gate_inp_shexp", x)[0]).exp());
+            let gate = self.shared_gate.then(|| of("ffn_gate_inp_shexp", x)[0]);
+            let share = gate.map_or(1.0, |gate| 1.0 / (1.0 + (-gate).exp()));
             out.iter_mut().zip(of("ffn_down_shexp", &hidden)).for_each(|(o, y)| *o += share * y);
         }
         out

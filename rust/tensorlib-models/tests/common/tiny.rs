@@ -183,6 +183,28 @@ impl Tensors {
         made
     }
 
+    /// These tensors with a matrix for keys, which is transposed, and one for values of each head instead of one for both.
+    pub fn with_keys_and_values_apart(&self, heads: usize, plain: usize) -> Tensors {
+        let mut made = self.clone();
+        for name in self.all.keys().filter(|name| name.ends_with("attn_kv_b.weight")) {
+            let both = made.all.remove(name).unwrap();
+            let (rank, of_head) = (both.shape[0] as usize, both.shape[1] as usize / heads);
+            let mut add = |part: &str, shape: [usize; 3], values: Vec<f32>| {
+                let bytes = both.dtype.quantize(&values, shape[0], None).unwrap();
+                let values = both.dtype.dequantize(&bytes).unwrap().into_iter().map(f64::from).collect();
+                let shape = shape.map(|n| n as i64).to_vec();
+                made.all.insert(name.replace("attn_kv_b", part), Stored { shape, dtype: both.dtype, bytes, values });
+            };
+            let at = |h: usize, row: usize, column: usize| both.values[(h * of_head + row) * rank + column] as f32;
+            let keys = (0..heads * rank * plain).map(|i| at(i / (rank * plain), i % plain, i / plain % rank));
+            add("attn_k_b", [plain, rank, heads], keys.collect());
+            let value = of_head - plain;
+            let values = (0..heads * value * rank).map(|i| at(i / (rank * value), plain + i / rank % value, i % rank));
+            add("attn_v_b", [rank, value, heads], values.collect());
+        }
+        made
+    }
+
     fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();

@@ -56,6 +56,7 @@ pub fn lfm2moe(settings: &Settings) -> Result<Shape> {
         normalised: settings.flag_if(NORMALISED)?.unwrap_or(true).then_some(1e-6),
         scale: settings.number_if(SCALE)?.filter(|scale| settings.is_hub() || *scale != 0.0).unwrap_or(1.0),
         biased: settings.flag_if(BIASED)?.unwrap_or(true),
+        groups: None,
     };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)?.with_leading_dense(settings, LEADING)
 }

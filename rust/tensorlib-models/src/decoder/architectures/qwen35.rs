@@ -35,14 +35,7 @@ pub fn qwen35(settings: &Settings) -> Result<Shape> {
     let settings = &settings.with_defaults(&unsaid())?;
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     check_positions(settings)?;
-    let mut shape = Shape::read(settings, rope)?;
-    let drafting = if settings.is_hub() { 0 } else { settings.whole_if(DRAFTING, 0)?.unwrap_or(0) };
-    if drafting >= shape.layers {
-        let what = format!("is {drafting}: less than the {} layers of the file is valid", shape.layers);
-        return Err(settings.refuse(DRAFTING, what));
-    }
-    shape.layers -= drafting;
-    shape.drafting_layers = drafting;
+    let shape = Shape::read(settings, rope)?.without_drafting(settings, DRAFTING)?;
     let recurrent = recurrent_layers(settings, shape.layers)?;
     Ok(Shape {
         gated_attention: true,

@@ -25,11 +25,30 @@ pub struct Routing {
     pub scale: f64,
     /// The choice adds a number to the score of each expert, a tensor of the layer. GGUF files may have none.
     pub biased: bool,
+    /// Experts are chosen from some groups, which are chosen first.
+    pub groups: Option<ExpertGroups>,
+}
+
+/// Groups of experts that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpertGroups {
+    pub count: i64,
+    pub used: i64,
+    pub scores: GroupScores,
+}
+
+/// What the score of a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupScores {
+    /// Its best score.
+    Best,
+    /// The sum of its two best.
+    TwoBest,
 }
 
 impl Routing {
     /// The softmax over all experts.
-    pub const PLAIN: Routing = Routing { scores: Scores::Softmax, normalised: None, scale: 1.0, biased: false };
+    pub const PLAIN: Routing = Routing { scores: Scores::Softmax, normalised: None, scale: 1.0, biased: false, groups: None };
     /// As [`Routing::PLAIN`], divided by the sum over the used experts.
     pub const NORMALISED: Routing = Routing { normalised: Some(0.0), ..Routing::PLAIN };
     /// The softmax over the used experts.
@@ -55,6 +74,23 @@ pub struct Experts {
     /// Layers also have a block without experts, and each of the two has norms of its own. The router gets the layer's
     /// input without factors of a norm, times factors of its own.
     pub with_dense: bool,
+}
+
+impl Experts {
+    /// Refuses groups that experts do not fill evenly, or that hold fewer than a token uses. `key`: their number.
+    pub fn check_groups(&self, settings: &Settings, key: Key) -> Result<()> {
+        let Some(ExpertGroups { count, used, scores }) = self.routing.groups else { return Ok(()) };
+        let least = if scores == GroupScores::TwoBest { 2 } else { 1 };
+        if self.count % count != 0 || self.count / count < least {
+            let what = format!("is {count}: a divisor of the {} experts, with {least} or more in each", self.count);
+            return Err(settings.refuse(key, what + ", is valid"));
+        }
+        if used > count || used * (self.count / count) < self.used {
+            let what = format!("is {count}, of which {used} are used: as many as have the {} experts", self.used);
+            return Err(settings.refuse(key, what + " of a token are valid"));
+        }
+        Ok(())
+    }
 }
 
 impl Shape {

@@ -2,11 +2,13 @@
 //! of architectures.
 
 mod experts;
+mod latent;
 mod recurrence;
 mod stated;
 mod windows;
 
-pub use experts::{Experts, Routing, Scores, Shared};
+pub use experts::{ExpertGroups, Experts, GroupScores, Routing, Scores, Shared};
+pub use latent::Latent;
 pub use recurrence::{taps, Delta, Recurrence};
 pub use stated::Stated;
 pub use windows::Window;
@@ -86,17 +88,18 @@ pub enum HeadNorms {
     Own,
 }
 
-/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor(position / tokens)).
+/// A factor of queries that grows with their positions: 1 + growth * ln(1 + floor((position + offset) / tokens)).
 #[derive(Clone, Copy, Debug)]
 pub struct Temperature {
     pub growth: f64,
     pub tokens: i64,
+    pub offset: i64,
 }
 
 impl Temperature {
     /// The factor of a query at this position.
     pub fn at(self, position: i32) -> f32 {
-        let periods = i64::from(position) / self.tokens;
+        let periods = (i64::from(position) + self.offset) / self.tokens;
         (1.0 + self.growth * (1.0 + periods as f64).ln()) as f32
     }
 }
@@ -136,6 +139,8 @@ pub struct Shape {
     /// Which layers rotate queries and keys; without a list, all do.
     pub rotated: Option<Vec<bool>>,
     pub temperature: Option<Temperature>,
+    /// Attention reads latent vectors, if it does not read keys and values.
+    pub latent: Option<Latent>,
     /// The blocks of each layer.
     pub blocks: Vec<Blocks>,
     /// What layers with a state compute.
@@ -230,6 +235,7 @@ impl Shape {
             window: None,
             rotated: None,
             temperature: None,
+            latent: None,
             blocks: vec![Blocks::USUAL; usize::try_from(layers).unwrap_or(0)],
             recurrence: None,
             gated_attention: false,
@@ -282,6 +288,20 @@ impl Shape {
         }
         let count = |n: i64| usize::try_from(n).unwrap_or(0);
         Ok((count(self.layers), count(self.ffn)))
+    }
+
+    /// Sets apart the layers at the end of a file that draft tokens. Folders do not count them among the others.
+    pub fn without_drafting(mut self, settings: &Settings, key: Key) -> Result<Self> {
+        let drafting = settings.whole_if(key, 0)?.unwrap_or(0);
+        if !settings.is_hub() {
+            if drafting >= self.layers {
+                let what = format!("is {drafting}: less than the {} layers of the file is valid", self.layers);
+                return Err(settings.refuse(key, what));
+            }
+            self.layers -= drafting;
+        }
+        self.drafting_layers = drafting;
+        Ok(self)
     }
 
     /// The blocks of a layer.
